@@ -1,0 +1,14 @@
+/** The suite could not work: wrong usage, an unreadable file, an unreachable target. Never used for a check that did not hold. */
+export class SuiteError extends Error {
+  override readonly name = 'SuiteError'
+  /** Stable, for scripts: `usage`, `fixture`, `target-file`, `unreachable`, … */
+  readonly code: string
+  /** 2 for wrong usage and unreadable files, 3 for a target that cannot be used (design §4). */
+  readonly exitCode: 2 | 3
+
+  constructor(code: string, message: string, options: { exitCode?: 2 | 3; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.exitCode = options.exitCode ?? 2
+  }
+}

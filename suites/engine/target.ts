@@ -1,0 +1,74 @@
+/**
+ * A server under test as the engine sees it: bytes out, bytes in, and a clock. Everything that does I/O is behind these
+ * interfaces (suites/targets); the engine itself opens no socket and reads no clock.
+ */
+
+export interface WireRequest {
+  method: string
+  /** Below the base URL, `/api` as a rule. */
+  path: string
+  headers: [name: string, value: string][]
+  body: Uint8Array
+  from?: 'first-address' | 'second-address'
+  /** `fresh` opens a connection of its own: what changes state must never be sent twice by a stale kept one. */
+  connection?: 'kept' | 'fresh'
+}
+
+export type WireAnswer =
+  | { kind: 'answer'; status: number; headers: { [name: string]: string }; body: Uint8Array }
+  | { kind: 'none'; reason: string; refusedConnection: boolean }
+
+export interface Clock {
+  /** Milliseconds since 1970, of the machine that calls (virtual against the bundled server). */
+  now(): number
+  sleep(ms: number): Promise<void>
+  /** True where `sleep` moves the server's clock instead of waiting. */
+  readonly controlled: boolean
+}
+
+/** How a user or the target file says that the target differs in names (design §6). */
+export interface TargetSettings {
+  scheme: string
+  /** Undefined: find out. An empty string: no prefix. */
+  tokenPrefix?: string | undefined
+  signedUri: string
+  scopeNames: { [name: string]: string }
+  headers: { [name: string]: string }
+  probes: { [area: string]: { method: string; params: unknown } }
+  solutions: string[]
+  cleanup?: { method: string; params: unknown } | undefined
+  secondAddress?: string | undefined
+  clientAddress?: string | undefined
+  /** Calls a second at most; 0 is no limit. */
+  rate: number
+  /** The longest single wait, in ms, where the clock cannot be moved. */
+  maxWaitMs: number
+}
+
+export type RootKey =
+  | { id: string; kind: 'secret'; secret: string }
+  /** PKCS#8 PEM. */
+  | { id: string; kind: 'ed25519'; privateKey: string }
+
+/** One running server with its root key. */
+export interface Instance {
+  readonly baseUrl: string
+  readonly root: RootKey
+  readonly settings: TargetSettings
+  readonly clock: Clock
+  /** Never throws: a missing answer is a value. */
+  send(request: WireRequest): Promise<WireAnswer>
+  /** All at once: every connection is open and every request all but sent before the first one ends. */
+  sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
+  close(): Promise<void>
+}
+
+export interface Target {
+  /** `bundled`, or the URL. */
+  readonly name: string
+  /** A lasting target has one instance for the whole run; otherwise every row gets a fresh one. */
+  readonly lasting: boolean
+  /** A fresh instance: nothing was created on it before (the bundled server, or --disposable). */
+  readonly fresh: boolean
+  open(): Promise<Instance>
+}
