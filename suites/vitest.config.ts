@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
+  test: {
+    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'suites/*.suite.ts'],
+    exclude: ['**/node_modules/**', 'dist/**'],
+    pool: 'threads',
+    isolate: false,
+  },
+})
