@@ -1,0 +1,56 @@
+/** Departures from the success envelope are collected over the whole run and fail once each, not in every row. */
+import type { EnvelopeNote, RowOutcome, Verdict } from '../outcome.ts'
+
+const shownExchanges = 3
+
+const rows: { row: string; requirement: EnvelopeNote['requirement']; title: string }[] = [
+  { row: 'jsonrpc', requirement: 'envelope/response-jsonrpc', title: 'Every answer carries jsonrpc "2.0"' },
+  { row: 'id', requirement: 'envelope/id-echo', title: 'Every answer carries the id of its request' },
+  { row: 'result', requirement: 'envelope/result-object', title: 'Every result of a documented method is an object' },
+]
+
+/** The id of the scenario that stands for all answers of a run. */
+export const everyAnswer = 'envelope/every-answer'
+
+/** Three rows made from the notes of all rows: failed, passed, or nothing to look at. */
+export const envelopeRows = (outcomes: readonly RowOutcome[]): RowOutcome[] => {
+  const notes = outcomes.flatMap((outcome) => outcome.envelope)
+  const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
+  const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
+  return rows.map(({ row, requirement, title }) => {
+    const mine = notes.filter((note) => note.requirement === requirement)
+    const verdict: Verdict =
+      mine.length > 0 ? 'failed' : answers > 0 ? 'passed' : calls > 0 ? 'blocked' : 'not-testable'
+    return {
+      id: everyAnswer,
+      row,
+      key: `${everyAnswer}/${row}`,
+      title,
+      verdict,
+      proves: [requirement],
+      requirements: { [requirement]: verdict },
+      sides: {},
+      problem: verdict === 'passed' ? null : problemOf(verdict, requirement, mine, answers),
+      observations: [],
+      envelope: [],
+      envelopeAnswers: answers,
+      calls: 0,
+      durationMs: 0,
+    }
+  })
+}
+
+const problemOf = (verdict: Verdict, requirement: string, notes: EnvelopeNote[], answers: number) => ({
+  requirements: verdict === 'failed' ? [requirement] : [],
+  step: 'every successful answer of the run',
+  message: messageOf(verdict, notes, answers),
+  exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
+})
+
+const messageOf = (verdict: Verdict, notes: EnvelopeNote[], answers: number): string => {
+  if (verdict === 'blocked') return 'No call was accepted, so there was no successful answer to look at'
+  if (verdict === 'not-testable') return 'No call was made'
+  const distinct = [...new Set(notes.map((note) => note.message))]
+  const more = distinct.length > shownExchanges ? `; and ${distinct.length - shownExchanges} more like these` : ''
+  return `${notes.length} of ${answers} successful answers: ${distinct.slice(0, shownExchanges).join('; ')}${more}`
+}

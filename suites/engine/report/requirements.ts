@@ -1,0 +1,114 @@
+/** From rows to requirements: each has the worst of its rows, and a guard needs both of its sides. */
+import type { Corpus, Requirement } from '../fixture/model.ts'
+import { type Verdict, worstFirst } from '../outcome.ts'
+import type { RequirementReport, RowReport } from './model.ts'
+
+/** Which rows were left out on purpose, and the words for it. */
+export interface Selection {
+  /** `only`, or a shard: what is not selected says nothing about the target. */
+  partial: 'only' | 'shard' | null
+  /** Why a row key was left out by `--skip`; undefined where it was not. */
+  skipReason: (key: string) => string | undefined
+}
+
+interface Standing {
+  verdict: Verdict
+  reason: string | null
+  /** Not testable for a written reason that no run can change here. */
+  excused: boolean
+}
+
+/** The worst verdict of a list, as a requirement takes it. */
+export const worst = (verdicts: readonly Verdict[]): Verdict =>
+  worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'passed'
+
+export const reportRequirements = (
+  corpus: Corpus,
+  rows: readonly RowReport[],
+  selection: Selection,
+): RequirementReport[] => {
+  const planned = plannedRows(corpus)
+  const needs = new Map(corpus.scenarios.map((scenario) => [scenario.id, scenario.needs as string[]]))
+  return corpus.requirements.map((requirement) => {
+    const mine = rows.filter((row) => row.proves.includes(requirement.id))
+    const missing = (planned.get(requirement.id) ?? []).filter((key) => !rows.some((row) => row.key === key))
+    const standing = stand(requirement, mine, missing, needs, selection)
+    return {
+      id: requirement.id,
+      level: requirement.level,
+      kind: requirement.kind,
+      part: requirement.part,
+      text: requirement.text,
+      anchor: `spec/interface.md#${requirement.id.replace('/', '-')}`,
+      verdict: standing.verdict,
+      scenarios: mine.map((row) => row.key),
+      reason: standing.reason,
+      gap: requirement.level === 'must' && standing.verdict === 'not-testable' && !standing.excused,
+    }
+  })
+}
+
+const stand = (
+  requirement: Requirement,
+  rows: readonly RowReport[],
+  missing: readonly string[],
+  needs: ReadonlyMap<string, string[]>,
+  selection: Selection,
+): Standing => {
+  const { untestable } = requirement
+  if (rows.length === 0) {
+    if (missing.length > 0) return { verdict: 'not-testable', reason: notSelected(missing, selection), excused: false }
+    if (untestable !== undefined) return { verdict: 'not-testable', reason: untestable.reason, excused: true }
+    return { verdict: 'not-testable', reason: 'No scenario proves it', excused: false }
+  }
+  const verdict = worst(rows.map((row) => row.requirements[requirement.id] ?? row.verdict))
+  if (verdict === 'not-testable') {
+    const open = rows.filter((row) => (row.requirements[requirement.id] ?? row.verdict) === 'not-testable')
+    const without = untestable?.without
+    if (without !== undefined && open.every((row) => needs.get(row.id)?.includes(without)))
+      return { verdict, reason: untestable?.reason ?? null, excused: true }
+    return { verdict, reason: reasonsOf(open), excused: false }
+  }
+  if (verdict === 'blocked')
+    return { verdict, reason: reasonsOf(rows.filter((row) => row.verdict === 'blocked')), excused: false }
+  if (verdict === 'passed' && requirement.kind === 'guard') return standOfGuard(requirement, rows, missing, selection)
+  return { verdict, reason: null, excused: false }
+}
+
+const standOfGuard = (
+  requirement: Requirement,
+  rows: readonly RowReport[],
+  missing: readonly string[],
+  selection: Selection,
+): Standing => {
+  const shown = new Set(rows.flatMap((row) => row.sides[requirement.id] ?? []))
+  const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.has(side))
+  if (lacking.length === 0) return { verdict: 'passed', reason: null, excused: false }
+  if (missing.length > 0) return { verdict: 'not-testable', reason: notSelected(missing, selection), excused: false }
+  const reason = `Nothing ${lacking.join(' or ')} was shown: a rule that lets in or keeps out is proved by both sides`
+  return { verdict: 'blocked', reason, excused: false }
+}
+
+const reasonsOf = (rows: readonly RowReport[]): string | null => {
+  const reasons = [...new Set(rows.flatMap((row) => (row.problem === null ? [] : [row.problem.message])))]
+  return reasons.length === 0 ? null : reasons.join('; ')
+}
+
+const notSelected = (missing: readonly string[], selection: Selection): string => {
+  const skipped = missing.map(selection.skipReason).filter((reason) => reason !== undefined)
+  if (skipped.length > 0) return `Skipped: ${[...new Set(skipped)].join('; ')}`
+  if (selection.partial === 'shard') return 'Not selected: it is in another shard'
+  return selection.partial === 'only' ? 'Not selected by --only' : 'Not run'
+}
+
+/** Row keys by the requirement that they prove, as the fixtures say. */
+const plannedRows = (corpus: Corpus): Map<string, string[]> => {
+  const planned = new Map<string, string[]>()
+  for (const scenario of corpus.scenarios)
+    for (const row of scenario.rows)
+      for (const id of row.proves ?? scenario.proves) {
+        const key = row.slug === null ? scenario.id : `${scenario.id}/${row.slug}`
+        planned.set(id, [...(planned.get(id) ?? []), key])
+      }
+  return planned
+}

@@ -1,0 +1,69 @@
+/** Made-up input for the tests of the reports, and for the picture in the README. */
+import type { Corpus, Need, Requirement } from '../engine/fixture/model.ts'
+import type { RowOutcome } from '../engine/outcome.ts'
+import type { Meta } from '../engine/report/model.ts'
+
+export const madeUpMeta: Meta = {
+  version: '0.1.0',
+  target: 'http://127.0.0.1:9111',
+  started: '2026-01-02T03:04:05.000Z',
+  durationMs: 1234,
+  seed: '42',
+  node: 'v20.19.0',
+  again: 'npx svc-conformance run --url http://127.0.0.1:9111',
+  allow: ['sessions'],
+  clock: null,
+  shard: null,
+  stopped: null,
+}
+
+/** A row with everything unsaid unremarkable; its requirements have its verdict. */
+export const madeUpRow = (row: Partial<RowOutcome> & { key: string }): RowOutcome => {
+  const verdict = row.verdict ?? 'passed'
+  const proves = row.proves ?? []
+  return {
+    id: row.key,
+    row: null,
+    title: `The claim of ${row.key}`,
+    verdict,
+    proves,
+    requirements: Object.fromEntries(proves.map((id) => [id, verdict])),
+    sides: {},
+    problem:
+      verdict === 'passed'
+        ? null
+        : { requirements: proves, step: 'solution/listSolutions', message: `${row.key} is ${verdict}`, exchanges: [] },
+    observations: [],
+    envelope: [],
+    envelopeAnswers: 1,
+    calls: 1,
+    durationMs: 1,
+    ...row,
+  }
+}
+
+export const madeUpCorpus = (made: {
+  requirements: Requirement[]
+  scenarios: [id: string, proves: string[], needs?: Need[]][]
+  questions?: string[]
+}): Corpus => ({
+  requirements: made.requirements,
+  questions: (made.questions ?? []).map((id) => ({
+    id,
+    part: '1',
+    question: `Question ${id}?`,
+    readings: ['refused', 'accepted'],
+    reference: 'refused',
+  })),
+  cast: [],
+  scenarios: made.scenarios.map(([id, proves, needs]) => ({
+    id,
+    file: `fixtures/scenarios/${id}.yaml`,
+    title: `The claim of ${id}`,
+    proves,
+    needs: needs ?? [],
+    rows: [{ name: null, slug: null, values: {} }],
+    given: [],
+    steps: [],
+  })),
+})
