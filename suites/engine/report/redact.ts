@@ -1,0 +1,107 @@
+/** No secret leaves: what is printed or written goes through here, unless the user asks for a trace. */
+import type { Exchange } from '../outcome.ts'
+
+export interface Redactor {
+  /** A secret that became known on the way: a token, the secret of a created key, a private key. */
+  add(secret: string): void
+  /** The text with every secret shortened beyond use. */
+  text(text: string): string
+}
+
+/** Below this a "secret" would take ordinary words with it. */
+const shortestSecret = 6
+const shownCharacters = 4
+
+/** Enough to tell two apart, too little to use. */
+export const shorten = (secret: string): string =>
+  secret.length < shownCharacters * 4 ? '…' : `${secret.slice(0, shownCharacters)}…`
+
+/**
+ * Shortens the given secrets in every spelling (plain in any case, JSON-escaped, URL-encoded, hex, and within base64 at
+ * any alignment, so that Basic credentials are found too), and whatever looks like a credential by its place:
+ * authorization and cookie headers, token and secret members, private keys.
+ */
+export const createRedactor = (secrets: Iterable<string>): Redactor => {
+  const known = new Set<string>()
+  let spellings: string[] = []
+  const add = (secret: string): void => {
+    if (secret.length < shortestSecret || known.has(secret)) return
+    known.add(secret)
+    spellings = [...new Set([...spellings, ...spellingsOf(secret)])].sort((one, other) => other.length - one.length)
+  }
+  for (const secret of secrets) add(secret)
+  return { add, text: (text) => spellings.reduce(withoutSpelling, withoutPatterns(text)) }
+}
+
+/** Both sides of an exchange, line by line. */
+export const redactExchange = (exchange: Exchange, redactor: Redactor): Exchange => {
+  const lines = (all: string[]): string[] => redactor.text(all.join('\n')).split('\n')
+  return { request: lines(exchange.request), answer: lines(exchange.answer) }
+}
+
+const spellingsOf = (secret: string): string[] => {
+  const bytes = Buffer.from(secret, 'utf8')
+  const spelled = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+    encodeURIComponent(secret),
+    bytes.toString('hex'),
+    ...[0, 1, 2].flatMap((before) => base64Within(bytes, before)),
+  ]
+  return spelled.map((one) => one.toLowerCase()).filter((one) => one.length >= shortestSecret)
+}
+
+/** The letters that base64 gives these bytes when `before` bytes of something else come first: Basic has an id there. */
+const base64Within = (bytes: Buffer, before: number): string[] => {
+  const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
+  // Letters that share bits with a neighbour byte differ from text to text.
+  const first = Math.ceil((before * 8) / 6)
+  const end = Math.floor(((before + bytes.length) * 8) / 6)
+  const core = encoded.slice(first, end)
+  return [core, core.replaceAll('+', '-').replaceAll('/', '_')]
+}
+
+const withoutSpelling = (text: string, spelling: string): string => {
+  let found = text.toLowerCase().indexOf(spelling)
+  if (found === -1) return text
+  let rest = text
+  let done = ''
+  while (found !== -1) {
+    const end = found + spelling.length
+    done += rest.slice(0, found) + shorten(rest.slice(found, end))
+    rest = rest.slice(end)
+    found = rest.toLowerCase().indexOf(spelling)
+  }
+  return done + rest
+}
+
+const withoutPatterns = (text: string): string =>
+  text
+    .replace(privateKey, (_, begin: string) => `${begin}…`)
+    .replace(credentialHeader, (_, name: string, value: string) => `${name}${withoutCredentials(value)}`)
+    .replace(secretMember, (_, before: string, value: string) => `${before}${shorten(value)}`)
+    .replace(escapedSecretMember, (_, before: string, _quote: string, value: string) => `${before}${shorten(value)}`)
+
+const privateKey =
+  /(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(?:(?!-----END)[\s\S])*(?:-----END [A-Z0-9 ]*PRIVATE KEY-----)?/g
+const credentialHeader = /((?:^|[\n>< ])(?:proxy-authorization|authorization|cookie|set-cookie)\s*[:=]\s*)([^\n]*)/gi
+const memberNames = 'accessToken|refreshToken|secret|apiKeySecret|privateKey|password'
+const secretMember = new RegExp(`("(?:${memberNames})"\\s*:\\s*")((?:[^"\\\\]|\\\\.)*)`, 'gi')
+const escapedSecretMember = new RegExp(`((\\\\+")(?:${memberNames})\\2\\s*:\\s*\\2)((?:(?!\\\\*")[\\s\\S])*)`, 'gi')
+
+/** `scheme id;1;time;nonce;signature` keeps what explains a refusal; of anything else only the first word stays. */
+const withoutCredentials = (value: string): string => {
+  const [first = '', ...more] = value.trim().split(/\s+/)
+  const credentials = more.join(' ')
+  if (credentials === '') return first.includes(';') ? withoutSignature(first) : shorten(first)
+  return `${first.length > 40 ? shorten(first) : first} ${withoutSignature(credentials)}`
+}
+
+const withoutSignature = (credentials: string): string => {
+  const fields = credentials.split(';')
+  if (fields.length < 3) return shorten(credentials)
+  return fields
+    .map((field, index) => (index === 0 || index >= 4 || field.length > 64 ? shorten(field) : field))
+    .join(';')
+}
