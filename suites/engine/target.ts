@@ -16,7 +16,13 @@ export interface WireRequest {
 
 export type WireAnswer =
   | { kind: 'answer'; status: number; headers: { [name: string]: string }; body: Uint8Array }
-  | { kind: 'none'; reason: string; refusedConnection: boolean }
+  | {
+      kind: 'none'
+      reason: string
+      refusedConnection: boolean
+      /** A kept connection was found closed before anything of the answer came: the call may be made anew. */
+      stale: boolean
+    }
 
 export interface Clock {
   /** Milliseconds since 1970, of the machine that calls (virtual against the bundled server). */

@@ -1,0 +1,94 @@
+import type { WireAnswer } from '../target.ts'
+
+/** How an answer counts; the words are those of README "Words". Only `accepted` and `refused` satisfy an expectation. */
+export type Classified =
+  | { outcome: 'accepted'; status: number; headers: Headers; json: JsonObject; result: unknown }
+  | { outcome: 'refused'; status: number; headers: Headers; json: unknown; error: unknown }
+  | { outcome: 'throttled'; status: number; headers: Headers; retryAfterMs: number }
+  | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
+
+type Headers = { [name: string]: string }
+type JsonObject = { [name: string]: unknown }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** An absent Retry-After on a 429 is taken as this long. */
+const defaultRetryAfterMs = 1000
+
+/**
+ * Accepted: 2xx and a JSON object with `result` and no `error`. Refused: a JSON-RPC `error`, a 4xx of any body (429 apart), a 5xx
+ * that carries an error. Throttled: 429, or 503 with Retry-After. Broken: everything else.
+ *
+ * @param nowMs the server's time, to read a Retry-After that is a date
+ */
+export function classify(answer: WireAnswer, nowMs: number): Classified {
+  if (answer.kind === 'none') {
+    return {
+      outcome: 'broken',
+      status: null,
+      headers: {},
+      reason: answer.reason,
+      refusedConnection: answer.refusedConnection,
+    }
+  }
+  const { status, headers } = answer
+  const retryAfter = headers['retry-after']
+  if (status === 429 || (status === 503 && retryAfter !== undefined)) {
+    return { outcome: 'throttled', status, headers, retryAfterMs: parseRetryAfter(retryAfter, nowMs) }
+  }
+  const broken = (reason: string): Classified => ({
+    outcome: 'broken',
+    status,
+    headers,
+    reason,
+    refusedConnection: false,
+  })
+  if (status >= 300 && status < 400) return broken(`HTTP ${status}, a redirection, which is never followed`)
+  const json = parseJson(answer.body)
+  if (isObject(json) && 'error' in json && json.error !== null && json.error !== undefined) {
+    return { outcome: 'refused', status, headers, json, error: json.error }
+  }
+  if (status >= 400 && status < 500) return { outcome: 'refused', status, headers, json, error: undefined }
+  if (status >= 500) return broken(`HTTP ${status} without a JSON-RPC error`)
+  if (status < 200) return broken(`HTTP ${status}`)
+  if (isObject(json) && 'result' in json) return { outcome: 'accepted', status, headers, json, result: json.result }
+  if (answer.body.length === 0) return broken(`HTTP ${status} with an empty body`)
+  return broken(`HTTP ${status} with a body that is neither a JSON-RPC result nor an error`)
+}
+
+function parseRetryAfter(value: string | undefined, nowMs: number): number {
+  if (value === undefined) return defaultRetryAfterMs
+  if (/^\d+(\.\d+)?$/.test(value.trim())) return Math.ceil(Number(value) * 1000)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? defaultRetryAfterMs : Math.max(0, date - nowMs)
+}
+
+/** undefined where the bytes are not JSON. */
+function parseJson(body: Uint8Array): unknown {
+  if (body.length === 0) return undefined
+  try {
+    return JSON.parse(new TextDecoder().decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** One short phrase for a report: `refused with -32601`, `accepted`, `broken: HTTP 500 …`. */
+export function describe(answer: Classified): string {
+  switch (answer.outcome) {
+    case 'accepted':
+      return 'accepted'
+    case 'refused': {
+      const code = isObject(answer.error) ? answer.error.code : undefined
+      const http = answer.status === 200 ? '' : `HTTP ${answer.status}`
+      const error = typeof code === 'number' || typeof code === 'string' ? `error ${code}` : ''
+      const details = [http, error].filter((part) => part !== '').join(', ')
+      return details === '' ? 'refused' : `refused (${details})`
+    }
+    case 'throttled':
+      return `throttled (HTTP ${answer.status})`
+    case 'broken':
+      return `broken (${answer.reason})`
+  }
+}

@@ -1,0 +1,31 @@
+import type { ClockOffset } from './offset.ts'
+
+/** Kinds of credentials that a gate tries with junk; `none` is no Authorization header at all. */
+export type GateKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credentials' | 'refresh'
+
+/** What a run learned about its target before the rows, and narrows while they run. JSON only: it crosses to the workers. */
+export interface Knowledge {
+  offset?: ClockOffset
+  roundTripMs: number
+  /** The word before a token; undefined until a token was accepted. */
+  tokenPrefix?: string
+  /** The spelling of the scope that opens manager/createApiKey. */
+  apikey: string
+  /** How long a refresh token lives, seen on the first grant. */
+  refreshLifeMs?: number
+  /** `method kind` pairs on which junk was accepted: an acceptance there shows nothing. */
+  openGates: string[]
+  /** The second local address can be called from. */
+  secondAddress?: string
+  /** Our address as the server sees it. */
+  clientAddress?: string
+}
+
+export function emptyKnowledge(): Knowledge {
+  return { roundTripMs: 0, apikey: 'apikey', openGates: [] }
+}
+
+/** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */
+export function gateIsOpen(knowledge: Knowledge, method: string, kind: GateKind): boolean {
+  return knowledge.openGates.includes(`${method} ${kind}`) || knowledge.openGates.includes(`${method} none`)
+}

@@ -1,0 +1,57 @@
+/**
+ * Every API key that a run created on an instance, wanted or not: an interface that shows no way to delete a key makes each one
+ * worth remembering. Intent is noted before the call, so that a key whose answer was lost is known as a possible one.
+ */
+
+export interface CreatedKey {
+  id: string
+  name: string
+  /** Undefined for a key with a public key. */
+  secret?: string
+  /** PKCS#8 PEM, for a key with a public key. */
+  privateKey?: string
+}
+
+export interface Ledger {
+  intend(name: string): void
+  created(key: CreatedKey): void
+  /** The call was answered, and no key was created. */
+  notCreated(name: string): void
+  readonly keys: readonly CreatedKey[]
+  /** Names of creations that never got an answer. */
+  readonly unanswered: readonly string[]
+}
+
+export type LedgerEntry = { intend: string } | { created: CreatedKey } | { notCreated: string }
+
+/**
+ * @param write called with each entry before it counts; an edge may append it to a file
+ * @param earlier entries read back from such a file
+ */
+export function openLedger(write: (entry: LedgerEntry) => void = () => {}, earlier: LedgerEntry[] = []): Ledger {
+  const keys: CreatedKey[] = []
+  const unanswered: string[] = []
+  const settle = (name: string): void => {
+    const index = unanswered.indexOf(name)
+    if (index >= 0) unanswered.splice(index, 1)
+  }
+  const apply = (entry: LedgerEntry): void => {
+    if ('intend' in entry) unanswered.push(entry.intend)
+    else if ('created' in entry) {
+      settle(entry.created.name)
+      keys.push(entry.created)
+    } else settle(entry.notCreated)
+  }
+  for (const entry of earlier) apply(entry)
+  const note = (entry: LedgerEntry): void => {
+    write(entry)
+    apply(entry)
+  }
+  return {
+    intend: (name) => note({ intend: name }),
+    created: (key) => note({ created: key }),
+    notCreated: (name) => note({ notCreated: name }),
+    keys,
+    unanswered,
+  }
+}

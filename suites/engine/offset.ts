@@ -1,0 +1,46 @@
+/** How far a server's clock is ahead of ours, known as an interval that every answer with a Date header narrows. In ms. */
+export interface ClockOffset {
+  earliestMs: number
+  latestMs: number
+}
+
+/** The Date header has whole seconds: the server's time lies within one of them. */
+const dateResolutionMs = 1000
+
+/**
+ * @param known what was known before, if anything
+ * @param date the Date header of an answer
+ * @param sentAtMs and answeredAtMs: our clock around the call
+ * @returns what is known now; a clock that stepped (no common moment) begins anew
+ */
+export function narrowOffset(
+  known: ClockOffset | undefined,
+  date: string | undefined,
+  sentAtMs: number,
+  answeredAtMs: number,
+): ClockOffset | undefined {
+  const dateMs = date === undefined ? Number.NaN : Date.parse(date)
+  if (Number.isNaN(dateMs)) return known
+  const seen = { earliestMs: dateMs - answeredAtMs, latestMs: dateMs + dateResolutionMs - sentAtMs }
+  if (known === undefined) return seen
+  const both = {
+    earliestMs: Math.max(known.earliestMs, seen.earliestMs),
+    latestMs: Math.min(known.latestMs, seen.latestMs),
+  }
+  return both.earliestMs <= both.latestMs ? both : seen
+}
+
+/** The offset to reckon with: none where none may be, else the middle of what is possible. */
+export function offsetMs(known: ClockOffset | undefined): number {
+  if (known === undefined) return 0
+  const { earliestMs, latestMs } = known
+  if (earliestMs <= 0 && latestMs >= 0) return 0
+  return Math.round((earliestMs + latestMs) / 2)
+}
+
+/** How wrong offsetMs may be. */
+export function offsetUncertaintyMs(known: ClockOffset | undefined): number {
+  if (known === undefined) return 0
+  const used = offsetMs(known)
+  return Math.ceil(Math.max(used - known.earliestMs, known.latestMs - used))
+}

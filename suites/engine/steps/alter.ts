@@ -1,0 +1,49 @@
+/** Words by which a fixture spoils a secret, a token or a param: exactly one thing changes. */
+
+type Alter = (text: string) => string
+
+/** Replaces the middle-most inner character of a class; an alteration of the last one may decode to the same bytes. */
+function changeOne(text: string, wanted: RegExp, substitutes: string): string {
+  const middle = Math.floor(text.length / 2)
+  const inner = Array.from(text, (_character, index) => index).filter((index) => index > 0 && index < text.length - 2)
+  const ordered = inner.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))
+  const index = ordered.find((candidate) => wanted.test(text.charAt(candidate))) ?? ordered[0] ?? 0
+  const old = text.charAt(index)
+  const substitute = [...substitutes].find((candidate) => candidate.toLowerCase() !== old.toLowerCase()) ?? 'x'
+  return text.slice(0, index) + substitute + text.slice(index + 1)
+}
+
+function otherCase(text: string, change: Alter): string {
+  const changed = change(text)
+  return changed === text ? changeOne(text, /./, 'qz') : changed
+}
+
+export const alterWords: { readonly [word: string]: Alter } = {
+  'lower-case-letter-changed': (text) => changeOne(text, /[a-z]/, 'dcfb'),
+  'upper-case-letter-changed': (text) => changeOne(text, /[A-Z]/, 'DCFB'),
+  'digit-changed': (text) => changeOne(text, /\d/, '4719'),
+  'first-character-changed': (text) => (text.startsWith('7') ? 'e' : '7') + text.slice(1),
+  'last-quarter-changed': (text) => {
+    const start = Math.floor(text.length * 0.75)
+    return text.slice(0, start) + changeOne(`xx${text.slice(start)}xx`, /[^x]/, '5be').slice(2, -2)
+  },
+  'first-half': (text) => text.slice(0, Math.ceil(text.length / 2)),
+  'last-character-dropped': (text) => text.slice(0, -1),
+  'one-character-added': (text) => `${text}a`,
+  'upper-cased': (text) => otherCase(text, (plain) => plain.toUpperCase()),
+  'lower-cased': (text) => otherCase(text, (plain) => plain.toLowerCase()),
+  empty: () => '',
+  doubled: (text) => text + text,
+}
+
+/** Words that spoil the Basic header as a whole. */
+export const basicWords: { readonly [word: string]: (id: string, secret: string) => string } = {
+  'unknown-id': (id, secret) => base64(`${alterWords['first-character-changed']?.(id)}:${secret}`),
+  'malformed-base64': (id, secret) => `%${base64(`${id}:${secret}`).slice(1)}!`,
+  'without-colon': (id, secret) => base64(`${id}${secret}`),
+  'plain-text': (id, secret) => `${id}:${secret}`,
+}
+
+export function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+}

@@ -1,0 +1,115 @@
+import type { Auth, Mistake } from '../fixture/model.ts'
+import type { Random } from '../random.ts'
+import { sign } from '../signer/sign.ts'
+import type { TargetSettings } from '../target.ts'
+import { alterWords, base64, basicWords } from './alter.ts'
+
+/** Who calls: an API key with what proves it. */
+export interface Credential {
+  id: string
+  /** Undefined for a key with a public key, except where a server handed one out all the same. */
+  secret?: string
+  /** 32 bytes, for a key with a public key. */
+  seed?: Uint8Array
+}
+
+export interface AuthorizeInput {
+  /** References are resolved: a member's name, or the kept { id, secret } itself. */
+  auth: Auth
+  method: string
+  body: Uint8Array
+  settings: TargetSettings
+  /** The word before a token. */
+  tokenPrefix: string
+  /** The server's time in ms. */
+  serverNowMs: number
+  random: Random
+  credential(member: unknown): Credential
+}
+
+export interface Authorization {
+  /** Undefined: no Authorization header. */
+  header?: string
+  nonce?: string
+  timestamp?: string
+}
+
+/** 18 bytes are 24 characters of base64 without padding, so the open question of padded nonces is never touched by accident. */
+const nonceBytes = 18
+
+/** Builds the Authorization header that a step asks for (part 5). */
+export function authorize(input: AuthorizeInput): Authorization {
+  const { auth } = input
+  if (auth === 'none') return {}
+  if ('header' in auth) return { header: auth.header }
+  if ('token' in auth) return { header: tokenHeader(alter(auth.token, auth.but), input.tokenPrefix) }
+  if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }
+  if ('key' in auth) {
+    const credential = input.credential(auth.key)
+    return credential.seed === undefined
+      ? signed(input, credential, 'secret', {})
+      : signed(input, credential, 'ed25519', {})
+  }
+  const [member, kind] = 'hmac' in auth ? [auth.hmac, 'secret' as const] : [auth.ecc, 'ed25519' as const]
+  return signed(input, input.credential(member), kind, (auth.but ?? {}) as Mistake)
+}
+
+export function tokenHeader(token: string, prefix: string): string {
+  return prefix === '' ? token : `${prefix} ${token}`
+}
+
+/** Applies a word of `alterWords`; without a word the text stays. */
+export function alter(text: string, word: unknown): string {
+  if (word === undefined) return text
+  const change = alterWords[String(word)]
+  if (change === undefined) throw new Error(`unknown word "${String(word)}" for an alteration`)
+  return change(text)
+}
+
+function basicValue(input: AuthorizeInput, auth: { basic: string; but?: unknown }): string {
+  const { id, secret = '' } = input.credential(auth.basic)
+  const { but } = auth
+  if (typeof but === 'object' && but !== null && 'secret-of' in but) {
+    return base64(`${id}:${input.credential(but['secret-of']).secret ?? ''}`)
+  }
+  const whole = basicWords[String(but)]
+  return whole === undefined ? base64(`${id}:${alter(secret, but)}`) : whole(id, secret)
+}
+
+function signed(
+  input: AuthorizeInput,
+  credential: Credential,
+  kind: 'secret' | 'ed25519',
+  mistake: Mistake,
+): Authorization {
+  const key =
+    kind === 'secret'
+      ? { kind, secret: credential.secret ?? '' }
+      : {
+          kind,
+          seed: credential.seed ?? new TextEncoder().encode((credential.secret ?? '').padEnd(32, '0').slice(0, 32)),
+        }
+  const timestamp = String(Math.round(input.serverNowMs))
+  const make = (nonce: string, but?: Mistake) =>
+    sign(
+      {
+        scheme: input.settings.scheme,
+        keyId: credential.id,
+        key,
+        method: input.method,
+        uri: input.settings.signedUri,
+        body: input.body,
+        timestamp,
+        nonce,
+      },
+      but,
+    )
+  let nonce = freshNonce(input.random)
+  // Four of ten signatures read the same in base64 and base64url; such a one would be right by accident.
+  while (mistake.signature === 'base64url' && !/[+/]/.test(make(nonce).signature)) nonce = freshNonce(input.random)
+  return { header: make(nonce, mistake).header, nonce, timestamp }
+}
+
+function freshNonce(random: Random): string {
+  return btoa(String.fromCharCode(...random.bytes(nonceBytes)))
+}

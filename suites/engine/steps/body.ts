@@ -1,0 +1,26 @@
+import type { BodyForm } from '../fixture/model.ts'
+
+type Member = [name: string, value: unknown]
+
+const compact = (members: Member[]): string => JSON.stringify(Object.fromEntries(members))
+
+/** The ways in which the JSON of a call can be written without changing what it says; all of them are "the body exactly as sent". */
+const forms: { readonly [form: string]: (members: Member[]) => string } = {
+  compact,
+  spaced: (members) => compact(members).replaceAll('":', '" : ').replaceAll(',"', ' , "'),
+  indented: (members) => JSON.stringify(Object.fromEntries(members), null, 2),
+  crlf: (members) => JSON.stringify(Object.fromEntries(members), null, 2).replaceAll('\n', '\r\n'),
+  'trailing-newline': (members) => `${compact(members)}\n`,
+  'members-reordered': (members) => compact([...members].reverse()),
+  'leading-space': (members) => `  ${compact(members)}`,
+}
+
+export const bodyForms: readonly string[] = Object.keys(forms)
+
+/** Writes a call in a body form; `{ size }` pads with spaces inside the object to that many bytes. */
+export function writeBody(members: Member[], form: BodyForm = 'compact'): string {
+  if (typeof form === 'string') return (forms[form] ?? compact)(members)
+  const text = compact(members)
+  const missing = form.size - new TextEncoder().encode(text).length
+  return missing > 0 ? `${text.slice(0, -1)}${' '.repeat(missing)}}` : text
+}

@@ -1,0 +1,115 @@
+import { type Classified, classify } from '../judge/classify.ts'
+import type { Moment } from '../judge/match.ts'
+import type { Knowledge } from '../knowledge.ts'
+import { narrowOffset, offsetMs, offsetUncertaintyMs } from '../offset.ts'
+import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
+
+export interface Delivered {
+  answer: Classified
+  request: WireRequest
+  wire: WireAnswer
+  /** On the server's clock. */
+  moment: Moment
+  /** How many times the server asked us to wait. */
+  throttled: number
+}
+
+/** Makes the request for the server's time in ms; called again for every try, since a signature must be fresh each time. */
+export type Build = (serverNowMs: number) => WireRequest
+
+/** What every delivery of a run shares. */
+export interface Line {
+  instance: Instance
+  knowledge: Knowledge
+  pace: Pace
+}
+
+/** A throttled call is tried again so many times, then it counts as throttled for good. */
+const throttleTries = 6
+const shortestWaitMs = 50
+
+/** Sends one request; waits out throttling, and makes a call anew whose kept connection was found closed. */
+export async function deliver(line: Line, build: Build): Promise<Delivered> {
+  return waitOut(line, build, await once(line, build))
+}
+
+/** Several at once, racing; throttled ones are repeated one by one afterwards. */
+export async function deliverTogether(line: Line, builds: Build[]): Promise<Delivered[]> {
+  const { instance, knowledge } = line
+  await line.pace(instance.clock, instance.settings.rate, builds.length)
+  const sentLocalMs = instance.clock.now()
+  const requests = builds.map((build) => build(serverNow(line)))
+  const wires = await instance.sendTogether(requests)
+  const results: Delivered[] = []
+  for (const [index, build] of builds.entries()) {
+    const request = requests[index]
+    const wire = wires[index]
+    if (request === undefined || wire === undefined) throw new Error('a race lost a request')
+    results.push(await waitOut(line, build, conclude(instance.clock, knowledge, request, wire, sentLocalMs)))
+  }
+  return results
+}
+
+async function once(line: Line, build: Build): Promise<Delivered> {
+  const { instance, knowledge } = line
+  await line.pace(instance.clock, instance.settings.rate, 1)
+  const sentLocalMs = instance.clock.now()
+  const request = build(serverNow(line))
+  const wire = await instance.send(request)
+  return conclude(instance.clock, knowledge, request, wire, sentLocalMs)
+}
+
+async function waitOut(line: Line, build: Build, first: Delivered): Promise<Delivered> {
+  let current = first
+  if (current.wire.kind === 'none' && current.wire.stale) current = await once(line, build)
+  for (let tries = 1; tries <= throttleTries && current.answer.outcome === 'throttled'; tries += 1) {
+    const waitMs = Math.max(current.answer.retryAfterMs, shortestWaitMs)
+    await line.instance.clock.sleep(Math.min(waitMs, line.instance.settings.maxWaitMs))
+    current = { ...(await once(line, build)), throttled: tries }
+  }
+  return current
+}
+
+function conclude(
+  clock: Clock,
+  knowledge: Knowledge,
+  request: WireRequest,
+  wire: WireAnswer,
+  sentLocalMs: number,
+): Delivered {
+  const answeredLocalMs = clock.now()
+  if (wire.kind === 'answer') {
+    const offset = narrowOffset(knowledge.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
+    if (offset !== undefined) knowledge.offset = offset
+  }
+  const ahead = offsetMs(knowledge.offset)
+  return {
+    answer: classify(wire, answeredLocalMs + ahead),
+    request,
+    wire,
+    moment: {
+      sentAtMs: sentLocalMs + ahead,
+      answeredAtMs: answeredLocalMs + ahead,
+      uncertaintyMs: offsetUncertaintyMs(knowledge.offset),
+    },
+    throttled: 0,
+  }
+}
+
+/** The server's time, as well as it is known. */
+export function serverNow({ instance, knowledge }: Line): number {
+  return instance.clock.now() + offsetMs(knowledge.offset)
+}
+
+/** Keeps the calls below a rate; one per run. */
+export type Pace = (clock: Clock, callsPerSecond: number, calls: number) => Promise<void>
+
+export function createPace(): Pace {
+  let freeAtMs = 0
+  return async (clock, callsPerSecond, calls) => {
+    if (callsPerSecond <= 0) return
+    const now = clock.now()
+    if (freeAtMs > now) await clock.sleep(freeAtMs - now)
+    freeAtMs = Math.max(freeAtMs, now) + (1000 / callsPerSecond) * calls
+  }
+}
