@@ -1,0 +1,71 @@
+/**
+ * The data to sign as a row of pieces, each with its origin, so that a mistake can change one piece and a reader can see
+ * which byte comes from where. signatures/data-to-sign: `<timestamp>;<nonce>;<METHOD>LF<URI>LF<body>LF`.
+ */
+import { concat, utf8 } from './bytes.ts'
+
+export type Origin =
+  | 'timestamp'
+  | 'nonce'
+  | 'separator'
+  | 'method'
+  | 'uri'
+  | 'body'
+  | 'line-end'
+  /** Only a mistake puts something else in. */
+  | 'other'
+
+export interface Piece {
+  readonly origin: Origin
+  readonly bytes: Uint8Array
+}
+
+/** What is signed. */
+export interface SignedParts {
+  /** Milliseconds since 1970, as written. */
+  timestamp: string
+  nonce: string
+  /** In any case; it is signed in upper case. */
+  method: string
+  uri: string
+  /** Exactly as sent. */
+  body: Uint8Array
+}
+
+/** The data to sign, piece by piece. */
+export function piecesOf(parts: SignedParts): Piece[] {
+  return [
+    piece('timestamp', parts.timestamp),
+    piece('separator', ';'),
+    piece('nonce', parts.nonce),
+    piece('separator', ';'),
+    piece('method', parts.method.toUpperCase()),
+    piece('line-end', '\n'),
+    piece('uri', parts.uri),
+    piece('line-end', '\n'),
+    { origin: 'body', bytes: parts.body },
+    piece('line-end', '\n'),
+  ]
+}
+
+/** A piece of text. */
+export function piece(origin: Origin, text: string): Piece {
+  return { origin, bytes: utf8(text) }
+}
+
+/** All bytes of the pieces, in order. */
+export function joinPieces(pieces: readonly Piece[]): Uint8Array {
+  return concat(...pieces.map(({ bytes }) => bytes))
+}
+
+/** The part of the data that the document calls request data: from the method on. */
+export function requestDataOf(pieces: readonly Piece[]): Uint8Array {
+  const nonceOrTimestamp = (at: Piece) => at.origin === 'timestamp' || at.origin === 'nonce'
+  let last = -1
+  pieces.forEach((at, index) => {
+    if (nonceOrTimestamp(at)) last = index
+  })
+  // The separator behind the last of them belongs to the fields, not to the request.
+  const start = pieces[last + 1]?.origin === 'separator' ? last + 2 : last + 1
+  return joinPieces(pieces.slice(start))
+}

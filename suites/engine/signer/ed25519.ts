@@ -1,0 +1,91 @@
+/** Ed25519 (RFC 8032) over @noble/ed25519, and the forms of it that only a mistake makes. */
+import { getPublicKey, hashes, Point, sign, utils, verify } from '@noble/ed25519'
+import { concat, utf8 } from './bytes.ts'
+import { sha512 } from './hmac.ts'
+
+// noble's synchronous functions hash with what is set here.
+hashes.sha512 = (data) => sha512(data) as Uint8Array<ArrayBuffer>
+
+/** The prefix of Ed25519ph: dom2(1, "") of RFC 8032 §2. Plain Ed25519 has none. */
+export const prehashDomain = concat(utf8('SigEd25519 no Ed25519 collisions'), Uint8Array.of(1, 0))
+export const noDomain = new Uint8Array(0)
+
+/** Length of a signature: R and S, 32 bytes each. */
+export const signatureBytes = 64
+
+const order = Point.CURVE().n
+
+/** The 32-byte public key of a 32-byte seed. */
+export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
+  return getPublicKey(seed)
+}
+
+/** The 64-byte signature of `data` (signatures/ecc). */
+export function ed25519Sign(seed: Uint8Array, data: Uint8Array): Uint8Array {
+  return sign(data, seed)
+}
+
+/** Whether a signature is right in the strict sense of RFC 8032: canonical, S below L. Never throws. */
+export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return verify(signature, data, publicKey, { zip215: false })
+  } catch {
+    return false
+  }
+}
+
+/** A signature with a domain prefix, as Ed25519ph makes it over the SHA-512 of the data. */
+export function ed25519SignInDomain(seed: Uint8Array, data: Uint8Array, domain: Uint8Array): Uint8Array {
+  const { prefix, scalar, pointBytes } = utils.getExtendedPublicKey(seed)
+  // RFC 8032 §5.1.6: r = H(dom || prefix || M), R = rB, S = r + H(dom || R || A || M) s.
+  const r = littleEndian(sha512(concat(domain, prefix, data))) % order
+  const commitment = Point.BASE.multiply(r).toBytes()
+  const challenge = littleEndian(sha512(concat(domain, commitment, pointBytes, data))) % order
+  return concat(commitment, toLittleEndian((r + challenge * scalar) % order))
+}
+
+/** A check of one signature against many candidates; the half of the equation without the data is computed once. */
+export function ed25519Matcher(
+  publicKey: Uint8Array,
+  signature: Uint8Array,
+): (data: Uint8Array, domain?: Uint8Array) => boolean {
+  let left: Point
+  let key: Point
+  try {
+    const commitment = Point.fromBytes(signature.subarray(0, 32))
+    key = Point.fromBytes(publicKey)
+    // S·B = R + k·A of RFC 8032 §5.1.7, written as S·B − R = k·A.
+    left = multiply(Point.BASE, littleEndian(signature.subarray(32, 64)) % order).subtract(commitment)
+  } catch {
+    return () => false
+  }
+  return (data, domain = noDomain) => {
+    const challenge = littleEndian(sha512(concat(domain, signature.subarray(0, 32), publicKey, data))) % order
+    return multiply(key, challenge).equals(left)
+  }
+}
+
+/** The same signature with L added to S: mathematically right, and forbidden by RFC 8032 (signatures/ecc-malleability). */
+export function withHighS(signature: Uint8Array): Uint8Array {
+  return concat(signature.subarray(0, 32), toLittleEndian(littleEndian(signature.subarray(32, 64)) + order))
+}
+
+/** The canonical form of a signature whose S is not below L, or null where it is. */
+export function withLowS(signature: Uint8Array): Uint8Array | null {
+  const s = littleEndian(signature.subarray(32, 64))
+  return s < order ? null : concat(signature.subarray(0, 32), toLittleEndian(s % order))
+}
+
+function multiply(point: Point, scalar: bigint): Point {
+  return scalar === 0n ? Point.ZERO : point.multiply(scalar, false)
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  let number = 0n
+  for (let at = bytes.length - 1; at >= 0; at--) number = (number << 8n) | BigInt(bytes[at] ?? 0)
+  return number
+}
+
+function toLittleEndian(number: bigint): Uint8Array {
+  return Uint8Array.from({ length: 32 }, (_, at) => Number((number >> BigInt(8 * at)) & 0xffn))
+}

@@ -1,0 +1,92 @@
+/** What a known mistake is, and the few shapes that most of them have. */
+import { sameBytes } from './bytes.ts'
+import { joinPieces, type Origin, type Piece } from './data-to-sign.ts'
+import type { Draft } from './draft.ts'
+
+export interface KnownMistake {
+  /** `data/…`, `key/…`, `signature/…` or `fields/…`; behind the slash is the word that fixtures use. */
+  readonly id: string
+  /** What was done, as a claim. */
+  readonly title: string
+  /** Id in spec/requirements.yaml: the sentence it breaks. */
+  readonly requirement: string
+  /** What to do instead; holds for a client that signs and for a server that checks. */
+  readonly fix: string
+  /** Completes "The server accepts this call when …". */
+  readonly when: string
+  /** Where in the computation it happens. */
+  readonly stage: 'data' | 'key' | 'algorithm' | 'cut' | 'encoding' | 'fields'
+  /** False for what is made on purpose only (a flipped bit) and never looked for. */
+  readonly looked: boolean
+  /** The draft with this mistake in it; null where it changes nothing or cannot be made. */
+  apply(draft: Draft): Draft | null
+}
+
+/** The parts of a mistake that its maker writes. */
+export type Told = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix' | 'when'> & { looked?: boolean }
+
+/** A mistake in the data to sign. Null from `change`: cannot be made here. */
+export function dataMistake(
+  told: Told,
+  change: (pieces: readonly Piece[], draft: Draft) => Piece[] | null,
+): KnownMistake {
+  return known(told, 'data', (draft) => {
+    const pieces = change(draft.pieces, draft)
+    if (pieces === null || sameBytes(joinPieces(pieces), joinPieces(draft.pieces))) return null
+    return { ...draft, pieces }
+  })
+}
+
+/** A mistake in the body that is signed; the body on the wire stays. */
+export function bodyMistake(told: Told, change: (body: Uint8Array) => Uint8Array | null): KnownMistake {
+  return dataMistake(told, (pieces) => {
+    const before = pieces.find(({ origin }) => origin === 'body')
+    const bytes = before === undefined ? null : change(before.bytes)
+    return bytes === null ? null : replace(pieces, 'body', () => bytes)
+  })
+}
+
+/** A mistake in which bytes are the key. */
+export function keyMistake(told: Told, change: (draft: Draft) => Uint8Array | null): KnownMistake {
+  return known(told, 'key', (draft) => {
+    const key = change(draft)
+    return key === null || sameBytes(key, draft.key) ? null : { ...draft, key }
+  })
+}
+
+/** A mistake in how the data become bytes of a signature. */
+export function algorithmMistake(told: Told, change: (draft: Draft) => Draft | null): KnownMistake {
+  return known(told, 'algorithm', change)
+}
+
+/** A mistake in which of the computed bytes are sent. `change` gets what the right cut would send, and everything. */
+export function cutMistake(
+  told: Told,
+  change: (right: Uint8Array, whole: Uint8Array) => Uint8Array,
+  only: 'mac' | 'ed25519' | 'both' = 'both',
+): KnownMistake {
+  return known(told, 'cut', (draft) =>
+    only !== 'both' && draft.algorithm.kind !== only
+      ? null
+      : { ...draft, cut: (whole) => change(draft.cut(whole), whole) },
+  )
+}
+
+/** A mistake in how the bytes of the signature become text. `change` gets the bytes and the right text. */
+export function encodingMistake(told: Told, change: (bytes: Uint8Array, text: string) => string): KnownMistake {
+  return known(told, 'encoding', (draft) => ({ ...draft, encode: (bytes) => change(bytes, draft.encode(bytes)) }))
+}
+
+/** A mistake in the row of fields in the header. */
+export function fieldsMistake(told: Told, change: (inOrder: string[]) => string[]): KnownMistake {
+  return known(told, 'fields', (draft) => ({ ...draft, fields: (inOrder) => change(draft.fields(inOrder)) }))
+}
+
+/** The pieces with other bytes in every piece of one origin. */
+export function replace(pieces: readonly Piece[], origin: Origin, change: (bytes: Uint8Array) => Uint8Array): Piece[] {
+  return pieces.map((piece) => (piece.origin === origin ? { origin, bytes: change(piece.bytes) } : piece))
+}
+
+function known(told: Told, stage: KnownMistake['stage'], apply: KnownMistake['apply']): KnownMistake {
+  return { looked: true, ...told, stage, apply }
+}

@@ -1,0 +1,476 @@
+/** Known mistakes in the data to sign, the body apart. */
+import { concat, fromBase64Loose, fromUtf8, toHex, utf8 } from './bytes.ts'
+import { type Origin, type Piece, piece } from './data-to-sign.ts'
+import { dataMistake, type KnownMistake, replace } from './mistake.ts'
+
+const lineFeeds = 'signatures/request-line-feeds'
+const method = 'signatures/request-method'
+const uri = 'signatures/request-uri'
+const timestamp = 'signatures/timestamp'
+const nonce = 'signatures/nonce'
+const order = 'signatures/data-to-sign'
+
+export const dataMistakes: readonly KnownMistake[] = [
+  dataMistake(
+    {
+      id: 'data/without-final-newline',
+      title: 'The data to sign lacks the line feed after the body',
+      requirement: lineFeeds,
+      fix: 'End the data with one LF after the body',
+      when: 'the data is signed without the line feed after the body',
+    },
+    (pieces) => (pieces.at(-1)?.origin === 'line-end' ? pieces.slice(0, -1) : null),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-doubled-newline',
+      title: 'The data to sign ends with two line feeds, or the body was signed with one that was not sent',
+      requirement: lineFeeds,
+      fix: 'End the data with exactly one LF after the body as it was sent',
+      when: 'the data is signed with two line feeds after the body',
+    },
+    (pieces) => [...pieces, piece('line-end', '\n')],
+  ),
+  dataMistake(
+    {
+      id: 'data/with-crlf',
+      title: 'The lines of the data to sign end with CR LF',
+      requirement: lineFeeds,
+      fix: 'End method, URI and body with LF alone',
+      when: 'the lines of the signed data end with CR LF',
+    },
+    (pieces) => replace(pieces, 'line-end', () => utf8('\r\n')),
+  ),
+  dataMistake(
+    {
+      id: 'data/without-line-feeds',
+      title: 'Method, URI and body are joined without line feeds',
+      requirement: lineFeeds,
+      fix: 'End method, URI and body with one LF each',
+      when: 'method, URI and body are joined without line feeds',
+    },
+    (pieces) => pieces.filter(({ origin }) => origin !== 'line-end'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-written-line-feeds',
+      title: 'A backslash and an n stand where line feeds belong',
+      requirement: lineFeeds,
+      fix: 'Use the byte 0x0a; in a shell printf writes it, echo and plain quotes do not',
+      when: 'a backslash and an n stand for each line feed',
+    },
+    (pieces) => replace(pieces, 'line-end', () => utf8('\\n')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-lowercase-method',
+      title: 'The HTTP method is signed in lower case',
+      requirement: method,
+      fix: 'Put the method into the data in upper case',
+      when: 'the method is signed in lower case',
+    },
+    (pieces) => mapText(pieces, 'method', (text) => text.toLowerCase()),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-capitalised-method',
+      title: 'The HTTP method is signed with one capital letter',
+      requirement: method,
+      fix: 'Put the method into the data in upper case',
+      when: 'the method is signed with one capital letter',
+    },
+    (pieces) => mapText(pieces, 'method', (text) => text.slice(0, 1) + text.slice(1).toLowerCase()),
+  ),
+  dataMistake(
+    {
+      id: 'data/without-method',
+      title: 'The line with the HTTP method is left out',
+      requirement: method,
+      fix: 'Begin the request data with the method and LF',
+      when: 'the line with the method is left out',
+    },
+    (pieces) => without(pieces, 'method'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-get-method',
+      title: 'GET is signed instead of the method that was sent',
+      requirement: method,
+      fix: 'Sign the method of the request, POST',
+      when: 'GET is signed instead of POST',
+    },
+    (pieces) => mapText(pieces, 'method', () => 'GET'),
+  ),
+  dataMistake(
+    {
+      id: 'data/without-uri',
+      title: 'The line with the URI is left out',
+      requirement: uri,
+      fix: 'Put the URI and LF after the method',
+      when: 'the line with the URI is left out',
+    },
+    (pieces) => without(pieces, 'uri'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-full-url',
+      title: 'The full URL is signed instead of the path',
+      requirement: uri,
+      fix: 'Sign the URI /api alone, without scheme and host',
+      when: 'the full URL is signed instead of the path',
+    },
+    (pieces, { around }) => (around.url === undefined ? null : mapText(pieces, 'uri', () => around.url ?? '')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-host-and-path',
+      title: 'Host and path are signed instead of the path',
+      requirement: uri,
+      fix: 'Sign the URI /api alone, without the host',
+      when: 'host and path are signed instead of the path',
+    },
+    (pieces, { around }) =>
+      around.url === undefined ? null : mapText(pieces, 'uri', () => (around.url ?? '').replace(/^\w+:\/\//, '')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-base-path',
+      title: 'The path of the base URL is signed as well',
+      requirement: uri,
+      fix: 'Sign /api, without what the base URL has before it',
+      when: 'the path of the base URL is signed as well',
+    },
+    (pieces, { around }) => {
+      const path = around.url === undefined ? '' : pathOf(around.url)
+      return path === '' ? null : mapText(pieces, 'uri', () => path)
+    },
+  ),
+  dataMistake(
+    {
+      id: 'data/with-query',
+      title: 'The query of the URL is signed with the URI',
+      requirement: uri,
+      fix: 'Sign the URI without the query',
+      when: 'the query of the URL is signed with the URI',
+    },
+    (pieces, { around }) => {
+      const query = /\?[^#]*/.exec(around.url ?? '')?.[0]
+      return query === undefined ? null : mapText(pieces, 'uri', (text) => (text.includes('?') ? text : text + query))
+    },
+  ),
+  dataMistake(
+    {
+      id: 'data/without-query',
+      title: 'The query is dropped from the signed URI',
+      requirement: uri,
+      fix: 'Sign the URI exactly as given',
+      when: 'the query is dropped from the signed URI',
+    },
+    (pieces) => mapText(pieces, 'uri', (text) => text.replace(/\?.*$/, '')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-path-without-slash',
+      title: 'The URI is signed without its leading slash',
+      requirement: uri,
+      fix: 'Sign /api with its leading slash',
+      when: 'the URI is signed without its leading slash',
+    },
+    (pieces) => mapText(pieces, 'uri', (text) => text.replace(/^\//, '')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-trailing-slash',
+      title: 'The URI is signed with a trailing slash',
+      requirement: uri,
+      fix: 'Sign /api without a trailing slash',
+      when: 'the URI is signed with a trailing slash',
+    },
+    (pieces) => mapText(pieces, 'uri', (text) => (text.endsWith('/') ? text : `${text}/`)),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-root-path',
+      title: 'The path / is signed instead of the URI',
+      requirement: uri,
+      fix: 'Sign the URI /api',
+      when: 'the path / is signed instead of /api',
+    },
+    (pieces) => mapText(pieces, 'uri', () => '/'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-uppercase-uri',
+      title: 'The URI is signed in upper case',
+      requirement: uri,
+      fix: 'Put only the method in upper case, not the URI',
+      when: 'the URI is signed in upper case',
+    },
+    (pieces) => mapText(pieces, 'uri', (text) => text.toUpperCase()),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-timestamp-in-seconds',
+      title: 'The timestamp is signed in seconds',
+      requirement: timestamp,
+      fix: 'Use milliseconds (13 digits), in the data and in the header alike',
+      when: 'the timestamp is signed in seconds',
+    },
+    (pieces) => mapText(pieces, 'timestamp', (text) => (/^\d{13}$/.test(text) ? text.slice(0, 10) : text)),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-timestamp-in-microseconds',
+      title: 'The timestamp is signed in microseconds',
+      requirement: timestamp,
+      fix: 'Use milliseconds (13 digits), in the data and in the header alike',
+      when: 'the timestamp is signed in microseconds',
+    },
+    (pieces) => mapText(pieces, 'timestamp', (text) => (/^\d{13}$/.test(text) ? `${text}000` : text)),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-timestamp-in-milliseconds',
+      title: 'The timestamp is signed in milliseconds and sent in another unit',
+      requirement: timestamp,
+      fix: 'Send the very timestamp that was signed, 13 digits',
+      when: 'the timestamp is signed in milliseconds though sent in another unit',
+    },
+    (pieces) =>
+      mapText(pieces, 'timestamp', (text) => {
+        if (/^\d{10}$/.test(text)) return `${text}000`
+        return /^\d{16}$/.test(text) ? text.slice(0, 13) : text
+      }),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-iso-timestamp',
+      title: 'The timestamp is signed as an ISO 8601 text',
+      requirement: timestamp,
+      fix: 'Sign the timestamp as the integer that the header carries',
+      when: 'the timestamp is signed as an ISO 8601 text',
+    },
+    (pieces) =>
+      mapText(pieces, 'timestamp', (text) => (/^\d{13}$/.test(text) ? new Date(Number(text)).toISOString() : text)),
+  ),
+  dataMistake(
+    {
+      id: 'data/without-timestamp',
+      title: 'The timestamp is left out of the data to sign',
+      requirement: order,
+      fix: 'Begin the data with the timestamp and a semicolon',
+      when: 'the timestamp is left out of the signed data',
+    },
+    (pieces) => without(pieces, 'timestamp'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-nonce-without-padding',
+      title: 'The nonce is signed without the = padding that the header carries',
+      requirement: nonce,
+      fix: 'Sign the nonce exactly as the header carries it',
+      when: 'the nonce is signed without its = padding',
+    },
+    (pieces) => mapText(pieces, 'nonce', (text) => text.replace(/=+$/, '')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-padded-nonce',
+      title: 'The nonce is signed with = padding that the header lacks',
+      requirement: nonce,
+      fix: 'Send the nonce exactly as it was signed',
+      when: 'the nonce is signed with = padding that the header lacks',
+    },
+    (pieces) => mapText(pieces, 'nonce', (text) => text.padEnd(Math.ceil(text.length / 4) * 4, '=')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-decoded-nonce',
+      title: 'The bytes that the nonce encodes in base64 are signed',
+      requirement: nonce,
+      fix: 'Treat the nonce as text: sign its characters',
+      when: 'the nonce is base64-decoded before it is signed',
+    },
+    (pieces) => replace(pieces, 'nonce', (bytes) => fromBase64Loose(fromUtf8(bytes) ?? '') ?? bytes),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-nonce-in-hex',
+      title: 'The nonce is signed in hex',
+      requirement: nonce,
+      fix: 'Sign the nonce exactly as the header carries it',
+      when: 'the nonce is signed in hex',
+    },
+    (pieces) => replace(pieces, 'nonce', (bytes) => utf8(toHex(fromBase64Loose(fromUtf8(bytes) ?? '') ?? bytes))),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-base64url-nonce',
+      title: 'The nonce is signed with - and _ where the header has + and /',
+      requirement: nonce,
+      fix: 'Sign the nonce exactly as the header carries it',
+      when: 'the nonce is signed with the base64url alphabet',
+    },
+    (pieces) => mapText(pieces, 'nonce', (text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-percent-encoded-nonce',
+      title: 'The nonce is signed percent-encoded',
+      requirement: nonce,
+      fix: 'Sign the nonce exactly as the header carries it',
+      when: 'the nonce is signed percent-encoded',
+    },
+    (pieces) => mapText(pieces, 'nonce', (text) => encodeURIComponent(text)),
+  ),
+  dataMistake(
+    {
+      id: 'data/without-nonce',
+      title: 'The nonce is left out of the data to sign',
+      requirement: order,
+      fix: 'Put the nonce and a semicolon after the timestamp',
+      when: 'the nonce is left out of the signed data',
+    },
+    (pieces) => without(pieces, 'nonce'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-nonce-first',
+      title: 'The nonce is signed before the timestamp',
+      requirement: order,
+      fix: 'Sign timestamp, nonce and request data in this order',
+      when: 'the nonce is signed before the timestamp',
+    },
+    (pieces) => {
+      const time = pieces.find(({ origin }) => origin === 'timestamp')
+      const once = pieces.find(({ origin }) => origin === 'nonce')
+      if (time === undefined || once === undefined) return null
+      return pieces.map((at) => (at === time ? once : at === once ? time : at))
+    },
+  ),
+  dataMistake(
+    {
+      id: 'data/with-request-first',
+      title: 'The request data is signed before timestamp and nonce',
+      requirement: order,
+      fix: 'Sign timestamp, nonce and request data in this order',
+      when: 'the request data is signed before timestamp and nonce',
+    },
+    (pieces) => {
+      const start = pieces.findIndex(({ origin }) => origin === 'method' || origin === 'uri' || origin === 'body')
+      const front = pieces.slice(0, start)
+      if (front.at(-1)?.origin !== 'separator') return null
+      return [...pieces.slice(start), ...front.slice(-1), ...front.slice(0, -1)]
+    },
+  ),
+  dataMistake(
+    {
+      id: 'data/with-uri-first',
+      title: 'The URI is signed before the method',
+      requirement: method,
+      fix: 'Sign method, URI and body in this order',
+      when: 'the URI is signed before the method',
+    },
+    (pieces) => {
+      const verb = pieces.find(({ origin }) => origin === 'method')
+      const path = pieces.find(({ origin }) => origin === 'uri')
+      if (verb === undefined || path === undefined) return null
+      return pieces.map((at) => (at === verb ? path : at === path ? verb : at))
+    },
+  ),
+  dataMistake(
+    {
+      id: 'data/with-key-id',
+      title: 'The key id is signed in front of the timestamp',
+      requirement: order,
+      fix: 'Begin the data with the timestamp',
+      when: 'the key id is signed in front of the timestamp',
+    },
+    (pieces, { around }) => [piece('other', `${around.keyId};`), ...pieces],
+  ),
+  dataMistake(
+    {
+      id: 'data/with-version',
+      title: 'The 1 of the header is signed in front of the timestamp',
+      requirement: order,
+      fix: 'Begin the data with the timestamp',
+      when: 'the 1 of the header is signed in front of the timestamp',
+    },
+    (pieces) => [piece('other', '1;'), ...pieces],
+  ),
+  dataMistake(
+    {
+      id: 'data/with-key-id-and-version',
+      title: 'The first two header fields are signed in front of the timestamp',
+      requirement: order,
+      fix: 'Begin the data with the timestamp',
+      when: 'the first two header fields are signed in front of the timestamp',
+    },
+    (pieces, { around }) => [piece('other', `${around.keyId};1;`), ...pieces],
+  ),
+  ...[
+    { id: 'data/with-commas', name: 'commas', text: ',' },
+    { id: 'data/with-colons', name: 'colons', text: ':' },
+    { id: 'data/with-newlines-for-semicolons', name: 'line feeds', text: '\n' },
+    { id: 'data/with-dots', name: 'dots', text: '.' },
+    { id: 'data/with-spaces', name: 'spaces', text: ' ' },
+    { id: 'data/with-spaced-semicolons', name: 'semicolons and spaces', text: '; ' },
+  ].map(({ id, name, text }) =>
+    dataMistake(
+      {
+        id,
+        title: `Timestamp, nonce and request data are joined with ${name}`,
+        requirement: order,
+        fix: 'Join timestamp, nonce and request data with semicolons',
+        when: `timestamp, nonce and request data are joined with ${name}`,
+      },
+      (pieces) => replace(pieces, 'separator', () => utf8(text)),
+    ),
+  ),
+  dataMistake(
+    {
+      id: 'data/without-separators',
+      title: 'Timestamp, nonce and request data are joined with nothing between',
+      requirement: order,
+      fix: 'Join timestamp, nonce and request data with semicolons',
+      when: 'timestamp, nonce and request data are joined with nothing between',
+    },
+    (pieces) => pieces.filter(({ origin }) => origin !== 'separator'),
+  ),
+  dataMistake(
+    {
+      id: 'data/with-newline-before-method',
+      title: 'A line feed follows the semicolon before the method',
+      requirement: order,
+      fix: 'Put the method right behind the second semicolon',
+      when: 'a line feed follows the semicolon before the method',
+    },
+    (pieces) => {
+      const at = pieces.findIndex(({ origin }) => origin === 'method')
+      return at < 0 ? null : [...pieces.slice(0, at), piece('line-end', '\n'), ...pieces.slice(at)]
+    },
+  ),
+]
+
+/** The path of a URL without its query; an empty text where there is none. */
+function pathOf(url: string): string {
+  return /^\w+:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? ''
+}
+
+function mapText(pieces: readonly Piece[], origin: Origin, change: (text: string) => string): Piece[] {
+  return replace(pieces, origin, (bytes) => utf8(change(fromUtf8(bytes) ?? '')))
+}
+
+/** The pieces without one part and the separator or line end behind it. */
+function without(pieces: readonly Piece[], origin: Origin): Piece[] | null {
+  const at = pieces.findIndex((part) => part.origin === origin)
+  if (at < 0) return null
+  const mark = pieces[at + 1]?.origin
+  const width = mark === 'separator' || mark === 'line-end' ? 2 : 1
+  return [...pieces.slice(0, at), ...pieces.slice(at + width)]
+}
+
+/** The bytes of all pieces of one origin. */
+export function bytesOf(pieces: readonly Piece[], origin: Origin): Uint8Array {
+  return concat(...pieces.filter((part) => part.origin === origin).map(({ bytes }) => bytes))
+}

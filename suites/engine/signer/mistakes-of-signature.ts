@@ -1,0 +1,417 @@
+/** Known mistakes in how data become a signature: the algorithm, the cut and the encoding; and in the row of header fields. */
+import { concat, fromUtf8, toBase64, toBase64url, toHex, utf8 } from './bytes.ts'
+import { type Draft, first20Bytes } from './draft.ts'
+import { noDomain, prehashDomain, publicKeyOfSeed, withHighS } from './ed25519.ts'
+import { hmacSha1, hmacSha256, hmacSha512, sha256, sha512 } from './hmac.ts'
+import {
+  algorithmMistake,
+  cutMistake,
+  encodingMistake,
+  fieldsMistake,
+  type KnownMistake,
+  type Told,
+} from './mistake.ts'
+import { secretBytes } from './mistakes-of-key.ts'
+import { publicKeyToPem } from './pem.ts'
+
+const hmac = 'signatures/hmac'
+const length = 'signatures/hmac-length'
+const encoding = 'signatures/hmac-encoding'
+const ecc = 'signatures/ecc'
+const take20 = 'Send the first 20 bytes of the 32 of the MAC, no more and no less'
+const useBase64 = 'Encode the bytes of the signature in BASE64 with + and / and with = padding'
+
+export const algorithmMistakes: readonly KnownMistake[] = [
+  mac('sha1', 'HMAC-SHA1 was used', 'HMAC-SHA1 is used', hmacSha1),
+  mac('sha512', 'HMAC-SHA512 was used', 'HMAC-SHA512 is used', hmacSha512),
+  mac(
+    'arguments-swapped',
+    'Key and data of the HMAC were swapped',
+    'key and data of the HMAC are swapped',
+    (key, data) => hmacSha256(data, key),
+  ),
+  mac(
+    'plain-hash',
+    'SHA-256 over secret and data was used, no HMAC',
+    'SHA-256 over secret and data is used',
+    (key, data) => sha256(concat(key, data)),
+  ),
+  mac(
+    'plain-hash-of-data-and-secret',
+    'SHA-256 over data and secret was used, no HMAC',
+    'SHA-256 over data and secret is used',
+    (key, data) => sha256(concat(data, key)),
+  ),
+  mac(
+    'hmac-over-hash',
+    'The HMAC was made over the SHA-256 of the data',
+    'the HMAC is made over the SHA-256 of the data',
+    (key, data) => hmacSha256(key, sha256(data)),
+  ),
+  mac(
+    'hmac-over-hex',
+    'The HMAC was made over the hex of the data',
+    'the HMAC is made over the hex of the data',
+    (key, data) => hmacSha256(key, utf8(toHex(data))),
+  ),
+  mac(
+    'hmac-over-base64',
+    'The HMAC was made over the BASE64 of the data',
+    'the HMAC is made over the BASE64 of the data',
+    (key, data) => hmacSha256(key, utf8(toBase64(data))),
+  ),
+  mac(
+    'cut-hex',
+    'The MAC was put in hex and its first 20 digits were encoded',
+    'the first 20 hex digits of the MAC are encoded',
+    (key, data) => utf8(toHex(hmacSha256(key, data))),
+  ),
+  mac(
+    'cut-base64',
+    'The MAC was put in BASE64 and its first 20 characters were encoded',
+    'the first 20 BASE64 characters of the MAC are encoded',
+    (key, data) => utf8(toBase64(hmacSha256(key, data))),
+  ),
+  algorithmMistake(
+    {
+      id: 'signature/hmac-with-key-id-as-secret',
+      title: 'The HMAC was made with the key id as the secret',
+      requirement: 'signatures/key-id',
+      fix: 'Use the secret of the key, never its id',
+      when: 'the HMAC is made with the key id as the secret',
+      // Found as key/id-as-secret.
+      looked: false,
+    },
+    (draft) => ({ ...asHmac(draft), key: utf8(draft.around.keyId) }),
+  ),
+  ed25519(
+    'prehashed',
+    'Ed25519ph was used instead of Ed25519',
+    'Ed25519ph is used instead of Ed25519',
+    sha512,
+    prehashDomain,
+  ),
+  ed25519('over-hash', 'The SHA-256 of the data was signed', 'the SHA-256 of the data is signed', sha256),
+  ed25519('over-sha512', 'The SHA-512 of the data was signed', 'the SHA-512 of the data is signed', sha512),
+  ed25519(
+    'over-hex-hash',
+    'The hex of the SHA-256 of the data was signed',
+    'the hex of the SHA-256 is signed',
+    (data) => utf8(toHex(sha256(data))),
+  ),
+  ed25519('over-base64', 'The BASE64 of the data was signed', 'the BASE64 of the data is signed', (data) =>
+    utf8(toBase64(data)),
+  ),
+  ...[
+    {
+      word: 'hmac-with-seed',
+      name: 'the seed of the private key',
+      key: (draft: Draft): Uint8Array | null => draft.key,
+    },
+    { word: 'hmac-with-public-pem', name: 'the PEM of the public key', key: publicPem },
+    { word: 'hmac-with-public-key', name: 'the bytes of the public key', key: publicKey },
+    { word: 'hmac-with-secret', name: 'a secret', key: secretOfOthers },
+    { word: 'hmac-with-key-id', name: 'the key id', key: ({ around }: Draft) => utf8(around.keyId) },
+  ].map(({ word, name, key }) =>
+    algorithmMistake(
+      {
+        id: `signature/${word}`,
+        title: `An HMAC with ${name} was sent where an ED25519 signature is due`,
+        requirement: 'signatures/public-key-refuses-hmac',
+        fix: 'A key with a public key takes only ED25519 signatures by its private key',
+        when: `an HMAC with ${name} is sent`,
+      },
+      (draft) => {
+        const bytes = draft.algorithm.kind === 'ed25519' ? key(draft) : null
+        return bytes === null || bytes.length === 0 ? null : { ...asHmac(draft), key: bytes }
+      },
+    ),
+  ),
+  ...[
+    {
+      word: 'ed25519-with-secret',
+      name: 'the first 32 bytes of the secret',
+      seed: (key: Uint8Array) => key.slice(0, 32),
+    },
+    { word: 'ed25519-with-hashed-secret', name: 'the SHA-256 of the secret', seed: (key: Uint8Array) => sha256(key) },
+  ].map(({ word, name, seed }) =>
+    algorithmMistake(
+      {
+        id: `signature/${word}`,
+        title: `An ED25519 signature with ${name} as the seed was sent where an HMAC is due`,
+        requirement: 'signatures/secret-key-refuses-ecc',
+        fix: 'A key without public key takes only HMAC signatures with its secret',
+        when: `an ED25519 signature with ${name} as the seed is sent`,
+      },
+      (draft) => {
+        const bytes = draft.algorithm.kind === 'mac' ? seed(draft.key) : new Uint8Array(0)
+        if (bytes.length !== 32) return null
+        return {
+          ...draft,
+          key: bytes,
+          cut: (all) => all,
+          algorithm: { kind: 'ed25519', message: (data) => data, domain: noDomain },
+        }
+      },
+    ),
+  ),
+]
+
+export const cutMistakes: readonly KnownMistake[] = [
+  cutMistake(
+    {
+      id: 'signature/untruncated',
+      title: 'All 32 bytes of the MAC were sent',
+      requirement: length,
+      fix: take20,
+      when: 'all 32 bytes of the MAC are sent',
+    },
+    (_, whole) => whole,
+    'mac',
+  ),
+  cutMistake(
+    {
+      id: 'signature/last-20-bytes',
+      title: 'The last 20 bytes of the MAC were sent',
+      requirement: length,
+      fix: take20,
+      when: 'the last 20 bytes of the MAC are sent',
+    },
+    (_, whole) => whole.slice(-20),
+    'mac',
+  ),
+  ...[10, 12, 16, 24, 28].map((count) =>
+    cutMistake(
+      {
+        id: `signature/first-${count}-bytes`,
+        title: `The first ${count} bytes of the MAC were sent`,
+        requirement: length,
+        fix: take20,
+        when: `the first ${count} bytes of the MAC are sent`,
+      },
+      (_, whole) => whole.slice(0, count),
+      'mac',
+    ),
+  ),
+  cutMistake(
+    {
+      id: 'signature/one-byte-short',
+      title: 'The signature lacks its last byte',
+      requirement: length,
+      fix: 'Send the whole signature: 20 bytes of an HMAC, 64 of ED25519',
+      when: 'the signature is one byte short',
+    },
+    (right) => right.slice(0, -1),
+  ),
+  cutMistake(
+    {
+      id: 'signature/one-byte-long',
+      title: 'The signature has one byte too many',
+      requirement: length,
+      fix: 'Send the whole signature and nothing more: 20 bytes of an HMAC, 64 of ED25519',
+      when: 'the signature is one byte longer',
+    },
+    (right, whole) =>
+      concat(right, whole.length > right.length ? whole.slice(right.length, right.length + 1) : Uint8Array.of(0)),
+  ),
+  cutMistake(
+    {
+      id: 'signature/without-first-byte',
+      title: 'The MAC was cut from byte 1 to 21',
+      requirement: length,
+      fix: 'Begin the cut at byte 0',
+      when: 'bytes 1 to 21 of the MAC are sent',
+    },
+    (_, whole) => whole.slice(1, 21),
+    'mac',
+  ),
+  cutMistake(
+    {
+      id: 'signature/reversed',
+      title: 'The bytes of the signature were reversed',
+      requirement: ecc,
+      fix: 'Send the bytes in the order in which they come',
+      when: 'the bytes of the signature are reversed',
+    },
+    (right) => right.slice().reverse(),
+  ),
+  cutMistake(
+    {
+      id: 'signature/high-s',
+      title: 'S of the ED25519 signature is not below the group order L',
+      requirement: 'signatures/ecc-malleability',
+      fix: 'Reduce S modulo L',
+      when: 'S is not below L',
+    },
+    (right) => (right.length === 64 ? withHighS(right) : right),
+    'ed25519',
+  ),
+  ...[
+    { word: 'first', at: () => 0 },
+    { word: 'middle', at: (count: number) => count >> 1 },
+    { word: 'last', at: (count: number) => count - 1 },
+  ].map(({ word, at }) =>
+    cutMistake(
+      {
+        id: `signature/one-bit-flipped-${word}`,
+        title: `One bit of the ${word} byte of the signature is flipped`,
+        requirement: hmac,
+        fix: 'Send the signature as computed',
+        when: `one bit of the ${word} byte is flipped`,
+        looked: false,
+      },
+      (right) => right.map((byte, index) => (index === at(right.length) ? byte ^ 1 : byte)),
+    ),
+  ),
+]
+
+export const encodingMistakes: readonly KnownMistake[] = [
+  text('in-hex', 'The signature was sent in hex', 'the signature is sent in hex', (bytes) => toHex(bytes)),
+  text('in-upper-case-hex', 'The signature was sent in upper-case hex', 'it is sent in upper-case hex', (bytes) =>
+    toHex(bytes).toUpperCase(),
+  ),
+  text('base64url', 'The signature was sent in base64url', 'the signature is sent in base64url', (bytes) =>
+    toBase64url(bytes),
+  ),
+  text('unpadded', 'The signature was sent without = padding', 'the signature is sent without = padding', (_, right) =>
+    right.replace(/=+$/, ''),
+  ),
+  text(
+    'base64-of-hex',
+    'The hex of the signature was encoded in BASE64',
+    'the hex of the signature is encoded in BASE64',
+    (bytes) => toBase64(utf8(toHex(bytes))),
+  ),
+  text(
+    'base64-twice',
+    'The signature was encoded in BASE64 twice',
+    'the signature is encoded in BASE64 twice',
+    (_, right) => toBase64(utf8(right)),
+  ),
+  text(
+    'percent-encoded',
+    'The signature was sent percent-encoded',
+    'the signature is sent percent-encoded',
+    (_, right) => encodeURIComponent(right),
+  ),
+  text(
+    'spaces-for-plus',
+    'Each + of the signature became a space on the way',
+    'each + is sent as a space',
+    (_, right) => right.replaceAll('+', ' '),
+  ),
+  text(
+    'quoted',
+    'The signature was sent in quotation marks',
+    'the signature stands in quotation marks',
+    (_, right) => `"${right}"`,
+  ),
+  text('lower-case', 'The signature was put in lower case', 'the signature is put in lower case', (_, right) =>
+    right.toLowerCase(),
+  ),
+  text(
+    'cut-text',
+    'The BASE64 text was cut to 20 characters instead of the MAC to 20 bytes',
+    'the first 20 characters are sent',
+    (_, right) => right.slice(0, 20),
+  ),
+  text('cut-hex-text', 'The first 20 hex digits were sent', 'the first 20 hex digits are sent', (bytes) =>
+    toHex(bytes).slice(0, 20),
+  ),
+  text(
+    'raw-latin-1',
+    'The bytes were sent as they are, without an encoding',
+    'the bytes are sent without an encoding',
+    (bytes) => fromUtf8(bytes) ?? '',
+  ),
+  text('empty', 'The signature is empty', 'the signature is empty', () => ''),
+]
+
+export const fieldsMistakes: readonly KnownMistake[] = [
+  fieldsMistake(
+    {
+      id: 'fields/one-too-few',
+      title: 'The header has one field too few',
+      requirement: 'signatures/header-fields',
+      fix: 'Send key id, 1, timestamp, nonce and signature',
+      when: 'the version field is left out',
+    },
+    (fields) => fields.filter((_, at) => at !== 1),
+  ),
+  fieldsMistake(
+    {
+      id: 'fields/one-too-many',
+      title: 'The header has one field too many',
+      requirement: 'signatures/header-fields',
+      fix: 'Send key id, 1, timestamp, nonce and signature, and nothing after them',
+      when: 'a sixth field follows',
+    },
+    (fields) => [...fields, 'extra'],
+  ),
+]
+
+function mac(
+  word: string,
+  title: string,
+  when: string,
+  compute: (key: Uint8Array, data: Uint8Array) => Uint8Array,
+): KnownMistake {
+  const told: Told = {
+    id: `signature/${word}`,
+    title,
+    requirement: hmac,
+    fix: 'Compute HMAC-SHA256 with the secret as the key over the data to sign',
+    when,
+  }
+  return algorithmMistake(told, (draft) =>
+    draft.algorithm.kind === 'mac' ? { ...draft, algorithm: { kind: 'mac', compute } } : null,
+  )
+}
+
+function ed25519(
+  word: string,
+  title: string,
+  when: string,
+  message: (data: Uint8Array) => Uint8Array,
+  domain: Uint8Array = noDomain,
+): KnownMistake {
+  const told: Told = {
+    id: `signature/${word}`,
+    title,
+    requirement: ecc,
+    fix: 'Sign the data to sign themselves with plain ED25519',
+    when,
+  }
+  return algorithmMistake(told, (draft) =>
+    draft.algorithm.kind === 'ed25519' ? { ...draft, algorithm: { kind: 'ed25519', message, domain } } : null,
+  )
+}
+
+function text(
+  word: string,
+  title: string,
+  when: string,
+  change: (bytes: Uint8Array, right: string) => string,
+): KnownMistake {
+  const requirement = word === 'unpadded' ? hmac : encoding
+  return encodingMistake({ id: `signature/${word}`, title, requirement, fix: useBase64, when }, change)
+}
+
+function asHmac(draft: Draft): Draft {
+  return { ...draft, cut: first20Bytes, algorithm: { kind: 'mac', compute: hmacSha256 } }
+}
+
+function publicKey({ around, key }: Draft): Uint8Array | null {
+  if (around.key.kind === 'ed25519-public') return around.key.publicKey
+  return around.key.kind === 'ed25519' ? publicKeyOfSeed(key) : null
+}
+
+function publicPem(draft: Draft): Uint8Array | null {
+  const bytes = publicKey(draft)
+  return bytes === null ? null : utf8(publicKeyToPem(bytes))
+}
+
+function secretOfOthers({ around }: Draft): Uint8Array | null {
+  const other = around.otherKeys.find(({ kind }) => kind === 'secret')
+  return other?.kind === 'secret' ? secretBytes(other.secret) : null
+}
