@@ -1,0 +1,28 @@
+import express, { type Express } from 'express'
+import type { Handle } from './http.ts'
+
+/**
+ * The express edge: the reference server to mount in another server. It takes every path below its mount point; mount it before any body
+ * parser, since a signature covers the bytes as sent.
+ */
+export function createApp(handle: Handle, options: { maxBodyBytes: number }): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.use(express.raw({ type: () => true, limit: options.maxBodyBytes, inflate: false }))
+  app.use(async (request, response) => {
+    const answer = await handle({
+      method: request.method,
+      target: request.originalUrl,
+      headers: request.headers as { [name: string]: string | undefined },
+      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+      remoteAddress: request.socket.remoteAddress ?? '',
+    })
+    if (answer.hangUp) {
+      response.destroy()
+      return
+    }
+    response.status(answer.status).set(answer.headers).end(answer.body)
+  })
+  return app
+}

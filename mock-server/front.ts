@@ -1,0 +1,65 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Handle, MockAnswer } from './http.ts'
+import type { Bounds } from './options.ts'
+
+export interface FrontOptions {
+  bounds: Bounds
+  /** A longer body is not read to its end. */
+  maxBodyBytes: number
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** The plain node:http edge: gathers the bytes of a request and hands them to the handler. It does not listen yet. */
+export function createFront(handle: Handle, { bounds, maxBodyBytes }: FrontOptions): Server {
+  const server = createServer(
+    { maxHeaderSize: bounds.headerBytes, requestTimeout: bounds.requestMs, headersTimeout: bounds.requestMs },
+    (incoming, response) => {
+      response.sendDate = false
+      readBody(incoming, maxBodyBytes, (body) => {
+        const answer = handle({
+          method: incoming.method ?? '',
+          target: incoming.url ?? '',
+          headers: incoming.headers as { [name: string]: string | undefined },
+          body,
+          remoteAddress: incoming.socket.remoteAddress ?? '',
+        })
+        if (answer instanceof Promise) answer.then((late) => write(response, late, incoming.complete))
+        else write(response, answer, incoming.complete)
+      })
+    },
+  )
+  server.maxConnections = bounds.connections
+  server.keepAliveTimeout = 65_000
+  return server
+}
+
+/** Calls back once, with the whole body, or with just more bytes than allowed: then the rest is not read. */
+function readBody(incoming: IncomingMessage, maxBytes: number, done: (body: Buffer) => void): void {
+  let first: Buffer = noBytes
+  let more: Buffer[] | undefined
+  let bytes = 0
+  const take = (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes === chunk.length) first = chunk
+    else if (more) more.push(chunk)
+    else more = [first, chunk]
+    if (bytes > maxBytes) {
+      incoming.off('data', take).off('end', end).pause()
+      end()
+    }
+  }
+  const end = () => done(more ? Buffer.concat(more) : first)
+  incoming.on('data', take).on('end', end)
+}
+
+function write(response: ServerResponse, answer: MockAnswer, complete: boolean): void {
+  if (answer.hangUp) {
+    response.destroy()
+    return
+  }
+  // A request that was not read to its end leaves bytes on the connection that would be taken for the next one.
+  if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
+  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) })
+  response.end(answer.body)
+}

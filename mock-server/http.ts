@@ -1,0 +1,23 @@
+/** A request as the handler sees it: all bytes are here, and nothing of it was changed. */
+export interface MockRequest {
+  /** As received: `POST`. */
+  method: string
+  /** Path and query as received. */
+  target: string
+  /** Names in lower case. */
+  headers: { readonly [name: string]: string | undefined }
+  body: Buffer
+  /** IPv4, or IPv6 where the server listens on it. */
+  remoteAddress: string
+}
+
+/** An answer as the handler gives it. */
+export interface MockAnswer {
+  status: number
+  headers: { [name: string]: string }
+  body: string
+  /** Close the connection without any answer (a fault, or a deliberately broken server). */
+  hangUp?: boolean
+}
+
+export type Handle = (request: MockRequest) => MockAnswer | Promise<MockAnswer>

@@ -1,0 +1,137 @@
+import { admit, callerAddress, findKey, identify, secretProblem } from '../caller.ts'
+import type { ServerContext } from '../context.ts'
+import { type Outcome, refuse, succeed } from '../refusal.ts'
+import { effectiveKeyScope, readScopeRequest, type ScopeRequest } from '../scopes.ts'
+import { openSession } from '../sessions.ts'
+import type { ApiKey, Session, TokenPair } from '../state.ts'
+import { issuePair } from '../token-state.ts'
+import { asList, asText, type Call, type Method, paramsProblem, text, textList } from './method.ts'
+import { refresh } from './refresh.ts'
+
+const credentialsParams: Method['params'] = {
+  grantType: { valid: () => true, optional: true },
+  scope: textList,
+  apiKeyId: text(1, 128),
+  apiKeySecret: text(1, 1024),
+}
+
+/** Part 4.2: tokens for the credentials of a key, or for a refresh token. */
+export const auth: Method = {
+  name: 'manager/auth',
+  area: undefined,
+  extension: false,
+  // They depend on the grant type, so they are checked below.
+  params: {},
+  run(call) {
+    const { context, params, request } = call
+    const { rules, profile } = context
+    if (request.headers.authorization !== undefined) {
+      if (profile.authHeaderOnGrant === 'refused') return refuse('unauthorized', 'authorization/not-wanted')
+      const judged =
+        profile.authHeaderOnGrant === 'judged' ? admit(context, identify(context, request), auth.name) : undefined
+      if (judged && !judged.ok) return judged
+    }
+    switch (rules.grantType(params)) {
+      case 'api_key_credentials':
+        return grant(call)
+      case 'refresh_token':
+        return refresh(call)
+      default:
+        return refuse('params', 'params/grantType')
+    }
+  },
+}
+
+function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
+  const { context, params } = call
+  const { rules, profile } = context
+  const problem = paramsProblem(context, 'manager/auth', credentialsParams, params)
+  if (problem) return problem
+  const found = findKey(context, asText(params.apiKeyId), 'grant')
+  if (!found.ok) return refuse('unknownKey', found.refusal.stage)
+  const key = found.value
+  const stage = secretProblem(context, key, asText(params.apiKeySecret), 'grant')
+  if (stage !== undefined) return refuse('credentials', stage)
+
+  const asked = asList(params.scope)
+  const read = readScopeRequest(asked, profile, rules)
+  if ('refused' in read) return refuse('scope', 'scope/form', read.refused)
+  const granted = grantScopes(context, key, asked, read.request)
+  if (!granted.ok) return granted
+  const { addresses } = read.request
+  if (rules.addressChecked('grant') && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
+    return refuse('unauthorized', 'token/address')
+  }
+  const wait = rules.beforeEffect('session')
+  if (wait) return wait.then(() => finish(context, key, read.request, asked, granted.value))
+  return finish(context, key, read.request, asked, granted.value)
+}
+
+/** The scopes in force, or why not: unknown words, words beyond the key's, an expiresIn beyond the refresh lifetime. */
+function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wanted: ScopeRequest): Outcome<string[]> {
+  const { rules, profile } = context
+  const [unknown] = wanted.unknown
+  if (unknown !== undefined && profile.unknownScopes === 'refused') return refuse('scope', 'scope/unknown', unknown)
+  const keyScope = effectiveKeyScope(key.scope, profile)
+  const beyond = wanted.scopes.filter((scope) => !rules.scopeWithinKey(scope, keyScope, profile))
+  if (beyond[0] !== undefined && rules.scopeBeyondKey() === 'refused')
+    return refuse('scope', 'scope/beyond-key', beyond[0])
+  if (asked.length === 0 && profile.emptyScope === 'refused') return refuse('params', 'params/scope')
+  if (
+    wanted.expiresInMs !== undefined &&
+    wanted.expiresInMs > rules.refreshLifeMs(profile) &&
+    rules.expiresInTooLong(profile) === 'refused'
+  ) {
+    return refuse('scope', 'scope/expires-in', `expiresIn:${wanted.expiresInMs}`)
+  }
+  if (asked.length === 0 && profile.emptyScope === 'whole-key') return succeed(rules.grantedScope(keyScope, keyScope))
+  return succeed(
+    rules.grantedScope(
+      wanted.scopes.filter((scope) => !beyond.includes(scope)),
+      keyScope,
+    ),
+  )
+}
+
+function finish(
+  context: ServerContext,
+  key: ApiKey,
+  wanted: ScopeRequest,
+  asked: string[],
+  scope: string[],
+): Outcome<object> {
+  const { rules, profile } = context
+  const named = wanted.sessionName !== undefined && rules.sessionCreated(wanted.sessionName)
+  let session: Session | undefined
+  if (named || (wanted.sessionName === undefined && profile.unnamedCountAsSessions)) {
+    const opened = openSession(context, key, wanted.sessionName)
+    if (!opened.ok) return opened
+    session = opened.value
+  }
+  const pair = issuePair(context, {
+    key,
+    scope,
+    scopeEcho: echo(profile.scopeEcho, scope, asked),
+    addresses: wanted.addresses,
+    session,
+    expiresInMs: wanted.expiresInMs,
+  })
+  return succeed(rules.grantResult(tokenResult(context, pair)))
+}
+
+function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], asked: string[]): string[] {
+  if (form === 'as-requested') return asked
+  return form === 'sorted' ? [...scope].sort() : scope
+}
+
+/** The six members of the result. */
+export function tokenResult({ rules }: ServerContext, pair: TokenPair) {
+  return {
+    accessToken: pair.accessToken,
+    accessTokenExpiry: rules.reportedAccessExpiry(pair),
+    refreshToken: pair.refreshToken,
+    refreshTokenExpiry: rules.reportedRefreshExpiry(pair),
+    tokenType: 'Bearer',
+    scope: pair.scopeEcho,
+  }
+}

@@ -1,0 +1,75 @@
+import type { Caller } from '../caller.ts'
+import type { ServerContext } from '../context.ts'
+import type { MockRequest } from '../http.ts'
+import { type Outcome, refuse } from '../refusal.ts'
+import type { Area } from '../rules/scopes.ts'
+
+export type Params = { readonly [name: string]: unknown }
+
+/** One call that was let through: authorized, its params checked, its scope sufficient. */
+export interface Call {
+  context: ServerContext
+  request: MockRequest
+  params: Params
+  /** Absent on manager/auth. */
+  caller: Caller | undefined
+}
+
+/** The documented methods give an object; some extensions give a word. */
+export type Result = object | 'OK'
+
+export interface ParamRule {
+  valid(value: unknown): boolean
+  optional?: boolean
+}
+
+export interface Method {
+  name: string
+  /** undefined: no scope is needed. */
+  area: Area | undefined
+  /** Not in the document: offered so that scopes and key states can be shown to work. */
+  extension: boolean
+  params: { readonly [name: string]: ParamRule }
+  run(call: Call): Outcome<Result> | Promise<Outcome<Result>>
+}
+
+export const text = (from: number, to: number): ParamRule => ({
+  valid: (value) => typeof value === 'string' && value.length >= from && value.length <= to,
+})
+export const oneOf = (...words: string[]): ParamRule => ({
+  valid: (value) => typeof value === 'string' && words.includes(value),
+})
+export const flag: ParamRule = { valid: (value) => typeof value === 'boolean' }
+export const count: ParamRule = { valid: (value) => Number.isInteger(value) && (value as number) >= 0 }
+export const textList: ParamRule = {
+  valid: (value) =>
+    Array.isArray(value) &&
+    value.length <= 128 &&
+    value.every((item) => typeof item === 'string' && item.length >= 1 && item.length <= 128),
+}
+export const optional = (rule: ParamRule): ParamRule => ({ ...rule, optional: true })
+
+/** The first param that is missing, wrong or unknown, as a refusal; undefined when all are right. */
+export function paramsProblem(
+  { rules, profile }: ServerContext,
+  method: string,
+  table: Method['params'],
+  params: Params,
+): ReturnType<typeof refuse> | undefined {
+  for (const [name, rule] of Object.entries(table)) {
+    const value = Object.hasOwn(params, name) ? params[name] : undefined
+    const valid = value === undefined ? rule.optional === true : rule.valid(value)
+    if (!rules.paramTaken(method, name, value, valid)) return refuse('params', `params/${name}`)
+  }
+  if (profile.extraParams === 'ignored') return undefined
+  for (const name of Object.keys(params)) {
+    if (!Object.hasOwn(table, name)) return refuse('params', 'params/extra')
+  }
+  return undefined
+}
+
+/** A param as text; under a replaced rule it may be anything. */
+export const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
+/** A param as a list of texts; under a replaced rule it may be anything. */
+export const asList = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : typeof value === 'string' ? [value] : []

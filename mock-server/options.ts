@@ -1,0 +1,51 @@
+import type { MockClock } from './clock.ts'
+import type { Profile } from './profile.ts'
+import type { Rules } from './rules.ts'
+
+/** Upper bounds of everything a caller can make the server remember. */
+export interface Bounds {
+  nonces: number
+  /** Access and refresh tokens together. */
+  tokens: number
+  /** Records of keys, deleted ones included. */
+  keys: number
+  /** Solutions, and contexts. */
+  records: number
+  headerBytes: number
+  connections: number
+  /** From the first byte to the end of a request, in ms. */
+  requestMs: number
+}
+
+export const defaultBounds: Bounds = {
+  nonces: 200_000,
+  tokens: 200_000,
+  keys: 10_000,
+  records: 10_000,
+  headerBytes: 16 * 1024,
+  connections: 10_000,
+  requestMs: 30_000,
+}
+
+/** The initial key; what is not given is made up. */
+export interface RootKeyOptions {
+  id?: string
+  secret?: string
+  /** ED25519, SPKI PEM: then the root key takes ECC signatures only. */
+  publicKey?: string
+}
+
+export interface ServerOptions {
+  /** `real` (default) runs with the machine, `virtual` stands still until it is moved. */
+  clock?: 'real' | 'virtual' | MockClock
+  /** Where the clock starts, in ms since 1970. A virtual one starts at 2026-01-01T00:00:00Z by default. */
+  now?: number
+  /** The same seed gives the same ids, secrets and tokens. Never outside tests. */
+  seed?: string | number
+  rootKey?: RootKeyOptions
+  /** Choices where the document is silent. */
+  profile?: Partial<Profile>
+  /** Decisions replaced, for a deliberately broken server. */
+  rules?: Partial<Rules>
+  bounds?: Partial<Bounds>
+}

@@ -1,0 +1,65 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { decodeBase64 } from './encoding.ts'
+
+/** What `readPublicKey` takes; the defaults are those of the document. */
+export interface PublicKeyLimits {
+  /** PEM labels. */
+  labels?: string[]
+  /** `asymmetricKeyType` of node:crypto. */
+  types?: string[]
+  /** Takes points of small order and non-canonical encodings. */
+  weak?: boolean
+}
+
+const pemShape = /^-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\r\n]+?)\r?\n-----END \1-----(?:\r?\n)?$/
+
+/**
+ * keys/public-key-material: the key of an ED25519 public key in PEM form, or undefined. LF or CRLF, with or without a final line feed.
+ * The label is looked at first, since createPublicKey also takes a private key and certificates.
+ */
+export function readPublicKey(pem: unknown, limits: PublicKeyLimits = {}): KeyObject | undefined {
+  if (typeof pem !== 'string' || pem.length > 8192) return undefined
+  const [, label, base64] = pemShape.exec(pem) ?? []
+  if (label === undefined || base64 === undefined) return undefined
+  if (!(limits.labels ?? ['PUBLIC KEY']).includes(label)) return undefined
+  if (decodeBase64(base64.replaceAll(/[\r\n]/g, '')) === undefined) return undefined
+  let key: KeyObject
+  try {
+    key = createPublicKey(pem)
+  } catch {
+    return undefined
+  }
+  const types = limits.types ?? ['ed25519']
+  if (key.asymmetricKeyType === undefined || !types.includes(key.asymmetricKeyType)) return undefined
+  if (key.asymmetricKeyType === 'ed25519' && !limits.weak && isWeakPoint(rawPoint(key))) return undefined
+  return key
+}
+
+/** The 32 bytes of an ED25519 public key. */
+function rawPoint(key: KeyObject): Buffer {
+  return key.export({ type: 'spki', format: 'der' }).subarray(-32)
+}
+
+const fieldPrime = 2n ** 255n - 19n
+
+/** The y coordinates of the points of order 1, 2, 4 and 8. */
+const smallOrderY = new Set([
+  0n,
+  1n,
+  fieldPrime - 1n,
+  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n,
+  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+])
+
+/** signatures/weak-keys: a point of small order, with which anybody can sign, or one not in its canonical encoding. */
+export function isWeakPoint(point: Buffer): boolean {
+  // Quick way out: all small-order and non-canonical encodings begin with one of these bytes.
+  const first = point[0] ?? 0
+  if (first > 1 && first !== 0x26 && first !== 0xc7 && first < 0xec) return false
+  let y = 0n
+  for (let index = 31; index >= 0; index--) {
+    const byte = point[index] ?? 0
+    y = (y << 8n) | BigInt(index === 31 ? byte & 0x7f : byte)
+  }
+  return y >= fieldPrime || smallOrderY.has(y)
+}

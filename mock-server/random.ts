@@ -1,0 +1,18 @@
+import { createHmac, randomBytes } from 'node:crypto'
+
+/** Gives `size` fresh bytes. */
+export type RandomBytes = (size: number) => Buffer
+
+/** Unpredictable bytes, or, with a seed, the same row of bytes each time: never use a seed outside tests. */
+export function createRandom(seed: string | undefined): RandomBytes {
+  if (seed === undefined) return randomBytes
+  let counter = 0
+  return (size) => {
+    const blocks: Buffer[] = []
+    for (let made = 0; made < size; made += 32) {
+      counter += 1
+      blocks.push(createHmac('sha256', `mock-server seed ${seed}`).update(String(counter)).digest())
+    }
+    return Buffer.concat(blocks).subarray(0, size)
+  }
+}

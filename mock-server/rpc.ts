@@ -1,0 +1,143 @@
+import { admit, type Caller, identify, initialCaller } from './caller.ts'
+import type { ServerContext } from './context.ts'
+import { decodeUtf8 } from './encoding.ts'
+import type { MockRequest } from './http.ts'
+import { auth } from './methods/auth.ts'
+import { methods } from './methods/index.ts'
+import { type Method, type Params, paramsProblem } from './methods/method.ts'
+import { type Outcome, type Refusal, refuse, succeed } from './refusal.ts'
+
+/** What became of one JSON-RPC request; `id` is undefined where none could be read. */
+export interface RpcOutcome {
+  id: unknown
+  /** As sent; undefined where none could be read. */
+  method: string | undefined
+  params?: Params
+  caller?: Caller
+  outcome: Outcome<unknown>
+  /** Answered without a body. */
+  silent?: boolean
+}
+
+type Maybe<T> = T | Promise<T>
+
+/** Reads the body and answers each request in it; one, or a list where the profile takes batches. */
+export function answerBody(context: ServerContext, request: MockRequest): Maybe<RpcOutcome | RpcOutcome[]> {
+  const { rules, profile, state } = context
+  if (state.sawMalformed && !rules.answersAfterMalformed()) return unread(refuse('parse', 'envelope/json'))
+  const body = parse(context, request.body)
+  if (!body.ok) {
+    state.sawMalformed = true
+    const result = rules.malformedResult()
+    return result ? { id: 0, method: undefined, outcome: succeed(result) } : unread(body)
+  }
+  // Once for the whole body: a second look at the same signature would find its nonce used.
+  let found: Outcome<Caller> | undefined
+  const callerFor = (method: string) => {
+    found ??= identify(context, request)
+    return admit(context, found, method)
+  }
+  if (Array.isArray(body.value) && profile.batch === 'answered' && body.value.length > 0 && body.value.length <= 100) {
+    return answerList(context, request, body.value, callerFor)
+  }
+  return answerOne(context, request, body.value, callerFor)
+}
+
+async function answerList(
+  context: ServerContext,
+  request: MockRequest,
+  list: unknown[],
+  callerFor: (method: string) => Outcome<Caller>,
+): Promise<RpcOutcome[]> {
+  const answers: RpcOutcome[] = []
+  for (const item of list) answers.push(await answerOne(context, request, item, callerFor))
+  return answers
+}
+
+function unread(outcome: { ok: false; refusal: Refusal }): RpcOutcome {
+  return { id: undefined, method: undefined, outcome }
+}
+
+function parse({ rules }: ServerContext, bytes: Buffer): Outcome<unknown> {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return refuse('parse', 'envelope/utf-8')
+  try {
+    return succeed(rules.parseBody(text))
+  } catch {
+    return refuse('parse', 'envelope/json')
+  }
+}
+
+function answerOne(
+  context: ServerContext,
+  request: MockRequest,
+  value: unknown,
+  callerFor: (method: string) => Outcome<Caller>,
+): Maybe<RpcOutcome> {
+  const { rules, profile } = context
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return unread(refuse('parse', 'envelope/object'))
+  const envelope = value as { readonly [member: string]: unknown }
+  const stage = envelopeProblem(context, envelope)
+  if (stage !== undefined) return unread(refuse('parse', stage))
+  const { id } = envelope
+  const named = String(envelope.method)
+  const base: Pick<RpcOutcome, 'id' | 'method' | 'silent'> = { id, method: named }
+  if (id === undefined && profile.notifications === 'no-body') base.silent = true
+
+  const name = rules.methodName(named)
+  const method = methods.get(name)
+  const unknown = () => {
+    const result = rules.unknownMethodResult(name)
+    return { ...base, outcome: result ? succeed(result) : refuse('method', 'method/unknown') }
+  }
+  if (!method && profile.methodCheckedFirst) return unknown()
+  let caller: Caller | undefined
+  if (rules.authorizationRequired(name)) {
+    const found = callerFor(name)
+    if (!found.ok) return { ...base, outcome: found }
+    caller = found.value
+  } else if (method !== auth) {
+    const found = request.headers.authorization === undefined ? undefined : callerFor(name)
+    caller = found?.ok ? found.value : initialCaller(context)
+  }
+  if (!method) return unknown()
+  const params = typeof envelope.params === 'object' && envelope.params !== null ? (envelope.params as Params) : {}
+  const refused = callProblem(context, method, params, caller)
+  const known = caller === undefined ? { ...base, params } : { ...base, params, caller }
+  if (refused) return { ...known, outcome: refused }
+  const outcome = method.run({ context, request, params, caller })
+  return outcome instanceof Promise ? outcome.then((late) => ({ ...known, outcome: late })) : { ...known, outcome }
+}
+
+/** The first thing that is wrong about the members of a request, as a stage. */
+function envelopeProblem(
+  { rules, profile }: ServerContext,
+  envelope: { readonly [member: string]: unknown },
+): string | undefined {
+  if (!rules.versionMemberTaken(envelope.jsonrpc, profile)) return 'envelope/jsonrpc'
+  if (envelope.id === undefined ? !rules.missingIdTaken(profile) : !rules.idTaken(envelope.id, profile))
+    return 'envelope/id'
+  if (!rules.methodMemberTaken(envelope.method)) return 'envelope/method'
+  if (!rules.paramsTaken(envelope.params, profile)) return 'envelope/params'
+  if (profile.extraMembers === 'ignored') return undefined
+  const extra = Object.keys(envelope).some((member) => !['jsonrpc', 'id', 'method', 'params'].includes(member))
+  return extra ? 'envelope/extra' : undefined
+}
+
+/** Params first, then scope. manager/auth checks its own, which depend on the grant. */
+function callProblem(
+  context: ServerContext,
+  method: Method,
+  params: Params,
+  caller: Caller | undefined,
+): { ok: false; refusal: Refusal } | undefined {
+  if (method === auth) return undefined
+  const problem = paramsProblem(context, method.name, method.params, params)
+  if (problem) return problem
+  const { rules } = context
+  const { area } = method
+  if (area === undefined || !rules.scopeNeeded(method.name, area)) return undefined
+  if (caller?.scopes.some((scope) => rules.scopeOpens(scope, area))) return undefined
+  return refuse('scope', 'scope/area', area === 'manager' ? 'apiKey' : area)
+}

@@ -1,0 +1,58 @@
+import type { Profile } from '../profile.ts'
+import type { Session, TokenPair } from '../state.ts'
+
+/** The API areas that scopes name, and the management of keys. */
+export type Area = 'manager' | 'solution' | 'context' | 'thread' | 'store' | 'inbox' | 'stream'
+
+/** Parts 2 and 5.4: scopes, addresses, sessions. */
+export const scopeRules = {
+  /** scopes/<area>, scopes/area-opens, keys/apikey-scope: whether a scope opens an area. */
+  scopeOpens: (scope: string, area: Area): boolean =>
+    area === 'manager' ? scope === 'apiKey' : scope === area || (area === 'context' && scope.startsWith('solution:')),
+
+  /** keys/apikey-scope: whether a method needs a scope at all. */
+  scopeNeeded: (_method: string, _area: Area): boolean => true,
+
+  /** scopes/solution-id, scopes/solution-any: whether the Contexts of one solution may be managed. */
+  solutionReached: (scopes: string[], solution: string): boolean => {
+    const named = scopes.filter((scope) => scope.startsWith('solution:'))
+    return named.length === 0 || named.includes('solution:*') || named.includes(`solution:${solution}`)
+  },
+
+  /** scopes/within-key: whether a key's scope covers one that is asked for. */
+  scopeWithinKey: (scope: string, keyScope: string[], profile: Profile): boolean =>
+    keyScope.includes(scope) ||
+    (scope.startsWith('solution:') && profile.solutionIdFromAny && keyScope.includes('solution:*')),
+
+  /** scopes/within-key: what is asked for beyond the key. */
+  scopeBeyondKey: (): 'refused' | 'left-out' => 'refused',
+
+  /** scopes/<area>, grants/result-scope: what is granted of what was asked for and is allowed. */
+  grantedScope: (asked: string[], _keyScope: string[]): string[] => asked,
+
+  /** addresses/bound: one of the named addresses, as a whole. */
+  addressTaken: (addresses: string[], remoteAddress: string): boolean =>
+    addresses.length === 0 || addresses.includes(remoteAddress),
+
+  /** addresses/bound: looked at on every call; at the issue of a token it does not matter. */
+  addressChecked: (moment: 'grant' | 'call'): boolean => moment === 'call',
+
+  /** sessions/created: whether session:NAME makes a session; undefined: nothing is bound to it. */
+  sessionCreated: (_name: string): boolean => true,
+
+  /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once. */
+  sessionLimit: (): number => 16,
+
+  /** sessions/next-works: what a session beyond the limit does. */
+  beyondSessionLimit: (): 'oldest-removed' | 'refused' => 'oldest-removed',
+
+  /** sessions/oldest-removed: which of the live sessions (first created first) make room, `surplus` of them. */
+  sessionsRemoved: (live: Session[], surplus: number, profile: Profile): Session[] =>
+    (profile.oldestSession === 'first-created' ? live : [...live].sort((a, b) => a.lastUsedMs - b.lastUsedMs)).slice(
+      0,
+      surplus,
+    ),
+
+  /** sessions/oldest-removed, sessions/removed-refresh: whether a token of a removed session works. */
+  removedSessionWorks: (_use: 'access' | 'refresh', _pair: TokenPair): boolean => false,
+}

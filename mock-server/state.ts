@@ -1,0 +1,127 @@
+import type { KeyObject } from 'node:crypto'
+
+/** The way a caller showed who it is; `grant` is manager/auth with a key's credentials. */
+export type Means = 'hmac' | 'ecc' | 'basic' | 'grant' | 'token'
+
+export interface ApiKey {
+  id: string
+  secret: string
+  /** `secret` as HMAC key, made once: a fresh one for every call costs more than the MAC. */
+  macKey: KeyObject
+  name: string
+  scope: string[]
+  /** PEM as given; undefined for a secret-based key. */
+  publicKey?: string
+  verifyKey?: KeyObject
+  createdMs: number
+  enabled: boolean
+  deleted: boolean
+  /** The initial key of the instance. */
+  initial: boolean
+}
+
+export interface Session {
+  /** undefined where a grant without session: counts as a session (a profile switch). */
+  name: string | undefined
+  /** Whose session it is: a key id, or one word for all keys (a profile switch). */
+  user: string
+  createdMs: number
+  lastUsedMs: number
+  expiryMs: number
+  removed: boolean
+}
+
+/** What a refresh hands on: one grant and all pairs that came from it. */
+export interface Family {
+  id: string
+  revoked: boolean
+}
+
+/** An access token and a refresh token that were issued together. */
+export interface TokenPair {
+  id: string
+  family: Family
+  key: ApiKey
+  accessToken: string
+  refreshToken: string
+  /** In force: areas, `apiKey`, `solution:…`. */
+  scope: string[]
+  /** The `scope` of the answer. */
+  scopeEcho: string[]
+  /** IPv4 addresses that the pair is bound to; empty: any. */
+  addresses: string[]
+  session: Session | undefined
+  /** From expiresIn:NUMBER. */
+  expiresInMs: number | undefined
+  issuedMs: number
+  /** Enforced; the answer may report something else only under a replaced rule. */
+  accessExpiryMs: number
+  refreshExpiryMs: number
+  accessRevoked: boolean
+  refreshRevoked: boolean
+  /** 0 for a first grant, then the number of refreshes. */
+  generation: number
+}
+
+export type TokenKind = 'access' | 'refresh'
+export interface Token {
+  kind: TokenKind
+  text: string
+  pair: TokenPair
+}
+
+export interface Solution {
+  id: string
+  createdMs: number
+  name: string
+}
+
+export interface Context {
+  id: string
+  createdMs: number
+  solution: string
+  name: string
+  description: string
+  scope: string
+}
+
+export interface State {
+  /** In order of creation; a deleted key stays as a record, within the bound. */
+  keys: Map<string, ApiKey>
+  /** Access and refresh tokens by their text, oldest first. */
+  tokens: Map<string, Token>
+  /** Live ones by user, in order of creation. */
+  sessions: Map<string, Session[]>
+  /** Nonce to the moment when it is forgotten, oldest first. */
+  nonces: Map<string, number>
+  solutions: Map<string, Solution>
+  contexts: Map<string, Context>
+  /** Things dropped because a bound was reached, not because their time was over. */
+  forgotten: { nonces: number; tokens: number; keys: number; records: number }
+  /** Set by the first body that was not JSON. */
+  sawMalformed: boolean
+}
+
+export function createState(): State {
+  return {
+    keys: new Map(),
+    tokens: new Map(),
+    sessions: new Map(),
+    nonces: new Map(),
+    solutions: new Map(),
+    contexts: new Map(),
+    forgotten: { nonces: 0, tokens: 0, keys: 0, records: 0 },
+    sawMalformed: false,
+  }
+}
+
+/** Drops the oldest entries of `map` until it has room for one more; returns how many were dropped. */
+export function makeRoom(map: Map<unknown, unknown>, bound: number): number {
+  let dropped = 0
+  for (const key of map.keys()) {
+    if (map.size < bound) break
+    map.delete(key)
+    dropped += 1
+  }
+  return dropped
+}

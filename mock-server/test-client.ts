@@ -1,0 +1,108 @@
+import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createHandler, type MockHandler } from './handler.ts'
+import type { MockAnswer, MockRequest } from './http.ts'
+import type { ServerOptions } from './options.ts'
+
+/** For the tests beside: a caller that talks to the pure handler, without a socket. */
+export type Auth =
+  | { none: true }
+  | { hmac: { id: string; secret: string } }
+  | { ecc: { id: string; privateKey: KeyObject } }
+  | { basic: { id: string; secret: string } }
+  | { token: string }
+  | { header: string }
+
+export interface Answer {
+  status: number
+  headers: { [name: string]: string }
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  json: any
+}
+
+export interface Signing {
+  method?: string
+  uri?: string
+  body?: string
+  timestamp?: number | string
+  nonce?: string
+  version?: string
+  /** The text that is signed, made from the right one. */
+  data?: (right: string) => string
+  /** The signature that is sent, made from the whole MAC or the ECC signature. */
+  encode?: (bytes: Buffer) => string
+}
+
+/** A signed request's Authorization header, computed as the document says and then as `but` says. */
+export function signedHeader(
+  key: { id: string; secret: string } | { id: string; privateKey: KeyObject },
+  body: string,
+  timestampMs: number,
+  but: Signing = {},
+): string {
+  const timestamp = but.timestamp ?? timestampMs
+  const nonce = but.nonce ?? randomBytes(12).toString('base64')
+  const right = `${timestamp};${nonce};${but.method ?? 'POST'}\n${but.uri ?? '/api'}\n${but.body ?? body}\n`
+  const data = but.data ? but.data(right) : right
+  const bytes =
+    'privateKey' in key
+      ? sign(null, Buffer.from(data), key.privateKey)
+      : createHmac('sha256', key.secret).update(data).digest()
+  const plain = (all: Buffer) => ('privateKey' in key ? all : all.subarray(0, 20)).toString('base64')
+  return `svc-hmac-sha256 ${key.id};${but.version ?? '1'};${timestamp};${nonce};${(but.encode ?? plain)(bytes)}`
+}
+
+export function createTestClient(options: ServerOptions = {}) {
+  const { handle, context }: MockHandler = createHandler({ clock: 'virtual', ...options })
+  const root = { id: context.root.id, secret: context.root.secret }
+
+  async function send(request: Partial<MockRequest>): Promise<Answer> {
+    const answer: MockAnswer = await handle({
+      method: 'POST',
+      target: '/api',
+      headers: {},
+      body: Buffer.alloc(0),
+      remoteAddress: '127.0.0.1',
+      ...request,
+    })
+    const json = answer.headers['content-type']?.startsWith('application/json') ? JSON.parse(answer.body) : undefined
+    return { status: answer.status, headers: answer.headers, text: answer.body, json }
+  }
+
+  function call(method: string, params: unknown = {}, auth: Auth = { none: true }, from = '127.0.0.1', but?: Signing) {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params })
+    return send({ body: Buffer.from(body), headers: headersFor(auth, body, but), remoteAddress: from })
+  }
+
+  function headersFor(auth: Auth, body: string, but?: Signing): { [name: string]: string } {
+    const now = context.now()
+    if ('hmac' in auth) return { authorization: signedHeader(auth.hmac, body, now, but) }
+    if ('ecc' in auth) return { authorization: signedHeader(auth.ecc, body, now, but) }
+    if ('basic' in auth) {
+      return { authorization: `Basic ${Buffer.from(`${auth.basic.id}:${auth.basic.secret}`).toString('base64')}` }
+    }
+    if ('token' in auth) return { authorization: `Bearer ${auth.token}` }
+    return 'header' in auth ? { authorization: auth.header } : {}
+  }
+
+  /** A grant for the root key, or another one. */
+  const grant = (scope: string[], key = root, from?: string) =>
+    call(
+      'manager/auth',
+      { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret, scope },
+      { none: true },
+      from,
+    )
+  const refresh = (refreshToken: string, from?: string) =>
+    call('manager/auth', { grantType: 'refresh_token', refreshToken }, { none: true }, from)
+  const list = (auth: Auth, from?: string, but?: Signing) => call('solution/listSolutions', {}, auth, from, but)
+  const createKey = (params: object, auth: Auth = { basic: root }) => call('manager/createApiKey', params, auth)
+
+  return { send, call, grant, refresh, list, createKey, headersFor, root, context, clock: context.clock }
+}
+
+/** A fresh ED25519 pair: the PEM to register, and the key that signs. */
+export function ed25519Pair(): { pem: string; privateKey: KeyObject } {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  return { pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(), privateKey }
+}

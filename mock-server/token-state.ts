@@ -1,0 +1,93 @@
+import type { ServerContext } from './context.ts'
+import { type Outcome, refuse, succeed } from './refusal.ts'
+import { makeRoom, type Session, type Token, type TokenKind, type TokenPair } from './state.ts'
+
+/** The token with this text if it is good for `use`. Stages: `token/unknown`, `kind`, `revoked`, `expired`, `session`, `spent`. */
+export function tokenProblem(context: ServerContext, text: string, use: TokenKind): Outcome<Token> {
+  const { rules, state } = context
+  const token = rules.tokenNamed(
+    text,
+    (exact) => state.tokens.get(exact),
+    () => [...state.tokens.values()],
+    use,
+  )
+  if (!token) return refuse('token', 'token/unknown')
+  if (!rules.tokenKindTaken(token.kind, use)) return refuse('token', 'token/kind')
+  const stage = pairProblem(context, token, use)
+  return stage === undefined ? succeed(token) : refuse('token', stage)
+}
+
+function pairProblem({ rules, now }: ServerContext, { kind, pair }: Token, use: TokenKind): string | undefined {
+  if (!rules.issuedTokenWorks(kind, pair)) return 'token/spent'
+  const revoked = pair.family.revoked || (kind === 'access' ? pair.accessRevoked : pair.refreshRevoked)
+  if (revoked && !rules.revokedTokenWorks(kind, pair)) return 'token/revoked'
+  const nowMs = now()
+  const expired = kind === 'access' ? rules.accessExpired(pair, nowMs) : rules.refreshExpired(pair, nowMs)
+  if (expired) return 'token/expired'
+  if (use === 'refresh' && rules.refreshNeedsLiveAccess() && rules.accessExpired(pair, nowMs)) return 'token/expired'
+  if (pair.session?.removed && !rules.removedSessionWorks(use, pair)) return 'token/session'
+  return undefined
+}
+
+/** What is fixed about a pair before it is issued. */
+export interface PairPlan {
+  key: TokenPair['key']
+  scope: string[]
+  scopeEcho: string[]
+  addresses: string[]
+  session: Session | undefined
+  expiresInMs: number | undefined
+  /** The pair that is refreshed. */
+  old?: TokenPair
+}
+
+/** Issues a pair of tokens and stores it. */
+export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
+  const { rules, profile, state, bounds } = context
+  const { old } = plan
+  const issuedMs = context.now()
+  const fresh = () =>
+    context
+      .random(Math.ceil((profile.tokenLength * 3) / 4))
+      .toString('base64url')
+      .slice(0, profile.tokenLength)
+  const renewed = old === undefined || profile.refreshLifetime === 'new'
+  const pair: TokenPair = {
+    id: context.random(8).toString('hex'),
+    family: old?.family ?? { id: context.random(8).toString('hex'), revoked: false },
+    key: plan.key,
+    accessToken: rules.tokenText('access', fresh(), old),
+    refreshToken: rules.tokenText('refresh', fresh(), old),
+    scope: plan.scope,
+    scopeEcho: plan.scopeEcho,
+    addresses: plan.addresses,
+    session: plan.session,
+    expiresInMs: plan.expiresInMs,
+    issuedMs,
+    accessExpiryMs: 0,
+    refreshExpiryMs: renewed ? rules.expiry(issuedMs + rules.refreshLifeMs(profile), profile) : old.refreshExpiryMs,
+    accessRevoked: false,
+    refreshRevoked: false,
+    generation: old === undefined ? 0 : old.generation + 1,
+  }
+  const accessExpiryMs = rules.expiry(issuedMs + rules.accessLifeMs(plan.expiresInMs, profile), profile)
+  const capped = plan.expiresInMs === undefined || rules.expiresInTooLong(profile) !== 'taken'
+  pair.accessExpiryMs = capped ? Math.min(accessExpiryMs, pair.refreshExpiryMs) : accessExpiryMs
+  if (pair.session) pair.session.expiryMs = pair.refreshExpiryMs
+
+  dropExpired(context, issuedMs)
+  state.forgotten.tokens += makeRoom(state.tokens, bounds.tokens - 1)
+  state.tokens.set(pair.accessToken, { kind: 'access', text: pair.accessToken, pair })
+  state.tokens.set(pair.refreshToken, { kind: 'refresh', text: pair.refreshToken, pair })
+  return pair
+}
+
+/** Takes out tokens from the old end whose pair is over; a few at a time, so that no call pays for all. */
+function dropExpired({ state }: ServerContext, nowMs: number): void {
+  let looked = 0
+  for (const [text, { pair }] of state.tokens) {
+    if (looked === 4 || Math.max(pair.refreshExpiryMs, pair.accessExpiryMs) > nowMs) break
+    state.tokens.delete(text)
+    looked += 1
+  }
+}

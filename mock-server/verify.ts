@@ -1,0 +1,111 @@
+import type { ServerContext } from './context.ts'
+import type { MockRequest } from './http.ts'
+import { type Outcome, refuse, succeed } from './refusal.ts'
+import type { SignedParts } from './rules/signatures.ts'
+import { type ApiKey, makeRoom } from './state.ts'
+
+/** How long a nonce is remembered at least, in ms; longer where the time window is wider. */
+const nonceMemoryMs = 20 * 60_000
+
+/**
+ * The key behind the credentials of a signed request (all after the scheme word): form, time, key, nonce, then the signature itself.
+ */
+export function verifySignature(
+  context: ServerContext,
+  credentials: string,
+  request: MockRequest,
+  keyOf: (id: string, means: 'hmac' | 'ecc') => Outcome<ApiKey>,
+): Outcome<{ key: ApiKey; means: 'hmac' | 'ecc' }> {
+  const { rules, profile } = context
+  const fields = rules.headerFields(credentials)
+  if (!rules.fieldCountTaken(fields.length)) return refuse('unauthorized', 'signature/fields')
+  const [keyId = '', version = '', timestamp = '', nonce = '', signature = ''] = fields
+  if (!rules.versionTaken(version)) return refuse('unauthorized', 'signature/version')
+  const nowMs = context.now()
+  if (!rules.timestampTaken(timestamp, nowMs, profile)) return refuse('unauthorized', 'signature/timestamp')
+  if (!rules.nonceTaken(nonce, profile)) return refuse('unauthorized', 'signature/nonce-form')
+  const found = keyOf(keyId, context.state.keys.get(keyId)?.publicKey === undefined ? 'hmac' : 'ecc')
+  if (!found.ok) return found
+  const key = found.value
+  if (nonceUsed(context, nonce, nowMs) && !rules.usedNonceTaken(profile))
+    return refuse('unauthorized', 'signature/nonce-used')
+  if (profile.nonceBurntByBadSignature) rememberNonce(context, nonce, nowMs)
+
+  const parts: SignedParts = {
+    timestamp,
+    nonce,
+    httpMethod: rules.signedMethod(request.method),
+    uri: '/api',
+    target: request.target,
+    host: request.headers.host ?? '',
+    body: request.body,
+  }
+  const means = meansOf(context, key, signature, signedTexts(context, parts))
+  if (means === undefined)
+    return refuse('unauthorized', key.publicKey === undefined ? 'signature/mac' : 'signature/ecc')
+  if (!profile.nonceBurntByBadSignature) rememberNonce(context, nonce, nowMs)
+  return succeed({ key, means })
+}
+
+function signedTexts({ rules, profile }: ServerContext, parts: SignedParts): Uint8Array[] {
+  const texts = rules.dataToSign(parts)
+  if (profile.noncePadding === 'refused') return texts
+  const nonce = parts.nonce.padEnd(Math.ceil(parts.nonce.length / 4) * 4, '=')
+  return nonce === parts.nonce ? texts : [...texts, ...rules.dataToSign({ ...parts, nonce })]
+}
+
+function meansOf(
+  context: ServerContext,
+  key: ApiKey,
+  signature: string,
+  texts: Uint8Array[],
+): 'hmac' | 'ecc' | undefined {
+  const { rules } = context
+  if (rules.hmacTakenFor(key) && texts.some((data) => hmacIsRight(context, key, signature, data))) return 'hmac'
+  if (rules.eccTakenFor(key) && texts.some((data) => eccIsRight(context, key, signature, data))) return 'ecc'
+  return undefined
+}
+
+function hmacIsRight(
+  { rules, profile, state }: ServerContext,
+  key: ApiKey,
+  received: string,
+  data: Uint8Array,
+): boolean {
+  return rules
+    .signingKeys(key, () => [...state.keys.values()], 'hmac')
+    .some((signer) => {
+      const mac = rules.mac(data, signer)
+      const texts = rules.macTexts(mac.subarray(0, rules.macBytes()), mac, profile)
+      return texts.some((text) => rules.macTextMatches(received, text))
+    })
+}
+
+function eccIsRight(
+  { rules, profile, state }: ServerContext,
+  key: ApiKey,
+  received: string,
+  data: Uint8Array,
+): boolean {
+  const signatures = rules.eccSignatures(received, profile)
+  return rules
+    .signingKeys(key, () => [...state.keys.values()], 'ecc')
+    .some(({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)))
+}
+
+function nonceUsed({ state }: ServerContext, nonce: string, nowMs: number): boolean {
+  const until = state.nonces.get(nonce)
+  return until !== undefined && until > nowMs
+}
+
+function rememberNonce({ state, bounds, profile }: ServerContext, nonce: string, nowMs: number): void {
+  let looked = 0
+  for (const [old, until] of state.nonces) {
+    if (until > nowMs || looked === 2) break
+    state.nonces.delete(old)
+    looked += 1
+  }
+  state.forgotten.nonces += makeRoom(state.nonces, bounds.nonces)
+  state.nonces.delete(nonce)
+  state.nonces.set(nonce, nowMs + Math.max(nonceMemoryMs, 2 * profile.timeWindowMs))
+}
