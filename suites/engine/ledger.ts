@@ -17,12 +17,15 @@ export interface Ledger {
   created(key: CreatedKey): void
   /** The call was answered, and no key was created. */
   notCreated(name: string): void
+  /** The key was deleted through the method that the target declares. */
+  removed(id: string): void
+  /** Those that are there, as far as we know. */
   readonly keys: readonly CreatedKey[]
   /** Names of creations that never got an answer. */
   readonly unanswered: readonly string[]
 }
 
-export type LedgerEntry = { intend: string } | { created: CreatedKey } | { notCreated: string }
+export type LedgerEntry = { intend: string } | { created: CreatedKey } | { notCreated: string } | { removed: string }
 
 /**
  * @param write called with each entry before it counts; an edge may append it to a file
@@ -40,6 +43,9 @@ export function openLedger(write: (entry: LedgerEntry) => void = () => {}, earli
     else if ('created' in entry) {
       settle(entry.created.name)
       keys.push(entry.created)
+    } else if ('removed' in entry) {
+      const index = keys.findIndex(({ id }) => id === entry.removed)
+      if (index >= 0) keys.splice(index, 1)
     } else settle(entry.notCreated)
   }
   for (const entry of earlier) apply(entry)
@@ -51,6 +57,7 @@ export function openLedger(write: (entry: LedgerEntry) => void = () => {}, earli
     intend: (name) => note({ intend: name }),
     created: (key) => note({ created: key }),
     notCreated: (name) => note({ notCreated: name }),
+    removed: (id) => note({ removed: id }),
     keys,
     unanswered,
   }

@@ -42,7 +42,10 @@ function resolveString(text: string, names: Names): unknown {
 }
 
 function lookUp(path: string, names: Names): unknown {
-  const value = valueAt(names, path)
+  const [first = '', ...rest] = path.split('.')
+  // Not only own names: the rounds of a step inherit those of their row.
+  const named = names[first]
+  const value = rest.length === 0 ? named : valueAt(named, rest.join('.'))
   if (value === undefined) throw new UnresolvedReference(`$${path}`)
   return path.startsWith('row.') ? resolve(value, names) : value
 }

@@ -1,0 +1,92 @@
+import type { Need, SafetyClass } from './fixture/model.ts'
+import type { Item } from './items.ts'
+import { castUsed } from './steps/names.ts'
+
+/** What a target and its user offer; decides which rows can be asked. */
+export interface Capabilities {
+  allow: readonly SafetyClass[]
+  lasting: boolean
+  /** Nothing was created on the target before. */
+  fresh: boolean
+  clockControlled: boolean
+  /** The user's patience reaches beyond the lifetime of a refresh token. */
+  outwaitsRefresh: boolean
+  /** Undefined before the preflight looked. */
+  secondAddress: boolean | undefined
+  clientAddress: boolean
+  probes: readonly string[]
+  solutions: number
+  cleanup: boolean
+  rootKind: 'secret' | 'ed25519'
+  /** Members whose keys are kept from an earlier run. */
+  keptCast: readonly string[]
+  castNames: readonly string[]
+}
+
+/** Why an item cannot be asked of this target, and what would change that; undefined where it can. */
+export function cannotAsk(item: Item, capabilities: Capabilities): string | undefined {
+  for (const need of needsOf(item, capabilities)) {
+    const reason = unmet(need, capabilities)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** The declared needs, and those of the members of the cast that it calls as. */
+export function needsOf(item: Item, { castNames, keptCast, lasting, rootKind }: Capabilities): Need[] {
+  if (item.kind === 'cast') {
+    const auth = item.member['created-with']
+    return typeof auth === 'object' && 'token' in auth ? ['keys', 'sessions'] : ['keys']
+  }
+  const { scenario, row } = item
+  const used = castUsed(scenario, row, castNames)
+  if (rootKind === 'ed25519' && used.has('root')) used.add('erin')
+  const makesKeys = lasting && [...used].some((name) => name !== 'root' && !keptCast.includes(name))
+  const addressed = JSON.stringify([scenario.given, scenario.steps, row.values]).includes('$client.address')
+  return [
+    ...scenario.needs,
+    ...(makesKeys && !scenario.needs.includes('keys') ? (['keys'] as const) : []),
+    ...(addressed ? (['client-address'] as unknown as Need[]) : []),
+  ]
+}
+
+function unmet(need: Need | 'client-address', capabilities: Capabilities): string | undefined {
+  const { allow, probes, solutions } = capabilities
+  switch (need) {
+    case 'sessions':
+      return allow.includes(need) ? undefined : 'it takes access tokens; --allow sessions permits it'
+    case 'keys':
+      return allow.includes(need) ? undefined : 'it creates API keys; --allow keys permits it'
+    case 'limits':
+      return allow.includes(need)
+        ? undefined
+        : 'it fills a limit of the target; --allow sessions,keys,limits permits it'
+    case 'fresh-instance':
+      return capabilities.fresh ? undefined : 'it needs a fresh instance; --disposable says that this is one'
+    case 'second-address':
+      return capabilities.secondAddress === false || capabilities.secondAddress === undefined
+        ? 'it calls from a second address; secondAddress in the target file names one'
+        : undefined
+    case 'client-address':
+      return capabilities.clientAddress
+        ? undefined
+        : 'the address that the server sees is not known; clientAddress in the target file tells it'
+    case 'clock-control':
+      return capabilities.clockControlled || capabilities.outwaitsRefresh
+        ? undefined
+        : 'it lets days pass, which takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime'
+    case 'cleanup':
+      return capabilities.cleanup ? undefined : 'it deletes a key; cleanup in the target file names the method'
+    case 'solutions':
+      return solutions >= 2 ? undefined : 'it needs two solutions; solutions in the target file names them'
+    default: {
+      const probe = need.slice('probe:'.length)
+      if (probe === 'solution-context' && solutions < 2) {
+        return 'it needs two solutions; solutions in the target file names them'
+      }
+      return probes.includes(probe)
+        ? undefined
+        : `it calls a method that the document does not show; probes.${probe} in the target file names one`
+    }
+  }
+}

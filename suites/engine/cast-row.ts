@@ -1,0 +1,98 @@
+import { createMember, declaredWay, ensureCast, type Way } from './cast.ts'
+import type { CallStep, CastMember, Row, Scenario } from './fixture/model.ts'
+import { describe } from './judge/classify.ts'
+import type { RowOutcome } from './outcome.ts'
+import { leaveSeat, type Run, requirementLevel, takeSeat } from './seat.ts'
+import { emptyAttempt } from './steps/attempt.ts'
+import { conclude, unjudged } from './steps/conclude.ts'
+
+const ways: { [way in Way]: string } = {
+  hmac: 'an HMAC signature',
+  basic: 'Basic credentials',
+  ecc: 'an ED25519 signature',
+  token: 'an access token',
+}
+
+const onlyRow: Row = { name: null, slug: null, values: {} }
+
+/** The creation of a member of the cast, told as a scenario. */
+export function castScenario(member: CastMember): Scenario {
+  const declared = declaredWay(member)
+  const how = declared === undefined ? '' : ` with ${ways[declared.way]} of ${declared.by}`
+  return {
+    id: `cast/${member.name}`,
+    file: 'fixtures/cast.yaml',
+    title: `The key of "${member.name}" is created${how}`,
+    proves: member.proves,
+    needs: ['keys'],
+    rows: [onlyRow],
+    given: [],
+    steps: [],
+  }
+}
+
+/** Creates a member in the way that it declares, which is the evidence; where that fails the rows make it in another way. */
+export async function runCastMember(run: Run, member: CastMember): Promise<RowOutcome> {
+  const startedMs = performance.now()
+  const scenario = castScenario(member)
+  const seat = await takeSeat(run)
+  const callsBefore = seat.calls
+  const timed = (outcome: RowOutcome): RowOutcome => ({
+    ...outcome,
+    calls: seat.calls - callsBefore,
+    durationMs: Math.round((performance.now() - startedMs) * 10) / 10,
+  })
+  try {
+    if (run.stopped !== null) return unjudged(scenario, onlyRow, 'blocked', `not run: ${run.stopped.message}`)
+    const declared = declaredWay(member)
+    if (declared === undefined) return unjudged(scenario, onlyRow, 'blocked', 'no way to create it is declared')
+    if (seat.cast.has(member.name)) {
+      return unjudged(
+        scenario,
+        onlyRow,
+        'not-testable',
+        'its key is kept from an earlier run; without the kept cast it is created anew',
+      )
+    }
+    if (seat.instance.root.kind === 'ed25519' && declared.by === 'root')
+      declared.by = declared.way === 'ecc' ? 'root' : 'erin'
+    const missing = declared.by === member.name ? undefined : await ensureCast(seat, [declared.by])
+    if (missing !== undefined || declared.by === member.name) {
+      return timed(
+        unjudged(
+          scenario,
+          onlyRow,
+          'blocked',
+          missing ?? 'the root key has a public key, so nobody can create it this way',
+        ),
+      )
+    }
+    const { called, problem } = await createMember(seat, member, declared.way, declared.by)
+    const attempt = emptyAttempt()
+    const isMust = (id: string): boolean => requirementLevel(run.corpus, id) === 'must'
+    if (problem !== undefined) {
+      if (called === undefined) return timed(unjudged(scenario, onlyRow, 'blocked', problem))
+      const accepted = called.answer.outcome === 'accepted'
+      const broken = member.proves.filter((id) => (id === 'keys/create-result') === accepted)
+      attempt.troubles.push({
+        kind: called.answer.outcome === 'throttled' ? 'blocked' : 'broke',
+        step: castStep,
+        message: accepted ? problem : `expected the creation to be accepted, it was ${describe(called.answer)}`,
+        called: [called],
+        proves: broken,
+      })
+      for (const id of member.proves) if (!broken.includes(id)) attempt.unreached.add(id)
+    } else {
+      for (const id of member.proves) attempt.sides.set(id, new Set(['accepted']))
+    }
+    if (called?.answer.outcome === 'accepted') {
+      attempt.envelopeAnswers = 1
+      attempt.envelope = called.notes.map((note) => ({ ...note, called }))
+    }
+    return timed(conclude(seat, scenario, onlyRow, attempt, isMust, undefined))
+  } finally {
+    await leaveSeat(seat)
+  }
+}
+
+const castStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }

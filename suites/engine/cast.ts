@@ -1,0 +1,102 @@
+import type { CastMember } from './fixture/model.ts'
+import type { CreatedKey } from './ledger.ts'
+import { credentialOfKey, type Seat, secretRoot } from './seat.ts'
+import { ed25519KeyPair } from './signer/pem.ts'
+import { type Called, makeCall } from './steps/call.ts'
+import { resolve } from './steps/references.ts'
+
+/** How a member may be made where nothing else is asked for: the first way that works. */
+const ways = ['basic', 'hmac', 'ecc', 'token'] as const
+export type Way = (typeof ways)[number]
+
+/** Which of the four authorizations a member is created with, and by whom. */
+export function declaredWay(member: CastMember): { way: Way; by: string } | undefined {
+  const auth = member['created-with']
+  if (typeof auth !== 'object') return undefined
+  const way = ways.find((candidate) => candidate in auth)
+  return way === undefined ? undefined : { way, by: String((auth as { [way: string]: unknown })[way]) }
+}
+
+/** Makes sure that members exist on this seat, by whatever way works; names that cannot be made are returned with the reason. */
+export async function ensureCast(seat: Seat, names: Iterable<string>): Promise<string | undefined> {
+  for (const name of names) {
+    const reason = seat.cast.has(name) ? undefined : await makeSomehow(seat, name)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+async function makeSomehow(seat: Seat, name: string): Promise<string | undefined> {
+  const member = seat.run.corpus.cast.find((candidate) => candidate.name === name)
+  if (member === undefined) return `"${name}" is no member of the cast`
+  const { root } = seat.instance
+  const seen: string[] = []
+  for (const way of ways) {
+    if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
+    if (root.kind === 'ed25519' && way === 'token') continue
+    const { called, problem } = await createMember(seat, member, way, 'root')
+    if (problem === undefined) return undefined
+    seen.push(`${way}: ${called?.answer.outcome ?? problem}`)
+  }
+  return `the key of "${name}" could not be created (${seen.join(', ')})`
+}
+
+/** Creates one member in one way and seats it. `problem` says what did not work. */
+export async function createMember(
+  seat: Seat,
+  member: CastMember,
+  way: Way,
+  by: string,
+): Promise<{ called?: Called; problem?: string }> {
+  const pair = member.key === 'ed25519' ? ed25519KeyPair(seat.run.random.bytes(32)) : undefined
+  const creator = way === 'basic' || way === 'hmac' || way === 'token' ? actorName(seat, by) : by
+  const auth = way === 'token' ? await tokenOf(seat, creator) : { [way]: creator }
+  if (typeof auth === 'string') return { problem: auth }
+  const called = await makeCall(seat, {
+    method: 'manager/createApiKey',
+    params: {
+      name: `svc-conformance ${member.name} ${seat.run.unique}`,
+      scope: resolve(member.scope, {}),
+      ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
+    },
+    auth: auth as never,
+    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
+  })
+  if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }
+  const result = called.answer.result as { id?: unknown; secret?: unknown } | null
+  if (typeof result?.id !== 'string') return { called, problem: 'the result has no id' }
+  if (pair === undefined && typeof result.secret !== 'string') return { called, problem: 'the result has no secret' }
+  const key: CreatedKey = {
+    id: result.id,
+    name: member.name,
+    ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
+    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
+  }
+  seat.cast.set(member.name, credentialOfKey(key))
+  return { called }
+}
+
+function actorName(seat: Seat, by: string): string {
+  return by === 'root' ? secretRoot(seat.instance.root) : by
+}
+
+/** An access token that may create keys; the two spellings of the scope are tried in turn. */
+async function tokenOf(seat: Seat, by: string): Promise<{ token: string } | string> {
+  const credential = seat.cast.get(by)
+  if (credential === undefined) return `"${by}" does not exist here`
+  for (const spelling of new Set([seat.knowledge.apikey, 'apikey', 'apiKey'])) {
+    const { answer } = await makeCall(seat, {
+      method: 'manager/auth',
+      auth: 'none',
+      params: {
+        grantType: 'api_key_credentials',
+        apiKeyId: credential.id,
+        apiKeySecret: credential.secret ?? '',
+        scope: [spelling],
+      },
+    })
+    const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
+    if (typeof result?.accessToken === 'string') return { token: result.accessToken }
+  }
+  return `no access token for "${by}" was granted`
+}

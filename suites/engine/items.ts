@@ -1,0 +1,79 @@
+import type { CastMember, Corpus, Row, SafetyClass, Scenario } from './fixture/model.ts'
+import { type Random, shuffled } from './random.ts'
+import { rowKey } from './steps/conclude.ts'
+
+/** What a run consists of: rows of scenarios, and the creation of each member of the cast, which is evidence itself. */
+export type Item =
+  | { kind: 'row'; key: string; scenario: Scenario; row: Row }
+  | { kind: 'cast'; key: string; member: CastMember }
+
+export function allItems(corpus: Corpus): Item[] {
+  const cast = corpus.cast
+    .filter(({ key }) => key !== 'given')
+    .map((member): Item => ({ kind: 'cast', key: `cast/${member.name}`, member }))
+  const rows = corpus.scenarios.flatMap((scenario) =>
+    scenario.rows.map((row): Item => ({ kind: 'row', key: rowKey(scenario, row), scenario, row })),
+  )
+  return [...cast, ...rows]
+}
+
+/** Every requirement that an item proves. */
+export function provesOf(item: Item): string[] {
+  if (item.kind === 'cast') return item.member.proves
+  const { scenario, row } = item
+  return [
+    ...(row.proves ?? scenario.proves),
+    ...[...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? []),
+  ]
+}
+
+export interface Selection {
+  only: readonly string[]
+  skip: readonly { id: string; reason: string }[]
+  shard: { index: number; count: number } | null
+}
+
+/** `--only` and `--skip` take an id prefix or a requirement id; a shard takes every N-th scenario, all rows of one together. */
+export function selectItems(
+  items: readonly Item[],
+  { only, skip, shard }: Selection,
+): { selected: Item[]; skipped: { item: Item; reason: string }[] } {
+  const chosen = items.filter((item) => only.length === 0 || only.some((id) => answersTo(item, id)))
+  const skipped = chosen.flatMap((item) => {
+    const reason = skip.find(({ id }) => answersTo(item, id))?.reason
+    return reason === undefined ? [] : [{ item, reason }]
+  })
+  const left = chosen.filter((item) => !skipped.some((one) => one.item === item))
+  if (shard === null) return { selected: left, skipped }
+  const scenarioIds = [...new Set(left.map(scenarioId))]
+  const mine = new Set(scenarioIds.filter((_id, index) => index % shard.count === shard.index - 1))
+  return { selected: left.filter((item) => mine.has(scenarioId(item))), skipped }
+}
+
+/** True where an id names this item: a requirement that it proves, or a prefix of its key that ends at a word. */
+export function answersTo(item: Item, id: string): boolean {
+  if (provesOf(item).includes(id)) return true
+  return item.key === id || (item.key.startsWith(id) && (/[/-]$/.test(id) || /^[/-]/.test(item.key.slice(id.length))))
+}
+
+const scenarioId = (item: Item): string => (item.kind === 'cast' ? item.key : item.scenario.id)
+
+/**
+ * The order of a run. Where every row has an instance of its own it is random. On a lasting target: the cast first, then what
+ * creates nothing, and last what fills a limit, keys after sessions.
+ */
+export function orderItems(items: readonly Item[], lasting: boolean, random: Random): Item[] {
+  const mixed = shuffled(items, random)
+  if (!lasting) return mixed
+  const cast = items.filter(({ kind }) => kind === 'cast')
+  const rows = mixed.filter(({ kind }) => kind === 'row')
+  return [...cast, ...rows.sort((one, other) => weight(one) - weight(other))]
+}
+
+function weight(item: Item): number {
+  const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
+  if (item.kind === 'cast') return 0
+  const has = heavy.map((name) => item.scenario.needs.includes(name))
+  if (has[1]) return has[2] ? 4 : 3
+  return has[2] ? 2 : 1
+}

@@ -1,0 +1,181 @@
+import { SuiteError } from './errors.ts'
+import type { Auth, SafetyClass } from './fixture/model.ts'
+import { describe } from './judge/classify.ts'
+import type { GateKind } from './knowledge.ts'
+import { leaveSeat, type Run, type Seat, secretRoot, takeSeat } from './seat.ts'
+import { type Called, makeCall } from './steps/call.ts'
+
+const listSolutions = 'solution/listSolutions'
+/** Junk that no server knows. */
+const junk = { id: 'svc-conformance-junk', secret: 'svc-conformance-junk-secret' }
+const junkSeed = '\u0007'.repeat(32)
+/** Between two looks at a target that is still starting. */
+const patienceMs = 250
+
+/**
+ * The first calls of a run: is the target there, does it take the root key, what does its clock say, which token prefix and
+ * spelling does it take, and does it take junk. Fills `run.knowledge`.
+ *
+ * @param allow which lasting effects are allowed: tokens are only taken with `sessions`
+ * @param patientMs how long to wait for a target that refuses connections
+ * @throws SuiteError (`unreachable`, exit code 3) when nothing connects, or the root key is refused in every way
+ */
+export async function preflight(run: Run, allow: readonly SafetyClass[], patientMs = 0): Promise<void> {
+  const seat = await takeSeat(run)
+  try {
+    const first = await firstCall(seat, patientMs)
+    await measure(seat)
+    await tryRoot(seat, first, allow)
+    if (allow.includes('sessions')) await learnTokens(seat)
+    await tryGates(seat, first, allow)
+    await trySecondAddress(seat)
+    run.knowledge = seat.knowledge
+  } finally {
+    await leaveSeat(seat)
+  }
+}
+
+const call = (seat: Seat, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
+  makeCall(seat, { method, params, auth })
+
+async function firstCall(seat: Seat, patientMs: number): Promise<Called> {
+  const { clock, baseUrl } = seat.instance
+  const untilMs = clock.now() + patientMs
+  for (;;) {
+    const first = await call(seat, 'none')
+    const { answer } = first
+    if (answer.outcome !== 'broken' || answer.status !== null) return first
+    if (clock.now() >= untilMs || !answer.refusedConnection) {
+      const patience = answer.refusedConnection ? '; is the server running? --wait SECONDS waits for it to come up' : ''
+      throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${answer.reason}${patience}`, { exitCode: 3 })
+    }
+    seat.run.stopped = null
+    seat.run.refusedConnections = 0
+    await clock.sleep(patienceMs)
+  }
+}
+
+async function measure(seat: Seat): Promise<void> {
+  const { clock } = seat.instance
+  const samples: number[] = []
+  for (let sample = 0; sample < 3; sample += 1) {
+    const before = clock.now()
+    const { throttled } = await call(seat, 'none')
+    if (throttled === 0) samples.push(clock.now() - before)
+  }
+  seat.knowledge.roundTripMs = samples.length === 0 ? 0 : Math.max(...samples)
+}
+
+/** With its secret or its private key, in every way that may work: one accepted call is enough to go on. */
+async function tryRoot(seat: Seat, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const { root } = seat.instance
+  const ways: [string, Auth][] =
+    root.kind === 'secret'
+      ? [
+          ['Basic credentials', { basic: 'root' }],
+          ['a signature', { hmac: 'root' }],
+        ]
+      : [['a signature', { ecc: 'root' }]]
+  const seen: string[] = []
+  for (const [way, auth] of ways) {
+    const { answer } = await call(seat, auth)
+    if (answer.outcome === 'accepted') return
+    seen.push(`${way}: ${describe(answer)}`)
+  }
+  if (allow.includes('sessions') && root.kind === 'secret') {
+    const { answer } = await grant(seat, ['solution'])
+    if (answer.outcome === 'accepted') return
+    seen.push(`a grant: ${describe(answer)}`)
+  }
+  const { status } = first.answer
+  const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
+  const advice = wrongPath
+    ? `HTTP ${status} came back from ${seat.instance.baseUrl}/api: is the base URL right?`
+    : 'check the key id, the secret, and --scheme if the deployment has a scheme word of its own'
+  throw new SuiteError(
+    'unreachable',
+    `Cannot use ${seat.instance.baseUrl}: its root key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
+    { exitCode: 3 },
+  )
+}
+
+function grant(seat: Seat, scope: string[]): Promise<Called> {
+  const { id, secret = '' } = seat.cast.get('root') ?? { id: '' }
+  return call(seat, 'none', 'manager/auth', {
+    grantType: 'api_key_credentials',
+    apiKeyId: id,
+    apiKeySecret: secret,
+    scope,
+  })
+}
+
+/** Which word stands before a token, which spelling opens key creation, how long a refresh token lives. */
+async function learnTokens(seat: Seat): Promise<void> {
+  const { knowledge, instance } = seat
+  if (secretRoot(instance.root) !== 'root') return
+  const { answer, moment } = await grant(seat, ['solution'])
+  if (answer.outcome !== 'accepted') return
+  const result = answer.result as { [name: string]: unknown } | null
+  const { accessToken, tokenType, refreshTokenExpiry } = result ?? {}
+  if (typeof refreshTokenExpiry === 'number') {
+    knowledge.refreshLifeMs = Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
+  }
+  if (typeof accessToken === 'string') {
+    const configured = instance.settings.tokenPrefix
+    const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
+    for (const prefix of configured === undefined ? new Set(words) : [configured]) {
+      knowledge.tokenPrefix = prefix
+      const { answer: used } = await call(seat, { token: accessToken })
+      if (used.outcome === 'accepted') break
+      knowledge.tokenPrefix = configured ?? 'Bearer'
+    }
+  }
+  for (const spelling of ['apikey', 'apiKey']) {
+    const { answer: granted } = await grant(seat, [spelling])
+    if (granted.outcome !== 'accepted') continue
+    knowledge.apikey = spelling
+    break
+  }
+}
+
+/** Every acceptance needs its control: where junk is accepted, an acceptance shows nothing. */
+async function tryGates(seat: Seat, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const note = (method: string, kind: GateKind, { answer }: Called): void => {
+    if (answer.outcome === 'accepted') seat.knowledge.openGates.push(`${method} ${kind}`)
+  }
+  const junkAuths: [GateKind, Auth][] = [
+    ['basic', { basic: junk as never }],
+    ['hmac', { hmac: junk as never }],
+    ['ecc', { ecc: { id: junk.id, secret: junkSeed } as never }],
+    ['token', { token: 'svc-conformance-junk-token' }],
+  ]
+  note(listSolutions, 'none', first)
+  for (const [kind, auth] of junkAuths) note(listSolutions, kind, await call(seat, auth))
+  if (allow.includes('keys')) {
+    const params = { name: `svc-conformance junk ${seat.run.unique}`, scope: ['solution'] }
+    const noAuth: [GateKind, Auth][] = [['none', 'none']]
+    for (const [kind, auth] of [...noAuth, ...junkAuths]) {
+      note('manager/createApiKey', kind, await call(seat, auth, 'manager/createApiKey', params))
+    }
+  }
+  if (!allow.includes('sessions')) return
+  const credentials = {
+    grantType: 'api_key_credentials',
+    apiKeyId: junk.id,
+    apiKeySecret: junk.secret,
+    scope: ['solution'],
+  }
+  note('manager/auth', 'credentials', await call(seat, 'none', 'manager/auth', credentials))
+  const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
+  note('manager/auth', 'refresh', await call(seat, 'none', 'manager/auth', refresh))
+}
+
+/** A second local address counts only if a call from it gets an answer. */
+async function trySecondAddress(seat: Seat): Promise<void> {
+  const { settings } = seat.instance
+  if (settings.clientAddress !== undefined) seat.knowledge.clientAddress = settings.clientAddress
+  if (settings.secondAddress === undefined) return
+  const { answer } = await makeCall(seat, { method: listSolutions, params: {}, auth: 'none', from: 'second-address' })
+  seat.run.refusedConnections = 0
+  if (answer.status !== null) seat.knowledge.secondAddress = settings.secondAddress
+}

@@ -1,0 +1,68 @@
+import { runCastMember } from './cast-row.ts'
+import type { Item } from './items.ts'
+import type { CreatedKey } from './ledger.ts'
+import type { RowOutcome } from './outcome.ts'
+import type { Run, Seat } from './seat.ts'
+import { makeCall } from './steps/call.ts'
+import { unjudged } from './steps/conclude.ts'
+import { resolve } from './steps/references.ts'
+import { runRow } from './steps/row.ts'
+
+/** The interface allows so many created keys (part 8). */
+const keyLimit = 10
+/** Rows that may create a key leave this many places on a target that cannot be cleaned. */
+const placesKept = 3
+
+/** Runs one item of a run. What it cannot be asked was decided before (capabilities.ts), except what only the run itself shows. */
+export async function runItem(run: Run, item: Item): Promise<RowOutcome> {
+  if (item.kind === 'cast') return runCastMember(run, item.member)
+  const { scenario, row } = item
+  const seat = run.lastingSeat
+  const makesKeys = scenario.needs.includes('keys')
+  if (seat !== null && makesKeys && !scenario.needs.includes('limits')) {
+    const places = keyLimit - seat.ledger.keys.length
+    if (places < placesKept) {
+      return unjudged(
+        scenario,
+        row,
+        'not-testable',
+        `fewer than ${placesKept} places for API keys remain on the target; a cleanup method in the target file frees them`,
+      )
+    }
+  }
+  const before = new Set(seat?.ledger.keys)
+  const outcome = await runRow(run, scenario, row)
+  if (seat !== null && makesKeys)
+    await removeKeys(
+      seat,
+      [...seat.ledger.keys].filter((key) => !before.has(key)),
+    )
+  return outcome
+}
+
+/**
+ * Removes keys through the method that the target declares.
+ *
+ * @returns those that are still there
+ */
+export async function removeKeys(seat: Seat, keys: readonly CreatedKey[]): Promise<CreatedKey[]> {
+  const { cleanup } = seat.instance.settings
+  const left: CreatedKey[] = []
+  for (const key of keys) {
+    const removed = cleanup !== undefined && (await removeKey(seat, cleanup, key))
+    if (removed) seat.ledger.removed(key.id)
+    else left.push(key)
+  }
+  return left
+}
+
+async function removeKey(seat: Seat, cleanup: { method: string; params: unknown }, key: CreatedKey): Promise<boolean> {
+  const params = resolve(cleanup.params, { id: key.id, name: key.name })
+  const { kind } = seat.instance.root
+  const auths = kind === 'secret' ? [{ basic: 'root' } as const, { hmac: 'root' } as const] : [{ ecc: 'root' } as const]
+  for (const auth of auths) {
+    const { answer } = await makeCall(seat, { method: cleanup.method, params, auth })
+    if (answer.outcome === 'accepted') return true
+  }
+  return false
+}

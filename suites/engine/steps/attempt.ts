@@ -1,0 +1,245 @@
+import type { CallStep, Row, Scenario, SendStep, Step } from '../fixture/model.ts'
+import { describe } from '../judge/classify.ts'
+import { valueAt } from '../judge/match.ts'
+import type { GateKind } from '../knowledge.ts'
+import type { EnvelopeNote } from '../outcome.ts'
+import type { Seat } from '../seat.ts'
+import type { Called } from './call.ts'
+import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from './judge-step.ts'
+import { perform } from './perform.ts'
+import { type Names, resolve, UnresolvedReference } from './references.ts'
+import { judgedMarginMs, type Wait, waitMs } from './wait.ts'
+
+/** What ended a row at a step before its last one, or a warning on the way. */
+export interface Trouble {
+  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late'
+  step: Step
+  message: string
+  /** The calls to show. */
+  called: Called[]
+  /** The requirements that the step was to prove; none for a preparation. */
+  proves: string[]
+}
+
+/** What one try of a row showed. */
+export interface Attempt {
+  /** Sides of each requirement that held. */
+  sides: Map<string, Set<Side>>
+  /** Requirements whose last step did not come to be judged. */
+  unreached: Set<string>
+  troubles: Trouble[]
+  observations: { question: string; answer: string }[]
+  envelope: { requirement: EnvelopeNote['requirement']; message: string; called: Called }[]
+  envelopeAnswers: number
+  /** Judged acceptances outside the preparations, to be held against the gates. */
+  acceptances: { method: string; kind: GateKind }[]
+  /** Methods on which a refusal held. */
+  refusedMethods: Set<string>
+  throttled: boolean
+}
+
+export function emptyAttempt(): Attempt {
+  return {
+    sides: new Map(),
+    unreached: new Set(),
+    troubles: [],
+    observations: [],
+    envelope: [],
+    envelopeAnswers: 0,
+    acceptances: [],
+    refusedMethods: new Set(),
+    throttled: false,
+  }
+}
+
+/** Runs the given and then the steps of a row, in order, until something ends it. */
+export async function attemptRow(
+  seat: Seat,
+  scenario: Scenario,
+  row: Row,
+  names: Names,
+  schemas: Schemas,
+  isMust: (requirement: string) => boolean,
+): Promise<Attempt> {
+  const attempt = emptyAttempt()
+  const rowProves = row.proves ?? scenario.proves
+  const all = [
+    ...scenario.given.map((step) => ({ step, given: true })),
+    ...scenario.steps.map((step) => ({ step, given: false })),
+  ]
+  for (const [index, { step, given }] of all.entries()) {
+    const proves = step.proves ?? rowProves
+    const trouble = await takeStep(seat, step, given, proves, names, schemas, attempt)
+    if (trouble === undefined) continue
+    attempt.troubles.push(trouble)
+    // A warning ends nothing: what comes after it can still be judged.
+    const goesOn = trouble.kind === 'broke' && !trouble.proves.some(isMust)
+    if (goesOn) continue
+    for (const { step: later, given: laterGiven } of all.slice(index + 1)) {
+      if (!laterGiven && isJudged(later)) for (const id of later.proves ?? rowProves) attempt.unreached.add(id)
+    }
+    if (given && trouble.kind !== 'broke') for (const id of rowProves) attempt.unreached.add(id)
+    break
+  }
+  return attempt
+}
+
+const isJudged = (step: Step): boolean => !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)
+
+async function takeStep(
+  seat: Seat,
+  step: Step,
+  given: boolean,
+  proves: string[],
+  names: Names,
+  schemas: Schemas,
+  attempt: Attempt,
+): Promise<Trouble | undefined> {
+  const trouble = (kind: Trouble['kind'], message: string, called: Called[] = []): Trouble => ({
+    kind,
+    step,
+    message,
+    called,
+    proves: kind === 'broke' ? proves : [],
+  })
+  if (seat.run.stopped !== null) return trouble('blocked', `not run: ${seat.run.stopped.message}`)
+  try {
+    if ('wait' in step) {
+      const problem = await waitStep(seat, resolve(step.wait, names) as Wait)
+      return problem === undefined ? undefined : trouble(problem.kind, problem.message)
+    }
+    const calls = await perform(seat, step, names)
+    attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
+    keepValues(step, calls, names)
+    noteEnvelope(calls, proves, attempt)
+    if (step.observe !== undefined) {
+      attempt.observations.push({ question: step.observe, answer: observed(calls) })
+      return undefined
+    }
+    const judgement = judgeCalls(step, calls, names, schemas)
+    if (judgement === undefined) return undefined
+    if (judgement.kind === 'undecided') return trouble('blocked', judgement.message, [judgement.called])
+    const late = tooLate(step, calls, names)
+    if (late !== undefined) return trouble('too-late', late, calls.slice(-1))
+    if (judgement.kind === 'broke') {
+      if (!given) return trouble('broke', judgement.message, [judgement.called])
+      const refused = judgement.called.answer.outcome === 'refused'
+      const reason = step['if-refused']
+      return refused && reason !== undefined
+        ? trouble('not-testable', reason, [judgement.called])
+        : trouble('blocked', `preparation: ${judgement.message}`, [judgement.called])
+    }
+    const wrong = given ? undefined : ownEnvelope(calls, proves)
+    if (wrong !== undefined) return trouble('broke', wrong.message, [wrong.called])
+    noteHeld(step, given, proves, judgement.sides, attempt)
+    const control = rootControl(step)
+    if (control !== undefined && judgement.sides.includes('accepted')) seat.run.acceptedControls.add(control)
+    return undefined
+  } catch (error) {
+    if (error instanceof UnresolvedReference) return trouble('blocked', error.message)
+    throw error
+  }
+}
+
+/** Which ordinary call of the root key a step makes, if it is one: the sign by which a lock-out is noticed. */
+export function rootControl(step: Step): 'basic' | 'hmac' | undefined {
+  if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
+  if ('but' in step.auth) return undefined
+  if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'
+  return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
+}
+
+async function waitStep(
+  seat: Seat,
+  wait: Wait,
+): Promise<{ kind: 'blocked' | 'not-testable'; message: string } | undefined> {
+  const ms = waitMs(seat, wait)
+  if (typeof ms === 'string') return { kind: 'blocked', message: ms }
+  const { clock, settings } = seat.instance
+  if (!clock.controlled && ms > settings.maxWaitMs) {
+    const seconds = Math.ceil(ms / 1000)
+    return { kind: 'not-testable', message: `this takes ${seconds} s of waiting; --wait ${seconds} allows it` }
+  }
+  await clock.sleep(ms)
+  return undefined
+}
+
+function judgeCalls(step: CallStep | SendStep, calls: Called[], names: Names, schemas: Schemas): Judgement | undefined {
+  if (step.tally !== undefined) return judgeTally(calls, step.tally)
+  if (step.expect === undefined) return undefined
+  const sides = new Set<Side>()
+  for (const called of calls) {
+    const judgement = judge(called, step.expect, names, schemas)
+    if (judgement.kind !== 'held') return judgement
+    for (const side of judgement.sides) sides.add(side)
+  }
+  return { kind: 'held', sides: [...sides] }
+}
+
+/** A judgement about a moment holds only if the answer was here a good second before it. */
+function tooLate(step: CallStep | SendStep, calls: Called[], names: Names): string | undefined {
+  if (step.before === undefined) return undefined
+  const moment = resolve(step.before, names)
+  if (typeof moment !== 'number') return `the moment of "before" is no number: ${JSON.stringify(moment)}`
+  const late = calls.find(
+    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - judgedMarginMs,
+  )
+  return late === undefined ? undefined : 'the answer came too late to be judged: less than a second before the moment'
+}
+
+function keepValues(step: CallStep | SendStep, calls: Called[], names: Names): void {
+  const several = step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+  for (const [name, path] of Object.entries(step.keep ?? {})) {
+    const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)
+    names[name] = several ? values : values[0]
+  }
+}
+
+function noteEnvelope(calls: Called[], proves: string[], attempt: Attempt): void {
+  for (const called of calls) {
+    if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
+    for (const note of called.notes) {
+      // A row that is about this very requirement fails by itself.
+      if (!proves.includes(note.requirement)) attempt.envelope.push({ ...note, called })
+    }
+  }
+}
+
+function ownEnvelope(calls: Called[], proves: string[]): { message: string; called: Called } | undefined {
+  for (const called of calls) {
+    const note = called.notes.find(({ requirement }) => proves.includes(requirement))
+    if (note !== undefined) return { message: note.message, called }
+  }
+  return undefined
+}
+
+function noteHeld(step: CallStep | SendStep, given: boolean, proves: string[], sides: Side[], attempt: Attempt): void {
+  for (const id of proves) {
+    const shown = attempt.sides.get(id) ?? new Set()
+    for (const side of sides) shown.add(side)
+    attempt.sides.set(id, shown)
+  }
+  if (given || 'send' in step) return
+  if (sides.includes('refused')) attempt.refusedMethods.add(step.call)
+  if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: gateKindOf(step) })
+}
+
+function gateKindOf(step: CallStep): GateKind {
+  const { auth, params } = step
+  if (step.call === 'manager/auth') {
+    const grant = typeof params === 'object' && params !== null && 'grantType' in params ? params.grantType : undefined
+    return grant === 'refresh_token' ? 'refresh' : 'credentials'
+  }
+  if (auth === 'none' || 'header' in auth) return 'none'
+  if ('basic' in auth) return 'basic'
+  if ('token' in auth) return 'token'
+  return 'ecc' in auth ? 'ecc' : 'hmac'
+}
+
+/** One phrase for an observation: how often which outcome. */
+function observed(calls: Called[]): string {
+  const counts = new Map<string, number>()
+  for (const { answer } of calls) counts.set(describe(answer), (counts.get(describe(answer)) ?? 0) + 1)
+  if (calls.length === 1) return [...counts.keys()].join('')
+  return [...counts].map(([what, count]) => `${count} of ${calls.length} ${what}`).join(', ')
+}

@@ -1,0 +1,205 @@
+import type { Auth, BodyForm } from '../fixture/model.ts'
+import type { Classified } from '../judge/classify.ts'
+import { envelopeNotes } from '../judge/envelope.ts'
+import type { CreatedKey } from '../ledger.ts'
+import { credentialOfKey, type Seat, secretRoot } from '../seat.ts'
+import type { WireRequest } from '../target.ts'
+import { authorize, type Credential } from './authorize.ts'
+import { writeBody } from './body.ts'
+import { type Build, type Delivered, deliver, deliverTogether } from './send.ts'
+
+/** A JSON-RPC call with its references resolved. */
+export interface CallSpec {
+  method: string
+  params: unknown
+  auth: Auth
+  /** Chosen where undefined. */
+  id?: unknown
+  form?: BodyForm | undefined
+  headers?: { [name: string]: string } | undefined
+  from?: 'first-address' | 'second-address' | undefined
+  /** The private key behind a `publicKey` param, so that a created key can be used. */
+  privateKey?: string
+}
+
+/** Raw HTTP with its references resolved. */
+export interface RawSpec {
+  method: string
+  path: string
+  headers: { [name: string]: string }
+  body: Uint8Array
+  auth: Auth
+  from?: 'first-address' | 'second-address' | undefined
+}
+
+export interface Called extends Delivered {
+  notes: ReturnType<typeof envelopeNotes>
+  /** What a fixture may keep as `sent.*`. */
+  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
+}
+
+/** Makes one call, or several racing ones, and enters every created key in the ledger. */
+export async function makeCalls(seat: Seat, specs: CallSpec[]): Promise<Called[]> {
+  const prepared = specs.map((spec) => prepareCall(seat, spec))
+  for (const spec of specs) if (spec.method === 'manager/createApiKey') seat.ledger.intend(keyName(spec))
+  seat.calls += specs.length
+  const [only] = prepared
+  const delivered =
+    prepared.length === 1 && only !== undefined
+      ? [await deliver(seat, only.build)]
+      : await deliverTogether(
+          seat,
+          prepared.map(({ build }) => build),
+        )
+  return delivered.map((one, index) => {
+    const spec = specs[index]
+    const sent = prepared[index]?.sent
+    if (spec === undefined || sent === undefined) throw new Error('an answer without its call')
+    noticeStop(seat, one.answer)
+    learn(seat, spec, one.answer)
+    return { ...one, sent, notes: envelopeNotes(one.answer, sent.id, spec.method) }
+  })
+}
+
+export async function makeCall(seat: Seat, spec: CallSpec): Promise<Called> {
+  const [called] = await makeCalls(seat, [spec])
+  if (called === undefined) throw new Error('a call without an answer')
+  return called
+}
+
+/** Sends raw HTTP; nothing is assumed about its answer. */
+export async function sendRaw(seat: Seat, spec: RawSpec): Promise<Called> {
+  const sent: Called['sent'] = {}
+  seat.calls += 1
+  const build: Build = (serverNowMs) => {
+    const headers: [string, string][] = Object.entries(spec.headers)
+    addAuthorization(seat, spec.auth, spec.body, serverNowMs, headers, sent, spec.method)
+    return {
+      method: spec.method,
+      path: spec.path,
+      headers: withTargetHeaders(seat, headers),
+      body: spec.body,
+      connection: 'fresh',
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+    }
+  }
+  const delivered = await deliver(seat, build)
+  noticeStop(seat, delivered.answer)
+  return { ...delivered, sent, notes: [] }
+}
+
+function prepareCall(seat: Seat, spec: CallSpec): { build: Build; sent: Called['sent'] } {
+  const id = spec.id === undefined ? seat.nextId++ : spec.id
+  const text = writeBody(
+    [
+      ['jsonrpc', '2.0'],
+      ['id', id],
+      ['method', spec.method],
+      ['params', spec.params],
+    ],
+    spec.form,
+  )
+  const body = new TextEncoder().encode(text)
+  const sent: Called['sent'] = { id }
+  const build: Build = (serverNowMs) => {
+    const headers: [string, string][] = [['content-type', 'application/json']]
+    addAuthorization(seat, spec.auth, body, serverNowMs, headers, sent)
+    for (const [name, value] of Object.entries(spec.headers ?? {})) {
+      const index = headers.findIndex(([known]) => known === name.toLowerCase())
+      if (index >= 0) headers.splice(index, 1)
+      headers.push([name, value])
+    }
+    const request: WireRequest = {
+      method: 'POST',
+      path: '/api',
+      headers: withTargetHeaders(seat, headers),
+      body,
+      // What changes state is never sent on a connection that may be stale.
+      connection: seat.run.target.lasting && spec.method.startsWith('manager/') ? 'fresh' : 'kept',
+    }
+    return spec.from === undefined ? request : { ...request, from: spec.from }
+  }
+  return { build, sent }
+}
+
+function addAuthorization(
+  seat: Seat,
+  auth: Auth,
+  body: Uint8Array,
+  serverNowMs: number,
+  headers: [string, string][],
+  sent: Called['sent'],
+  method = 'POST',
+): void {
+  const { header, nonce, timestamp } = authorize({
+    auth,
+    method,
+    body,
+    settings: seat.instance.settings,
+    tokenPrefix: seat.knowledge.tokenPrefix ?? 'Bearer',
+    serverNowMs,
+    random: seat.run.random,
+    credential: (member) => credentialFor(seat, member),
+  })
+  if (header === undefined) return
+  headers.push(['authorization', header])
+  Object.assign(sent, { header, nonce, timestamp })
+}
+
+function withTargetHeaders(seat: Seat, headers: [string, string][]): [string, string][] {
+  return [...Object.entries(seat.instance.settings.headers), ...headers]
+}
+
+/** A member of the cast by name, or a kept { id, secret } itself. */
+export function credentialFor(seat: Seat, member: unknown): Credential {
+  if (typeof member === 'object' && member !== null) return credentialOfKey(member as CreatedKey)
+  const name = String(member)
+  const found = seat.cast.get(name)
+  if (found === undefined) throw new Error(`"${name}" is no member of the cast here`)
+  return found
+}
+
+/** Where the root key has a public key, steps that need its secret are played by erin. */
+export function actor(seat: Seat, member: string): string {
+  return member === 'root' ? secretRoot(seat.instance.root) : member
+}
+
+function keyName(spec: CallSpec): string {
+  const { params } = spec
+  const name = typeof params === 'object' && params !== null && 'name' in params ? params.name : undefined
+  return typeof name === 'string' ? name : '(no name)'
+}
+
+/** Remembers created keys, and every secret that must not appear in a report. */
+function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
+  const creates = spec.method === 'manager/createApiKey'
+  if (answer.outcome !== 'accepted') {
+    if (creates && answer.outcome !== 'broken') seat.ledger.notCreated(keyName(spec))
+    return
+  }
+  const result = (typeof answer.result === 'object' && answer.result !== null ? answer.result : {}) as {
+    [name: string]: unknown
+  }
+  for (const name of ['secret', 'accessToken', 'refreshToken']) {
+    const value = result[name]
+    if (typeof value === 'string') seat.secrets.add(value)
+  }
+  if (!creates) return
+  const { id, secret } = result
+  seat.ledger.created({
+    id: typeof id === 'string' ? id : '(no id)',
+    name: keyName(spec),
+    ...(typeof secret === 'string' && spec.privateKey === undefined ? { secret } : {}),
+    ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
+  })
+}
+
+/** Two refused connections in a row mean that a lasting target went away. */
+function noticeStop(seat: Seat, answer: Classified): void {
+  const { run } = seat
+  if (answer.outcome === 'broken' && answer.refusedConnection) run.refusedConnections += 1
+  else run.refusedConnections = 0
+  if (run.target.lasting && run.refusedConnections >= 2 && run.stopped === null) {
+    run.stopped = { kind: 'gone', message: `${run.target.name} went away: it refuses connections` }
+  }
+}

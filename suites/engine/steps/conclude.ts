@@ -1,0 +1,151 @@
+import type { Row, Scenario } from '../fixture/model.ts'
+import { gateIsOpen } from '../knowledge.ts'
+import { type Exchange, type Problem, type RowOutcome, type Verdict, worstFirst } from '../outcome.ts'
+import { createRedactor, redactExchange } from '../report/redact.ts'
+import type { Seat } from '../seat.ts'
+import type { Attempt, Trouble } from './attempt.ts'
+import type { Called } from './call.ts'
+import { showExchange } from './show.ts'
+
+/** A row shows so many of its calls at most. */
+const shownExchanges = 3
+
+/** `area/slug`, or `area/slug/row`. */
+export function rowKey(scenario: Scenario, row: Row): string {
+  return row.slug === null ? scenario.id : `${scenario.id}/${row.slug}`
+}
+
+/** Every requirement that a row or one of its steps proves. */
+export function allProves(scenario: Scenario, row: Row): string[] {
+  const ofSteps = [...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? [])
+  return [...new Set([...(row.proves ?? scenario.proves), ...ofSteps])]
+}
+
+/** The outcome of a row that was not judged at all. */
+export function unjudged(
+  scenario: Scenario,
+  row: Row,
+  verdict: 'blocked' | 'not-testable',
+  message: string,
+): RowOutcome {
+  const proves = allProves(scenario, row)
+  return {
+    id: scenario.id,
+    row: row.name,
+    key: rowKey(scenario, row),
+    title: scenario.title,
+    verdict,
+    proves,
+    requirements: Object.fromEntries(proves.map((id) => [id, verdict])),
+    sides: {},
+    problem: { requirements: [], step: '', message, exchanges: [] },
+    observations: [],
+    envelope: [],
+    envelopeAnswers: 0,
+    calls: 0,
+    durationMs: 0,
+  }
+}
+
+/** Turns what a try showed into verdicts, and into a problem that can be printed without giving a secret away. */
+export function conclude(
+  seat: Seat,
+  scenario: Scenario,
+  row: Row,
+  attempt: Attempt,
+  isMust: (requirement: string) => boolean,
+  hint: string | undefined,
+): RowOutcome {
+  const proves = allProves(scenario, row)
+  const gate = attempt.troubles.length === 0 ? openGate(seat, attempt) : undefined
+  const requirements = Object.fromEntries(
+    proves.map((id) => [id, gate === undefined ? requirementVerdict(id, attempt, isMust) : ('blocked' as const)]),
+  )
+  const verdict = worst([
+    ...Object.values(requirements),
+    ...attempt.troubles.map((trouble) => troubleVerdict(trouble, isMust)),
+    ...(gate === undefined ? [] : (['blocked'] as const)),
+  ])
+  const worstTrouble = attempt.troubles.find((trouble) => troubleVerdict(trouble, isMust) === verdict)
+  const problem: Problem | null =
+    worstTrouble !== undefined
+      ? problemOf(scenario, worstTrouble, hint)
+      : gate === undefined
+        ? null
+        : { requirements: [], step: '', message: gate, exchanges: [] }
+  return redacted(seat, {
+    ...unjudged(scenario, row, 'blocked', ''),
+    verdict,
+    requirements,
+    sides: Object.fromEntries([...attempt.sides].map(([id, sides]) => [id, [...sides]])),
+    problem,
+    observations: attempt.observations,
+    envelope: attempt.envelope
+      .slice(0, shownExchanges)
+      .map(({ requirement, message, called }) => ({ requirement, message, exchange: exchangeOf(called) })),
+    envelopeAnswers: attempt.envelopeAnswers,
+  })
+}
+
+function requirementVerdict(id: string, attempt: Attempt, isMust: (requirement: string) => boolean): Verdict {
+  if (attempt.troubles.some(({ proves }) => proves.includes(id))) return isMust(id) ? 'failed' : 'warned'
+  if (!attempt.unreached.has(id)) return 'passed'
+  return attempt.troubles.some(({ kind }) => kind === 'not-testable') ? 'not-testable' : 'blocked'
+}
+
+function troubleVerdict(trouble: Trouble, isMust: (requirement: string) => boolean): Verdict {
+  if (trouble.kind === 'not-testable') return 'not-testable'
+  if (trouble.kind !== 'broke') return 'blocked'
+  return trouble.proves.some(isMust) ? 'failed' : 'warned'
+}
+
+function worst(verdicts: Verdict[]): Verdict {
+  return worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'passed'
+}
+
+/** A row that only shows acceptance shows nothing where junk is accepted in the same place. */
+function openGate(seat: Seat, attempt: Attempt): string | undefined {
+  const open = attempt.acceptances.find(
+    ({ method, kind }) => gateIsOpen(seat.knowledge, method, kind) && !attempt.refusedMethods.has(method),
+  )
+  if (open === undefined) return undefined
+  return `${open.method} also accepts junk credentials, or none at all, so that this acceptance shows nothing`
+}
+
+function problemOf(scenario: Scenario, trouble: Trouble, hint: string | undefined): Problem {
+  const { step, message, called, proves } = trouble
+  return {
+    requirements: proves,
+    step: step.step ?? ('call' in step ? step.call : 'send' in step ? `${step.send.method} ${step.send.path}` : 'wait'),
+    message,
+    where: `${scenario.file}:${step.at.line}:${step.at.column}`,
+    exchanges: called.slice(0, shownExchanges).map(exchangeOf),
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+function exchangeOf({ request, wire }: Called): Exchange {
+  return showExchange(request, wire)
+}
+
+function redacted(seat: Seat, outcome: RowOutcome): RowOutcome {
+  if (outcome.problem === null && outcome.envelope.length === 0) return outcome
+  if (seat.run.trace) return outcome
+  const redactor = createRedactor(seat.secrets)
+  return {
+    ...outcome,
+    problem:
+      outcome.problem === null
+        ? null
+        : {
+            ...outcome.problem,
+            message: redactor.text(outcome.problem.message),
+            exchanges: outcome.problem.exchanges.map((exchange) => redactExchange(exchange, redactor)),
+          },
+    envelope: outcome.envelope.map((note) => ({
+      ...note,
+      message: redactor.text(note.message),
+      exchange: redactExchange(note.exchange, redactor),
+    })),
+  }
+}
