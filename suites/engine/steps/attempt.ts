@@ -1,4 +1,5 @@
 import type { CallStep, Row, Scenario, SendStep, Step } from '../fixture/model.ts'
+import { withRow } from '../fixture/references.ts'
 import { describe } from '../judge/classify.ts'
 import { valueAt } from '../judge/match.ts'
 import type { GateKind } from '../knowledge.ts'
@@ -64,8 +65,8 @@ export async function attemptRow(
   const attempt = emptyAttempt()
   const rowProves = row.proves ?? scenario.proves
   const all = [
-    ...scenario.given.map((step) => ({ step, given: true })),
-    ...scenario.steps.map((step) => ({ step, given: false })),
+    ...scenario.given.map((step) => ({ step: withRow(step, row.values), given: true })),
+    ...scenario.steps.map((step) => ({ step: withRow(step, row.values), given: false })),
   ]
   for (const [index, { step, given }] of all.entries()) {
     const proves = step.proves ?? rowProves
