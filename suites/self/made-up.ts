@@ -56,6 +56,7 @@ export const madeUpCorpus = (made: {
     reference: 'refused',
   })),
   cast: [],
+  schemas: {},
   scenarios: made.scenarios.map(([id, proves, needs]) => ({
     id,
     file: `fixtures/scenarios/${id}.yaml`,

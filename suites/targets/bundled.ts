@@ -2,12 +2,12 @@
  * The one door between the suite and the reference server: nothing else in suites/ imports mock-server/, and mock-server/ imports
  * nothing of suites/. Two witnesses that shared code would only be one.
  */
-import { type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
+import { profileChoices, type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { openWire } from './http.ts'
 
 export type { ServerOptions }
-export { serve, startMockServer }
+export { profileChoices, serve, startMockServer }
 
 /** A second loopback address; where the system has none, rows that need one say so. */
 const secondAddress = '127.0.0.2'

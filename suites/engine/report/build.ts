@@ -27,29 +27,50 @@ export interface BuildInput {
  * The report of a run: rows after the baseline, requirements with the worst of their rows, the verdict and exit code
  * of the documented table. Pure; the same input gives the same report.
  */
-export const buildReport = (input: BuildInput): Report => {
-  const { corpus, known, options } = input
+export function buildReport(input: BuildInput): Report {
   const outcomes = [...input.outcomes, ...envelopeRows(input.outcomes)]
-  const rows = outcomes.map((outcome) => reportRow(outcome, known, input.meta.again)).sort(byKey)
-  const stale = staleEntries(outcomes, known)
+  return assembleReport({
+    ...input,
+    rows: outcomes.map((outcome) => reportRow(outcome, input.known, input.meta.again)),
+    stale: staleEntries(outcomes, input.known),
+    observed: input.outcomes.flatMap(({ key, observations }) =>
+      observations.map(({ question, answer }) => ({ question, answer, scenarios: [key] })),
+    ),
+  })
+}
+
+export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known'> {
+  rows: readonly RowReport[]
+  stale: readonly KnownEntry[]
+  observed: readonly Observed[]
+}
+
+/** What was seen of an open question, and where. */
+interface Observed {
+  question: string
+  answer: string
+  scenarios: readonly string[]
+}
+
+/** The part of buildReport that a merge of shards shares: rows are judged already. Pure. */
+export function assembleReport(input: AssembleInput): Report {
+  const { meta, corpus, options, stale } = input
+  const { strict, partial } = options
+  const rows = [...input.rows].sort(byKey)
   const skipped = options.skipped ?? []
   const requirements = reportRequirements(corpus, rows, {
-    partial: options.partial,
-    skipReason: (key) => skipped.find(({ id }) => key === id || key.startsWith(id))?.reason,
+    partial,
+    skipReason: (key) => skipped.find(({ id }) => key.startsWith(id))?.reason,
   })
   const summary = summarize(rows, stale)
-  const { strict, partial } = options
-  const judged = judgeRun({ summary, rows, requirements, strict, partial, stopped: input.meta.stopped })
   return {
-    meta: input.meta,
-    verdict: judged.verdict,
-    exitCode: judged.exitCode,
+    meta,
+    ...judgeRun({ summary, rows, requirements, strict, partial, stopped: meta.stopped }),
     summary,
-    conclusion: judged.conclusion,
     requirements,
     scenarios: rows,
-    observations: mergeObservations(corpus, input.outcomes),
-    stale,
+    observations: mergeObservations(corpus, input.observed),
+    stale: [...stale],
     left: [...(input.left ?? [])],
     plan: input.plan ?? null,
   }
@@ -76,21 +97,17 @@ const reportRow = (outcome: RowOutcome, known: readonly KnownEntry[], again: str
   }
 }
 
-const mergeObservations = (corpus: Corpus, outcomes: readonly RowOutcome[]): Observation[] =>
+const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>
   corpus.questions.flatMap((question) => {
-    const answers = new Map<string, string[]>()
-    for (const outcome of outcomes)
-      for (const seen of outcome.observations)
-        if (seen.question === question.id) {
-          const keys = answers.get(seen.answer) ?? []
-          answers.set(seen.answer, keys.includes(outcome.key) ? keys : [...keys, outcome.key])
-        }
+    const answers = new Map<string, Set<string>>()
+    for (const { answer, scenarios } of observed.filter((one) => one.question === question.id))
+      answers.set(answer, new Set([...(answers.get(answer) ?? []), ...scenarios]))
     if (answers.size === 0) return []
     return [
       {
         question: question.id,
         answer: [...answers.keys()].join('; '),
-        answers: [...answers].map(([answer, scenarios]) => ({ answer, scenarios })),
+        answers: [...answers].map(([answer, scenarios]) => ({ answer, scenarios: [...scenarios] })),
         text: question.question,
         reference: question.reference,
       },

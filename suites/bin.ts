@@ -1,0 +1,9 @@
+#!/usr/bin/env node
+// No import statement and no syntax of recent years: an old Node must get as far as this sentence.
+const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Use Node 20.19 or later to run svc-conformance, this is Node ${process.versions.node}`)
+  process.exitCode = 2
+} else {
+  import('./cli.ts').then(({ main }) => main(process.argv.slice(2)))
+}

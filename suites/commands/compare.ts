@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { problemWith } from '../engine/fixture/schemas.ts'
+import { matrixOf, renderMatrixMarkdown, renderMatrixText } from '../engine/report/matrix.ts'
+import { mergeReports } from '../engine/report/merge.ts'
+import type { Report } from '../engine/report/model.ts'
+import { readText } from './inputs.ts'
+import { collect } from './run-flags.ts'
+import { readReports } from './values.ts'
+import { processOutlet, writeReports } from './write-reports.ts'
+
+interface CompareFlags {
+  markdown?: boolean
+  merge?: boolean
+  strict?: boolean
+  report?: string[]
+}
+
+/** `compare FILE…`: reports side by side, or with `--merge` the shards of one run as one report. */
+export function registerCompare(program: Command): void {
+  program
+    .command('compare')
+    .description('lay JSON reports side by side, or merge the shards of a run')
+    .argument('<files...>', 'JSON reports')
+    .option('--markdown', 'the matrix as a markdown table')
+    .option('--merge', 'make one report of the shards of a run; the exit code is that of the whole')
+    .option('--strict', 'with --merge: as in run')
+    .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
+    .action((files: string[], flags: CompareFlags) => {
+      const reports = files.map(readReport)
+      if (flags.merge === true) {
+        const merged = mergeReports(reports, loadCorpus(packageRoot), { strict: flags.strict === true })
+        writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
+        process.exitCode = merged.exitCode
+        return
+      }
+      for (const flag of ['strict', 'report'] as const)
+        if (flags[flag] !== undefined) throw new SuiteError('usage', `"--${flag}" goes with "--merge"`)
+      const matrix = matrixOf(reports)
+      process.stdout.write(flags.markdown === true ? renderMatrixMarkdown(matrix) : renderMatrixText(matrix))
+    })
+}
+
+function readReport(file: string): Report {
+  const text = readText(file, 'the report')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new SuiteError(
+      'usage',
+      `Cannot use "${file}": expected a JSON report (run --report json=FILE), it is not JSON`,
+      { cause },
+    )
+  }
+  const problem = problemWith(value, 'report')
+  if (problem !== undefined) {
+    const place = problem.path.length === 0 ? '' : ` at ${problem.path.join('.')}`
+    throw new SuiteError(
+      'usage',
+      `Cannot use "${file}": expected a JSON report (run --report json=FILE)${place}: ${problem.message}`,
+    )
+  }
+  return value as Report
+}

@@ -1,0 +1,34 @@
+import { writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import { targetFileTemplate } from '../engine/target-file/template.ts'
+import { baseUrl } from './values.ts'
+
+/** `init [FILE]`: writes a commented target file. */
+export function registerInit(program: Command): void {
+  program
+    .command('init')
+    .description('write a commented target file')
+    .argument('[file]', 'where to', 'svc-target.yaml')
+    .option('--url <url>', 'base URL of the server', 'https://service.example')
+    .option('--force', 'overwrite the file')
+    .action((file: string, flags: { url: string; force?: boolean }) => {
+      writeTargetFile(file, targetFileTemplate(baseUrl(flags.url)), flags.force === true)
+      console.log(`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`)
+    })
+}
+
+function writeTargetFile(file: string, text: string, force: boolean): void {
+  try {
+    // It may come to hold a secret.
+    writeFileSync(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'EEXIST')
+      throw new SuiteError(
+        'usage',
+        `Cannot write "${file}": it exists; name another file, or overwrite it with "--force"`,
+      )
+    throw new SuiteError('usage', `Cannot write "${file}": ${code}`, { cause })
+  }
+}

@@ -1,0 +1,69 @@
+import { SuiteError } from '../engine/errors.ts'
+import type { RootKey } from '../engine/target.ts'
+import type { TargetFile } from '../engine/target-file/parse.ts'
+import { type Environment, given, readText } from './inputs.ts'
+import type { RunFlags } from './run-flags.ts'
+
+/**
+ * The key that a run uses: id and secret from the first place that names them (flags, environment, target file).
+ *
+ * @param beside resolves a path of the target file
+ * @throws SuiteError (`usage`) where there is none, two at once, or a file that cannot be used
+ */
+export function rootKey(
+  url: string,
+  flags: RunFlags,
+  env: Environment,
+  file: TargetFile,
+  beside: (path: string) => string,
+): RootKey {
+  const id = flags.keyId ?? given(env.SVC_KEY_ID) ?? file.root?.id
+  // The first place that names a secret or a private key wins, whatever the later ones say.
+  const found =
+    oneSource(
+      flags.keySecret,
+      flags.keySecretFile,
+      flags.privateKey,
+      '"--key-secret", "--key-secret-file", "--private-key"',
+    ) ??
+    oneSource(
+      given(env.SVC_KEY_SECRET),
+      given(env.SVC_KEY_SECRET_FILE),
+      given(env.SVC_PRIVATE_KEY_FILE),
+      'SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE',
+    ) ??
+    oneSource(
+      file.root?.secret,
+      undefined,
+      file.root?.privateKeyFile === undefined ? undefined : beside(file.root.privateKeyFile),
+      '"secret", "privateKeyFile"',
+    )
+  if (id === undefined || found === null) {
+    const missing = id === undefined ? 'Name the API key' : 'Give the secret of the API key'
+    const how = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
+    throw new SuiteError('usage', `${missing} to use at "${url}": ${how}`)
+  }
+  if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
+  const text = readText(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
+  if (found.kind === 'secret-file') return { id, kind: 'secret', secret: text.replace(/\r?\n$/, '') }
+  if (!text.includes('-----BEGIN PRIVATE KEY-----'))
+    throw new SuiteError('usage', `Cannot use "${found.value}": expected a PEM file with "-----BEGIN PRIVATE KEY-----"`)
+  return { id, kind: 'ed25519', privateKey: text }
+}
+
+/** Where a secret is named: at most one of three ways. */
+function oneSource(
+  secret: string | undefined,
+  secretFile: string | undefined,
+  privateKeyFile: string | undefined,
+  names: string,
+): { kind: 'secret' | 'secret-file' | 'private-key'; value: string } | null {
+  const ways = [
+    { kind: 'secret', value: secret },
+    { kind: 'secret-file', value: secretFile },
+    { kind: 'private-key', value: privateKeyFile },
+  ] as const
+  const found = ways.flatMap(({ kind, value }) => (value === undefined ? [] : [{ kind, value }]))
+  if (found.length > 1) throw new SuiteError('usage', `Give the key once: only one of ${names}`)
+  return found[0] ?? null
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'commander'
+
+/** The flags of `run` as they were typed. */
+export interface RunFlags {
+  url?: string
+  keyId?: string
+  keySecret?: string
+  keySecretFile?: string
+  privateKey?: string
+  target?: string
+  scheme?: string
+  tokenPrefix?: string
+  allow?: string
+  disposable?: boolean
+  only?: string[]
+  skip?: string[]
+  known?: string
+  updateKnown?: boolean
+  strict?: boolean
+  report?: string[]
+  shard?: string
+  plan?: boolean
+  wait?: string
+  rate?: string
+  timeout?: string
+  trace?: boolean
+}
+
+export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value]
+
+/** Adds every flag of `run`; readRunOptions makes sense of them. */
+export function addRunFlags(command: Command): Command {
+  return command
+    .optionsGroup('Target (without --url: the bundled server)')
+    .option('--url <url>', 'base URL; calls go to {url}/api')
+    .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
+    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows')
+    .option('--key-secret-file <file>', 'read the secret from a file')
+    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key')
+    .option('--target <file>', 'target file, see "init"')
+    .option('--scheme <word>', 'scheme word of signatures')
+    .option('--token-prefix <word>', 'word before an access token; "" for none')
+    .optionsGroup('What it may do there')
+    .option('--allow <classes>', 'sessions, keys, limits; joined by commas')
+    .option('--disposable', 'this instance is fresh and mine to fill: allows all three')
+    .option('--plan', 'print what the run would do, and stop')
+    .option('--rate <number>', 'calls a second at most')
+    .option('--wait <seconds>', 'be patient so long: for the target to come up, and for a lifetime to pass')
+    .option('--timeout <seconds>', 'end the whole run after this time')
+    .optionsGroup('What to ask')
+    .option('--only <id>', 'an id prefix or a requirement id; repeatable', collect)
+    .option('--skip <id=reason>', 'leave out, with a reason; repeatable', collect)
+    .option('--shard <i/n>', 'every n-th scenario, from the i-th on; each shard needs an instance of its own')
+    .optionsGroup('How to judge')
+    .option('--known <file>', 'baseline of known failures')
+    .option('--update-known', 'write the baseline anew; reasons are kept')
+    .option('--strict', 'warnings and musts that are not testable fail the run')
+    .optionsGroup('What to print')
+    .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)
+    .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
+}

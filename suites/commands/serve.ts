@@ -1,0 +1,107 @@
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import { suggestion } from '../engine/fixture/did-you-mean.ts'
+import { profileChoices, serve } from '../targets/bundled.ts'
+import { readText } from './inputs.ts'
+import { collect } from './run-flags.ts'
+import { positive } from './values.ts'
+
+interface ServeFlags {
+  port: string
+  host: string
+  scheme?: string
+  tokenPrefix?: string
+  basePath?: string
+  keyId?: string
+  keySecret?: string
+  publicKey?: string
+  seed?: string
+  set?: string[]
+}
+
+/** `serve`: the reference server on its own, until it is stopped. */
+export function registerServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
+    .option('--port <port>', '0: any free one', '0')
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--scheme <word>', 'scheme word of signatures')
+    .option('--token-prefix <word>', 'word before an access token; "" for none')
+    .option('--base-path <path>', 'path before /api')
+    .option('--key-id <id>', 'id of the initial key')
+    .option('--key-secret <secret>', 'secret of the initial key')
+    .option('--public-key <file>', 'ED25519 public key (PEM): the initial key takes ECC signatures only')
+    .option('--seed <word>', 'the same seed gives the same ids, secrets and tokens; for tests only')
+    .option('--set <name=value>', 'a choice where the document is silent; repeatable', collect)
+    .action(async (flags: ServeFlags) => {
+      process.exitCode = await serve(serveOptions(flags))
+    })
+}
+
+type ServeOptions = Parameters<typeof serve>[0]
+
+/** @throws SuiteError (`usage`) for values that cannot be used */
+export function serveOptions(flags: ServeFlags): ServeOptions {
+  const port = positive('--port', flags.port, 0)
+  if (!Number.isInteger(port) || port > 65_535)
+    throw new SuiteError('usage', `Cannot use "${flags.port}" for "--port": expected a port from 0 to 65535`)
+  return {
+    port,
+    host: flags.host,
+    ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+    rootKey: {
+      ...(flags.keyId === undefined ? {} : { id: flags.keyId }),
+      ...(flags.keySecret === undefined ? {} : { secret: flags.keySecret }),
+      ...(flags.publicKey === undefined ? {} : { publicKey: readText(flags.publicKey, 'the public key') }),
+    },
+    profile: {
+      ...switches(flags.set ?? []),
+      ...(flags.scheme === undefined ? {} : { scheme: flags.scheme }),
+      ...(flags.tokenPrefix === undefined ? {} : { tokenPrefix: flags.tokenPrefix }),
+      ...(flags.basePath === undefined ? {} : { basePath: flags.basePath }),
+    },
+  }
+}
+
+function switches(texts: readonly string[]): { [name: string]: unknown } {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [name = '', ...value] = text.split('=')
+      if (name === '' || value.length === 0)
+        throw new SuiteError('usage', `Cannot use "${text}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
+      return [name, switchValue(name, value.join('='))]
+    }),
+  )
+}
+
+/** A word must be one of the readings; numbers and words without a closed choice take any value of their type. */
+function switchValue(name: string, text: string): boolean | number | string {
+  const choices = (profileChoices as { [name: string]: readonly unknown[] })[name]
+  if (choices === undefined || !Object.hasOwn(profileChoices, name))
+    throw new SuiteError(
+      'usage',
+      `Unknown choice "${name}" for "--set"${suggestion(name, Object.keys(profileChoices))}`,
+    )
+  const value = plainValue(text, typeof choices[0])
+  if (
+    value === undefined ||
+    (typeof choices[0] === 'string' && !openChoices.includes(name) && !choices.includes(value))
+  )
+    throw new SuiteError('usage', `Cannot use "${text}" for "--set ${name}": expected ${expected(choices)}`)
+  return value
+}
+
+/** Names of a deployment's own, for which any word is right. */
+const openChoices: readonly string[] = ['basePath', 'scheme', 'tokenPrefix']
+
+function plainValue(text: string, type: string): boolean | number | string | undefined {
+  if (type === 'string') return text
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
+}
+
+function expected(choices: readonly unknown[]): string {
+  if (typeof choices[0] === 'number') return 'a number'
+  return choices.map((choice) => `"${choice}"`).join(' or ')
+}

@@ -1,0 +1,21 @@
+import type { CommanderError } from 'commander'
+
+/** What commander found wrong, in the words of this suite; null where the help was printed instead. */
+export function usageSentence(error: Pick<CommanderError, 'code' | 'message'>): string | null {
+  if (error.code === 'commander.help') return null
+  const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n')
+  const meant = /Did you mean (?:one of )?(.+)\?/.exec(more.join(' '))?.[1]
+  const sentence = capital(first.replaceAll("'", '"').replace(/\.$/, '')).replace('Unknown option', 'Unknown flag')
+  return meant === undefined ? sentence : `${sentence}, did you mean ${quoted(meant)}?`
+}
+
+function quoted(words: string): string {
+  return words
+    .split(', ')
+    .map((word) => `"${word}"`)
+    .join(' or ')
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

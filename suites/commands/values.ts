@@ -1,0 +1,85 @@
+/** Values of flags, read strictly. */
+import { SuiteError } from '../engine/errors.ts'
+import { suggestion } from '../engine/fixture/did-you-mean.ts'
+
+export type ReportFormat = 'text' | 'json' | 'junit' | 'html' | 'markdown'
+
+export interface ReportRequest {
+  format: ReportFormat
+  /** null: stdout. */
+  file: string | null
+}
+
+const formats: readonly ReportFormat[] = ['text', 'json', 'junit', 'html', 'markdown']
+
+/** @throws SuiteError (`usage`) unless it is an http or https URL that can be put before `/api` */
+export function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new SuiteError('usage', `Cannot use the URL "${text}": expected one like "https://service.example"`)
+  if (url.username !== '' || url.password !== '')
+    throw new SuiteError(
+      'usage',
+      'Remove the user and password from the URL: the key is given by SVC_KEY_ID and SVC_KEY_SECRET',
+    )
+  if (url.search !== '' || url.hash !== '')
+    throw new SuiteError('usage', `Remove "${url.search}${url.hash}" from the URL: it is the part before "/api"`)
+  return url.href.replace(/\/+$/, '')
+}
+
+/** @throws SuiteError (`usage`) with a did-you-mean */
+export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): T {
+  const found = words.find((one) => one === word)
+  if (found === undefined)
+    throw new SuiteError('usage', `Unknown value "${word}" for "${flag}"${suggestion(word, words)}`)
+  return found
+}
+
+/** A number above `least`, or `otherwise` when the flag was not given. @throws SuiteError (`usage`) */
+export function positive(flag: string, text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise
+  const number = Number(text)
+  if (text.trim() === '' || !Number.isFinite(number) || number < 0)
+    throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a number, 0 or more`)
+  return number
+}
+
+/** `FORMAT[=FILE]`; text on stdout when none is given. @throws SuiteError (`usage`) */
+export function readReports(texts: readonly string[]): ReportRequest[] {
+  if (texts.length === 0) return [{ format: 'text', file: null }]
+  const reports = texts.map((text): ReportRequest => {
+    const [word = '', ...file] = text.split('=')
+    if (file.length > 0 && file.join('=') === '')
+      throw new SuiteError('usage', `Name the file of "--report ${text}", as in "--report ${text}report.${word}"`)
+    return { format: oneOf('--report', word, formats), file: file.length === 0 ? null : file.join('=') }
+  })
+  const onStdout = reports.filter((report) => report.file === null)
+  if (onStdout.length > 1) {
+    const [first, second] = onStdout.map((report) => report.format)
+    throw new SuiteError(
+      'usage',
+      `Only one report fits on stdout: give "${first}" or "${second}" a file, as in "--report ${second}=FILE"`,
+    )
+  }
+  return reports
+}
+
+/** `ID=reason`. @throws SuiteError (`usage`) without a reason */
+export function readSkips(texts: readonly string[]): { id: string; reason: string }[] {
+  return texts.map((text) => {
+    const [id = '', ...rest] = text.split('=')
+    const reason = rest.join('=').trim()
+    if (id === '' || reason === '')
+      throw new SuiteError('usage', `Give a reason: "--skip ${id === '' ? 'ID' : id}=why it is left out"`)
+    return { id, reason }
+  })
+}
+
+/** `I/N`, 1 ≤ I ≤ N. @throws SuiteError (`usage`) */
+export function readShard(text: string | undefined): { index: number; count: number } | null {
+  if (text === undefined) return null
+  const [, index, count] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? []
+  if (index === undefined || count === undefined || index < 1 || index > count)
+    throw new SuiteError('usage', `Cannot use "${text}" for "--shard": expected I/N with I from 1 to N, such as "1/4"`)
+  return { index, count }
+}

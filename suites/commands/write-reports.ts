@@ -1,0 +1,64 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { SuiteError } from '../engine/errors.ts'
+import { renderHtml } from '../engine/report/html.ts'
+import { renderJson } from '../engine/report/json.ts'
+import { renderJunit } from '../engine/report/junit.ts'
+import { renderMarkdown } from '../engine/report/markdown.ts'
+import type { Report } from '../engine/report/model.ts'
+import { renderText } from '../engine/report/text.ts'
+import { type Environment, given } from './inputs.ts'
+import type { ReportFormat, ReportRequest } from './values.ts'
+
+/** Where reports go: the console, and whether it is a terminal that shows colours. */
+export interface Outlet {
+  stdout(text: string): void
+  stderr(text: string): void
+  colour: boolean
+}
+
+/** stdout and stderr of this process; colours on a terminal only, and never with NO_COLOR. */
+export function processOutlet(env: Environment): Outlet {
+  return {
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    colour: process.stdout.isTTY === true && given(env.NO_COLOR) === undefined && env.TERM !== 'dumb',
+  }
+}
+
+/**
+ * Writes every report that was asked for, all from the same data; folders are made. Where nothing goes to stdout, the
+ * verdict goes to stderr.
+ *
+ * @throws SuiteError (`usage`) for a file that cannot be written, after the others were
+ */
+export function writeReports(report: Report, requests: readonly ReportRequest[], outlet: Outlet): void {
+  let failure: SuiteError | null = null
+  for (const { format, file } of requests) {
+    const text = render[format](report, file === null && outlet.colour)
+    if (file === null) outlet.stdout(text)
+    else failure ??= writeFile(file, text)
+  }
+  if (!requests.some(({ file }) => file === null)) outlet.stderr(`${report.conclusion.join('\n')}\n`)
+  if (failure !== null) throw failure
+}
+
+const render: { [format in ReportFormat]: (report: Report, colour: boolean) => string } = {
+  text: (report, colour) => renderText(report, { colour }),
+  json: renderJson,
+  junit: renderJunit,
+  html: renderHtml,
+  markdown: renderMarkdown,
+}
+
+function writeFile(file: string, text: string): SuiteError | null {
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    return null
+  } catch (cause) {
+    return new SuiteError('usage', `Cannot write the report "${file}": ${(cause as NodeJS.ErrnoException).code}`, {
+      cause,
+    })
+  }
+}

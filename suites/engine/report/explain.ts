@@ -1,0 +1,110 @@
+/** What every format says about a row that did not pass, and how verdicts are counted and named. */
+import type { Exchange, Verdict } from '../outcome.ts'
+import type { Report, RequirementReport, RowReport } from './model.ts'
+
+export interface Explanation {
+  sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
+  /** The step, and where it is written. */
+  at: string
+  where: string | null
+  but: string
+  hint: string | null
+  exchanges: Exchange[]
+}
+
+/** A longer line says no more to a reader, and a report is read by people. */
+const longestLine = 1000
+
+/** Null for a row without a problem. The sentences are those that failed; for a blocked row those that stay open. */
+export function explainRow(report: Report, row: RowReport): Explanation | null {
+  const { problem } = row
+  if (problem === null) return null
+  const ids = problem.requirements.length > 0 ? problem.requirements : row.proves
+  return {
+    sentences: report.requirements.filter(({ id }) => ids.includes(id)).map(sentenceOf),
+    at: problem.step,
+    where: problem.where ?? null,
+    but: problem.message,
+    hint: problem.hint ?? null,
+    exchanges: problem.exchanges.map(({ request, answer }) => ({
+      request: request.map(clip),
+      answer: answer.map(clip),
+    })),
+  }
+}
+
+function sentenceOf({ level, id, text, anchor }: RequirementReport): Explanation['sentences'][number] {
+  return { level: level === 'must' ? 'MUST' : 'IMPLIED', id, text, anchor }
+}
+
+/** The line, or its beginning and how long it is. */
+export function clip(line: string): string {
+  return line.length <= longestLine ? line : `${line.slice(0, longestLine)}… (${line.length} characters)`
+}
+
+/** Rows of one verdict, in order. */
+export function rowsWith(report: Report, verdict: Verdict): RowReport[] {
+  return report.scenarios.filter((row) => row.verdict === verdict)
+}
+
+/** Rows that are blocked or not testable for one and the same cause, the most common first. */
+export function groupByCause(rows: readonly RowReport[]): { cause: string; rows: RowReport[] }[] {
+  const groups = new Map<string, RowReport[]>()
+  for (const row of rows) {
+    const cause = row.problem?.message ?? 'No reason given'
+    groups.set(cause, [...(groups.get(cause) ?? []), row])
+  }
+  return [...groups]
+    .map(([cause, members]) => ({ cause, rows: members }))
+    .sort((one, other) => other.rows.length - one.rows.length)
+}
+
+export type Counts = { [verdict in Verdict]: number }
+
+/** Requirements per area and verdict, areas in the order of the register. */
+export function countAreas(
+  requirements: readonly RequirementReport[],
+): { area: string; total: number; counts: Counts }[] {
+  const areas = new Map<string, RequirementReport[]>()
+  for (const requirement of requirements) {
+    const area = requirement.id.split('/')[0] ?? requirement.id
+    areas.set(area, [...(areas.get(area) ?? []), requirement])
+  }
+  return [...areas].map(([area, mine]) => ({ area, total: mine.length, counts: countVerdicts(mine) }))
+}
+
+export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
+  const counts: Counts = { passed: 0, warned: 0, known: 0, 'not-testable': 0, blocked: 0, failed: 0 }
+  for (const { verdict } of all) counts[verdict] += 1
+  return counts
+}
+
+/** Not-testable requirements by reason, gaps (a must left open) first. */
+export function groupNotTestable(report: Report): { reason: string; ids: string[]; gap: boolean }[] {
+  const groups = new Map<string, { reason: string; ids: string[]; gap: boolean }>()
+  for (const { id, verdict, reason, gap } of report.requirements) {
+    if (verdict !== 'not-testable') continue
+    const text = reason ?? 'No reason given'
+    const group = groups.get(`${gap} ${text}`) ?? { reason: text, ids: [], gap }
+    group.ids.push(id)
+    groups.set(`${gap} ${text}`, group)
+  }
+  return [...groups.values()].sort(
+    (one, other) => Number(other.gap) - Number(one.gap) || other.ids.length - one.ids.length,
+  )
+}
+
+/** `170 passed, 3 failed`, leaving out what is zero. */
+export function summarySentence({ summary }: Pick<Report, 'summary'>): string {
+  const parts: [number, string][] = [
+    [summary.passed, 'passed'],
+    [summary.failed, 'failed'],
+    [summary.blocked, 'blocked'],
+    [summary.known, 'known'],
+    [summary.warned, 'warned'],
+    [summary.notTestable, 'not testable'],
+    [summary.stale, summary.stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
+  ]
+  const said = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)
+  return said.length === 0 ? 'no rows' : said.join(', ')
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { countVerdicts, summarySentence } from './explain.ts'
+import { coverage, escapeHtml, requirementLine, rowDetails, verdictOrder, words } from './html-parts.ts'
+import { htmlScript } from './html-script.ts'
+import { htmlStyle } from './html-style.ts'
+import type { Report } from './model.ts'
+
+/** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
+export function renderHtml(report: Report): string {
+  const target = report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target
+  const title = `${target}: ${words(report.verdict)}`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${htmlStyle}</style>
+</head>
+<body>
+<a class="skip" href="#rows">Skip to the rows</a>
+${header(report, target)}
+<main>
+<h2>Coverage</h2>
+<p class="soft">One cell per requirement; a dashed one is implied by the document, the others are musts. Choose one to see its rows.</p>
+${coverage(report)}
+<h2 id="rows" tabindex="-1">Rows</h2>
+${filters(report)}
+${sortedRows(report)
+  .map((row) => rowDetails(report, row))
+  .join('\n')}
+<h2>Requirements</h2>
+<div class="table"><table class="stack"><thead><tr><th>verdict</th><th>id</th><th>level</th><th>sentence</th><th>rows</th></tr></thead>
+<tbody>${report.requirements.map(requirementLine).join('\n')}</tbody></table></div>
+${observations(report)}
+${list(
+  'Stale baseline entries: listed, but they pass',
+  report.stale.map(({ scenario, row, requirement }) =>
+    [scenario, row, requirement].filter((part) => part !== undefined).join(', '),
+  ),
+)}
+${list('Left on the target', report.left)}
+</main>
+<footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, seed ${escapeHtml(report.meta.seed)}, ${escapeHtml(report.meta.started)}</footer>
+<script>${htmlScript}</script>
+</body>
+</html>
+`
+}
+
+const policy = `default-src 'none'; style-src '${hash(htmlStyle)}'; script-src '${hash(htmlScript)}'; base-uri 'none'; form-action 'none'`
+
+function hash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}
+
+function header(report: Report, target: string): string {
+  const kind = report.verdict === 'conforms' ? 'passed' : report.verdict === 'inconclusive' ? 'warned' : 'failed'
+  const lines = report.conclusion
+    .slice(1)
+    .map((line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`)
+  const clock = report.meta.clock === null ? '' : `<p>${escapeHtml(report.meta.clock.sentence)}</p>`
+  return `<header>
+<h1>${escapeHtml(target)}</h1>
+<p class="soft">${escapeHtml(summarySentence(report))}${report.meta.shard === null ? '' : `, shard ${escapeHtml(report.meta.shard)}`}</p>
+<p class="verdict fill ${kind}">${words(report.verdict)}</p>
+${clock}<ul class="conclusion">${lines.join('')}</ul>
+</header>`
+}
+
+/** Hidden until the script runs, since nothing filters without it. */
+function filters(report: Report): string {
+  const counts = countVerdicts(report.scenarios)
+  const chips = verdictOrder
+    .filter((verdict) => counts[verdict] > 0)
+    .map(
+      (verdict) =>
+        `<button type="button" class="chip ${verdict}" data-verdict-filter="${verdict}" aria-pressed="true">${words(verdict)} ${counts[verdict]}</button>`,
+    )
+  const missing = verdictOrder
+    .filter((verdict) => counts[verdict] === 0)
+    .map((verdict) => `<button type="button" hidden data-verdict-filter="${verdict}" aria-pressed="true"></button>`)
+  return `<div class="filters" role="search" hidden><input id="text" type="search" placeholder="Filter by id or words (press /)" aria-label="Filter by id or words">${chips.join('')}${missing.join('')}<button type="button" id="clear" class="chip plain" hidden>Show all</button><span id="count" class="soft" role="status"></span></div>`
+}
+
+function sortedRows(report: Report) {
+  return verdictOrder.flatMap((verdict) => report.scenarios.filter((row) => row.verdict === verdict))
+}
+
+function observations(report: Report): string {
+  if (report.observations.length === 0) return ''
+  const rows = report.observations.map(
+    ({ question, text, answer, reference }) =>
+      `<tr><td><code>${escapeHtml(question)}</code></td><td>${escapeHtml(text)}</td><td>${escapeHtml(answer)}</td><td class="soft">${escapeHtml(reference)}</td></tr>`,
+  )
+  return `<h2>Open questions, observed and never judged</h2>
+<div class="table"><table class="stack"><thead><tr><th>id</th><th>question</th><th>this server</th><th>the bundled server</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`
+}
+
+function list(title: string, lines: readonly string[]): string {
+  if (lines.length === 0) return ''
+  return `<h2>${escapeHtml(title)}</h2><ul>${lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`
+}

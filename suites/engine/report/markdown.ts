@@ -1,0 +1,183 @@
+import type { Verdict } from '../outcome.ts'
+import { countAreas, explainRow, groupByCause, groupNotTestable, rowsWith, summarySentence } from './explain.ts'
+import type { Report, RowReport } from './model.ts'
+
+/** A job summary takes 1 MiB in all, and other steps want some of it. */
+const largestBytes = 400_000
+
+/** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
+export function renderMarkdown(report: Report): string {
+  const failures = [...rowsWith(report, 'failed'), ...blockedOnce(report), ...rowsWith(report, 'warned')]
+  const before = [heading(report), areaTable(report)]
+  const after = [known(report), stale(report), notTestable(report), observations(report), left(report)]
+  const fixed = [...before, ...after].filter((part) => part !== '')
+  let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
+  const told: string[] = []
+  for (const row of failures) {
+    const text = failure(report, row)
+    room -= Buffer.byteLength(text) + 2
+    if (room < 0) {
+      told.push(`_and ${failures.length - told.length} more, left out for length_`)
+      break
+    }
+    told.push(text)
+  }
+  return `${[...before, ...told, ...after].filter((part) => part !== '').join('\n\n')}\n`
+}
+
+function heading(report: Report): string {
+  const { meta } = report
+  const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
+  const sign = report.exitCode === 1 ? '❌' : report.verdict === 'conforms' ? '✅' : '⚠️'
+  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
+  return [
+    `## ${sign} ${inline(target)}: ${report.verdict.replaceAll('-', ' ')}`,
+    '',
+    `${summarySentence(report)} (svc-conformance ${meta.version}${shard}, seed ${code(meta.seed)})`,
+    '',
+    ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
+    ...report.conclusion.slice(1).map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
+  ].join('\n')
+}
+
+function areaTable(report: Report): string {
+  const order: [Verdict, string][] = [
+    ['passed', 'passed'],
+    ['failed', 'failed'],
+    ['blocked', 'blocked'],
+    ['known', 'known'],
+    ['warned', 'warned'],
+    ['not-testable', 'not testable'],
+  ]
+  const rows = countAreas(report.requirements).map(
+    ({ area, total, counts }) =>
+      `| ${area} | ${total} | ${order.map(([verdict]) => counts[verdict] || '').join(' | ')} |`,
+  )
+  return [
+    `| requirements | of | ${order.map(([, word]) => word).join(' | ')} |`,
+    `|---|--:|${order.map(() => '--:').join('|')}|`,
+    ...rows,
+  ].join('\n')
+}
+
+/** Rows that are blocked for one cause are told once. */
+function blockedOnce(report: Report): RowReport[] {
+  return groupByCause(rowsWith(report, 'blocked')).flatMap(({ rows }) => rows.slice(0, 1))
+}
+
+const signs: { [verdict in Verdict]: string } = {
+  passed: '✅',
+  failed: '❌',
+  blocked: '⛔',
+  known: '🟡',
+  warned: '⚠️',
+  'not-testable': '➖',
+}
+
+function failure(report: Report, row: RowReport): string {
+  const summary = `<summary>${signs[row.verdict]} <code>${html(row.key)}</code> ${html(row.title)}</summary>`
+  const told = explainRow(report, row)
+  if (told === null) return `<details>${summary}</details>`
+  const same = row.verdict === 'blocked' ? sameCause(report, row) : []
+  return [
+    '<details>',
+    summary,
+    '',
+    ...told.sentences.map(({ level, id, text }) => `**${level}** ${code(id)}: ${inline(text)}<br>`),
+    `**At** ${inline(told.at)}${told.where === null ? '' : ` (${code(told.where)})`}<br>`,
+    `**But** ${inline(told.but)}`,
+    ...(told.hint === null ? [] : [`<br>**Hint** ${inline(told.hint)}`]),
+    ...same,
+    ...told.exchanges.flatMap(({ request, answer }) => [
+      '',
+      ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)]),
+    ]),
+    '',
+    ...fenced([row.again]),
+    '',
+    '</details>',
+  ].join('\n')
+}
+
+function sameCause(report: Report, row: RowReport): string[] {
+  const others = rowsWith(report, 'blocked').filter(
+    (other) => other.key !== row.key && other.problem?.message === row.problem?.message,
+  )
+  return others.length === 0 ? [] : [`<br>**Also** ${others.length} more rows are blocked by the same`]
+}
+
+function known(report: Report): string {
+  const rows = rowsWith(report, 'known')
+  if (rows.length === 0) return ''
+  const lines = rows.map(
+    (row) =>
+      `- ${code(row.key)}: ${inline(row.known?.reason ?? '')}${row.known?.issue ? ` (${inline(row.known.issue)})` : ''}`,
+  )
+  return ['### Known failures', '', ...lines].join('\n')
+}
+
+function stale(report: Report): string {
+  if (report.stale.length === 0) return ''
+  const lines = report.stale.map(
+    ({ scenario, row, requirement }) =>
+      `- ${[scenario, row, requirement]
+        .filter((part) => part !== undefined)
+        .map(code)
+        .join(', ')}`,
+  )
+  return ['### Stale baseline entries: listed, but they pass', '', ...lines].join('\n')
+}
+
+function notTestable(report: Report): string {
+  const groups = groupNotTestable(report)
+  if (groups.length === 0) return ''
+  const lines = groups.map(({ reason, ids }) => `- ${inline(reason)}: ${ids.map(code).join(', ')}`)
+  return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)})`, lines)
+}
+
+function observations(report: Report): string {
+  if (report.observations.length === 0) return ''
+  const rows = report.observations.map(
+    ({ question, text, answer }) => `| ${code(question)} | ${cell(text)} | ${cell(answer)} |`,
+  )
+  const head = ['| open question | | this server |', '|---|---|---|']
+  return folded(`Open questions observed, never judged (${rows.length})`, [...head, ...rows])
+}
+
+function left(report: Report): string {
+  if (report.left.length === 0) return ''
+  return ['### Left on the target', '', ...report.left.map((line) => `- ${inline(line)}`)].join('\n')
+}
+
+function folded(title: string, lines: string[]): string {
+  return [`<details><summary>${html(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
+}
+
+/** The fence is longer than any run of backticks within. */
+function fenced(lines: string[]): string[] {
+  const longest = Math.max(2, ...(lines.join('\n').match(/`+/g) ?? []).map((run) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return [fence, ...lines, fence]
+}
+
+function code(text: string): string {
+  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const room = longest > 0 ? ' ' : ''
+  return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
+}
+
+/** Nothing that a server sends may become mark-up. */
+function inline(text: string): string {
+  return html(text)
+    .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
+    .replaceAll('\n', ' ')
+}
+
+function cell(text: string): string {
+  return inline(text)
+}
+
+function html(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

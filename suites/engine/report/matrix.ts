@@ -1,0 +1,102 @@
+import type { Verdict } from '../outcome.ts'
+import { summarySentence } from './explain.ts'
+import { table } from './lines.ts'
+import type { Report } from './model.ts'
+
+/** Servers × requirements: one column per report. */
+export interface Matrix {
+  servers: { label: string; target: string; verdict: string; summary: string }[]
+  rows: { id: string; level: string; verdicts: (Verdict | null)[] }[]
+}
+
+/** A requirement that a report does not know (an older version made it) has no verdict there. */
+export function matrixOf(reports: readonly Report[]): Matrix {
+  const ids = new Map(reports.flatMap(({ requirements }) => requirements.map(({ id, level }) => [id, level] as const)))
+  return {
+    servers: reports.map((report, index) => ({
+      label: columnName(index),
+      target: report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target,
+      verdict: report.verdict.replaceAll('-', ' '),
+      summary: summarySentence(report),
+    })),
+    rows: [...ids].map(([id, level]) => ({
+      id,
+      level,
+      verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
+    })),
+  }
+}
+
+/** A to Z, then AA. */
+function columnName(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter
+}
+
+const words: { [verdict in Verdict]: string } = {
+  passed: 'yes',
+  failed: 'NO',
+  blocked: 'blocked',
+  known: 'known',
+  warned: 'warned',
+  'not-testable': '-',
+}
+
+/** Requirements on which the servers differ come first: they are what one compares for. */
+export function renderMatrixText(matrix: Matrix): string {
+  const line = ({ id, level, verdicts }: Matrix['rows'][number]) => [id, level, ...verdicts.map(word)]
+  const [different, alike] = split(matrix)
+  const head = ['requirement', 'level', ...matrix.servers.map(({ label }) => label)]
+  const sections = [
+    matrix.servers.map(({ label, target, verdict, summary }) => `${label}  ${target}: ${verdict} (${summary})`),
+    different.length === 0 ? [] : ['They differ on', ...table([head, ...different.map(line)])],
+    alike.length === 0 ? [] : ['They agree on', ...table([head, ...alike.map(line)])],
+    ['yes = shown to hold, NO = broken, - = not testable there'],
+  ]
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+export function renderMatrixMarkdown(matrix: Matrix): string {
+  const [different, alike] = split(matrix)
+  const signs: { [verdict in Verdict]: string } = {
+    passed: '✅',
+    failed: '❌',
+    blocked: '⛔',
+    known: '🟡',
+    warned: '⚠️',
+    'not-testable': '➖',
+  }
+  const lines = (rows: Matrix['rows']): string[] => [
+    `| requirement | level | ${matrix.servers.map(({ label }) => label).join(' | ')} |`,
+    `|---|---|${matrix.servers.map(() => ':-:').join('|')}|`,
+    ...rows.map(
+      ({ id, level, verdicts }) =>
+        `| ${id} | ${level} | ${verdicts.map((verdict) => (verdict === null ? '' : signs[verdict])).join(' | ')} |`,
+    ),
+  ]
+  const sections = [
+    matrix.servers.map(
+      ({ label, target, verdict, summary }) =>
+        `- **${label}** \`${target.replaceAll('`', '')}\`: ${verdict} (${summary})`,
+    ),
+    different.length === 0 ? [] : ['### They differ on', '', ...lines(different)],
+    alike.length === 0 ? [] : ['<details><summary>They agree on</summary>', '', ...lines(alike), '', '</details>'],
+    ['✅ shown to hold, ❌ broken, 🟡 known, ⛔ blocked, ⚠️ warned, ➖ not testable there'],
+  ]
+  return `${sections
+    .filter((section) => section.length > 0)
+    .map((section) => section.join('\n'))
+    .join('\n\n')}\n`
+}
+
+function word(verdict: Verdict | null): string {
+  return verdict === null ? '' : words[verdict]
+}
+
+function split({ rows }: Matrix): [different: Matrix['rows'], alike: Matrix['rows']] {
+  const same = ({ verdicts }: Matrix['rows'][number]): boolean => verdicts.every((verdict) => verdict === verdicts[0])
+  return [rows.filter((row) => !same(row)), rows.filter(same)]
+}
