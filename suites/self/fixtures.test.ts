@@ -2,20 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
-import { lintErrors, resultSchemas } from '../engine/fixture/corpus.ts'
-import { lintContext } from '../engine/fixture/lint.ts'
+import { lintErrors } from '../engine/fixture/corpus.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { parseCast, parseQuestions, parseRequirements, readScenario } from '../engine/fixture/parse.ts'
+import { readScenario } from '../engine/fixture/parse.ts'
+import { shipped, shippedContext } from './shipped.ts'
 
 const folder = join(packageRoot, 'suites', 'self', 'fixtures')
-const read = (file: string): string => readFileSync(join(packageRoot, file), 'utf8')
-
-const context = lintContext({
-  requirements: parseRequirements(read('spec/requirements.yaml'), 'spec/requirements.yaml'),
-  questions: parseQuestions(read('spec/open-questions.yaml'), 'spec/open-questions.yaml'),
-  cast: parseCast(read('fixtures/cast.yaml'), 'fixtures/cast.yaml'),
-  schemas: resultSchemas(packageRoot),
-})
+const context = shippedContext()
 
 function errorsOf(text: string, file: string): SuiteError[] {
   try {
@@ -47,7 +40,7 @@ describe('fixtures that must not load are rejected with these messages', () => {
 })
 
 test('an error shows the line and points at the place', () => {
-  const text = read('suites/self/fixtures/invalid/unknown-key.yaml')
+  const text = shipped('suites/self/fixtures/invalid/unknown-key.yaml')
   expect(errorsOf(text, 'fixtures/scenarios/tokens/refresh.yaml')[0]?.message).toBe(
     [
       'Cannot load fixtures/scenarios/tokens/refresh.yaml:5:49: unknown key "expext", did you mean "expect"?',

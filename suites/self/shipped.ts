@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { resultSchemas } from '../engine/fixture/corpus.ts'
+import { type LintContext, lintContext } from '../engine/fixture/lint.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { parseCast, parseQuestions, parseRequirements } from '../engine/fixture/parse.ts'
+
+/** A file of the package as text. */
+export function shipped(file: string): string {
+  return readFileSync(join(packageRoot, file), 'utf8')
+}
+
+/** What scenarios may speak of, without the scenarios. */
+export function shippedContext(): LintContext {
+  return lintContext({
+    requirements: parseRequirements(shipped('spec/requirements.yaml'), 'spec/requirements.yaml'),
+    questions: parseQuestions(shipped('spec/open-questions.yaml'), 'spec/open-questions.yaml'),
+    cast: parseCast(shipped('fixtures/cast.yaml'), 'fixtures/cast.yaml'),
+    schemas: resultSchemas(packageRoot),
+  })
+}
