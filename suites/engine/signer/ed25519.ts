@@ -76,6 +76,15 @@ export function withLowS(signature: Uint8Array): Uint8Array | null {
   return s < order ? null : concat(signature.subarray(0, 32), toLittleEndian(s % order))
 }
 
+/** A signature whose R is the neutral point: the equation of RFC 8032 holds for it, yet R has small order (signatures/weak-keys). */
+export function ed25519SignWithNeutralR(seed: Uint8Array, data: Uint8Array): Uint8Array {
+  const { scalar, pointBytes } = utils.getExtendedPublicKey(seed)
+  // r = 0, so R = 0·B and S = k·s.
+  const commitment = Point.ZERO.toBytes()
+  const challenge = littleEndian(sha512(concat(commitment, pointBytes, data))) % order
+  return concat(commitment, toLittleEndian((challenge * scalar) % order))
+}
+
 function multiply(point: Point, scalar: bigint): Point {
   return scalar === 0n ? Point.ZERO : point.multiply(scalar, false)
 }

@@ -7,6 +7,7 @@ import { bodyMistakes } from './mistakes-of-body.ts'
 import { dataMistakes } from './mistakes-of-data.ts'
 import { keyMistakes } from './mistakes-of-key.ts'
 import { algorithmMistakes, cutMistakes, encodingMistakes, fieldsMistakes } from './mistakes-of-signature.ts'
+import { deliberateMistakes } from './mistakes-on-purpose.ts'
 
 export type { KnownMistake } from './mistake.ts'
 
@@ -19,6 +20,7 @@ export const mistakes: readonly KnownMistake[] = [
   ...cutMistakes,
   ...encodingMistakes,
   ...fieldsMistakes,
+  ...deliberateMistakes,
 ]
 
 const byId = new Map(mistakes.map((mistake) => [mistake.id, mistake]))
