@@ -13,6 +13,7 @@ export interface ServerContext {
   readonly profile: Profile
   readonly bounds: Bounds
   readonly clock: MockClock
+  readonly explain: boolean
   /** The server's own time in ms: the clock and the offset of the profile. */
   now(): number
   state: State
@@ -36,6 +37,7 @@ export function createContext(options: ServerOptions = {}): ServerContext {
     profile,
     bounds: { ...defaultBounds, ...options.bounds },
     clock,
+    explain: options.explain ?? false,
     now: () => clock.now() + profile.clockOffsetMs,
     ...begin(),
     reset() {

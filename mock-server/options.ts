@@ -48,4 +48,10 @@ export interface ServerOptions {
   /** Decisions replaced, for a deliberately broken server. */
   rules?: Partial<Rules>
   bounds?: Partial<Bounds>
+  /** How many calls the journal holds; 1000 by default, 0 for none. */
+  journal?: { size?: number }
+  /** Says in the header `x-refused-at` where a call was refused, and in the journal what was computed for its signature. */
+  explain?: boolean
+  /** Origins of browser clients that may call, `*` for any; none by default. */
+  cors?: readonly string[]
 }

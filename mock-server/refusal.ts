@@ -9,6 +9,8 @@ export interface Refusal {
   stage: string
   /** False where the request could not be read, so that no id can be echoed. */
   idKnown: boolean
+  /** What the server computed for a signature that it refused; only where it explains itself. */
+  computed?: { dataToSign: string; signature?: string }
 }
 
 export type Outcome<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }

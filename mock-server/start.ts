@@ -2,8 +2,10 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { MockClock } from './clock.ts'
 import type { ServerContext } from './context.ts'
+import type { Faults } from './faults.ts'
 import { createFront } from './front.ts'
 import { createHandler } from './handler.ts'
+import type { Journal } from './journal.ts'
 import type { ServerOptions } from './options.ts'
 
 export interface StartOptions extends ServerOptions {
@@ -23,6 +25,10 @@ export interface MockServer {
   clock: MockClock
   /** Back to the state at the start, with the same root key; the clock and the connections stay. */
   reset(): void
+  /** What was called, and what became of it. */
+  journal: Journal
+  /** Things that go wrong on purpose. */
+  faults: Faults
   /** Ends all connections at once. */
   close(): Promise<void>
 }
@@ -32,7 +38,7 @@ export interface MockServer {
  * Rejects with the error of node:net (`EADDRINUSE`, …) when it cannot listen.
  */
 export async function startMockServer(options: StartOptions = {}): Promise<MockServer> {
-  const { handle, context } = createHandler(options)
+  const { handle, context, journal, faults, reset } = createHandler(options)
   const { bounds, profile } = context
   const front = createFront(handle, { bounds, maxBodyBytes: profile.maxBodyBytes })
   const host = options.host ?? '127.0.0.1'
@@ -45,8 +51,14 @@ export async function startMockServer(options: StartOptions = {}): Promise<MockS
     get solutions() {
       return solutionIds(context)
     },
-    reset: () => context.reset(),
-    close: () => close(front),
+    reset,
+    journal,
+    faults,
+    close() {
+      // Calls that wait at a barrier would keep their connections busy.
+      faults.clear()
+      return close(front)
+    },
   }
 }
 

@@ -61,6 +61,10 @@ export interface TokenPair {
   refreshRevoked: boolean
   /** 0 for a first grant, then the number of refreshes. */
   generation: number
+  /** The id of the pair that was refreshed. */
+  parent?: string
+  /** When a refresh ended it. */
+  revokedMs?: number
 }
 
 export type TokenKind = 'access' | 'refresh'

@@ -70,6 +70,7 @@ export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
     refreshRevoked: false,
     generation: old === undefined ? 0 : old.generation + 1,
   }
+  if (old) pair.parent = old.id
   const accessExpiryMs = rules.expiry(issuedMs + rules.accessLifeMs(plan.expiresInMs, profile), profile)
   const capped = plan.expiresInMs === undefined || rules.expiresInTooLong(profile) !== 'taken'
   pair.accessExpiryMs = capped ? Math.min(accessExpiryMs, pair.refreshExpiryMs) : accessExpiryMs

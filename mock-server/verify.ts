@@ -41,10 +41,25 @@ export function verifySignature(
     body: request.body,
   }
   const means = meansOf(context, key, signature, signedTexts(context, parts))
-  if (means === undefined)
-    return refuse('unauthorized', key.publicKey === undefined ? 'signature/mac' : 'signature/ecc')
+  if (means === undefined) {
+    const refused = refuse('unauthorized', key.publicKey === undefined ? 'signature/mac' : 'signature/ecc')
+    if (context.explain) refused.refusal.computed = explain(context, key, parts)
+    return refused
+  }
   if (!profile.nonceBurntByBadSignature) rememberNonce(context, nonce, nowMs)
   return succeed({ key, means })
+}
+
+/** What should have been signed, and for an HMAC how it should have been sent. */
+function explain(
+  { rules }: ServerContext,
+  key: ApiKey,
+  parts: SignedParts,
+): { dataToSign: string; signature?: string } {
+  const [data = Buffer.alloc(0)] = rules.dataToSign(parts)
+  const dataToSign = Buffer.from(data).toString('utf8')
+  if (key.publicKey !== undefined) return { dataToSign }
+  return { dataToSign, signature: rules.mac(data, key).subarray(0, rules.macBytes()).toString('base64') }
 }
 
 function signedTexts({ rules, profile }: ServerContext, parts: SignedParts): Uint8Array[] {

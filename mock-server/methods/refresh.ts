@@ -45,6 +45,7 @@ function refreshParams({ context }: Call): Method['params'] {
 function renew({ context, params }: Call, old: TokenPair): Outcome<object> {
   const { rules, profile } = context
   const revoked = rules.revokedByRefresh()
+  if (revoked.length > 0) old.revokedMs = context.now()
   if (revoked.includes('access')) old.accessRevoked = true
   if (revoked.includes('refresh')) old.refreshRevoked = true
   const asked = profile.scopeOnRefresh === 'narrows' && params.scope !== undefined ? asList(params.scope) : undefined

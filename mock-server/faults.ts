@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+
+/** What goes wrong on purpose. */
+export type FaultKind =
+  /** Takes so long; a clock that stands still is moved instead. */
+  | { fault: 'delay'; ms: number }
+  /** No answer; `after`: the call had its effect, and only the answer is lost. */
+  | { fault: 'drop'; when: 'before' | 'after' }
+  /** 429 with Retry-After. */
+  | { fault: 'throttle'; retryAfterSeconds: number }
+  /** HTTP 500, before any effect. */
+  | { fault: 'error' }
+  /** The JSON of the answer ends too early. */
+  | { fault: 'malformed' }
+  /** The answer carries another id. */
+  | { fault: 'wrong-id' }
+  /** The access token of the call has just expired. */
+  | { fault: 'expire-token' }
+  /** Calls wait until so many are here, and then go on together. */
+  | { fault: 'barrier'; calls: number }
+
+/** Which calls a fault meets. */
+export interface FaultChoice {
+  /** A method's name; any method by default. */
+  method?: string
+  grantType?: string
+  /** How many matching calls to let pass first; 0 by default. */
+  skip?: number
+  /** How many calls it meets, 1 by default (a barrier: as many as it waits for); null: all. */
+  times?: number | null
+  /** Of the matching calls, the part that it meets, 0 to 1. */
+  probability?: number
+}
+
+export type Fault = FaultKind & FaultChoice
+export type ArmedFault = Fault & { id: string; met: number }
+
+export interface Faults {
+  /** Arms a fault and gives its id. Throws a TypeError that says what is wrong with it. */
+  add(fault: Fault): string
+  list(): ArmedFault[]
+  /** False when there is no such fault. */
+  remove(id: string): boolean
+  clear(): void
+}
+
+export interface FaultSource extends Faults {
+  readonly armed: boolean
+  /** The faults that meet a call; counts them as met. */
+  meet(call: { method: string | undefined; grantType: string | undefined }): ArmedFault[]
+  /** Resolves when as many calls wait at the barrier as it asks for. */
+  waitAt(barrier: ArmedFault): Promise<void>
+}
+
+const numberOf: { readonly [fault: string]: string } = {
+  delay: 'ms',
+  throttle: 'retryAfterSeconds',
+  barrier: 'calls',
+}
+const kinds = ['delay', 'drop', 'throttle', 'error', 'malformed', 'wrong-id', 'expire-token', 'barrier']
+
+/** Faults by method, by count and by probability. `chance` gives numbers from 0 to 1. */
+export function createFaults(chance: () => number): FaultSource {
+  const armed = new Map<string, { fault: ArmedFault; passed: number; waiting: (() => void)[] }>()
+  function remove(id: string): boolean {
+    for (const go of armed.get(id)?.waiting ?? []) go()
+    return armed.delete(id)
+  }
+  return {
+    add(fault) {
+      const problem = faultProblem(fault)
+      if (problem !== undefined) throw new TypeError(problem)
+      if (armed.size >= 1000) throw new TypeError('Remove faults before adding more: at most 1000 are held')
+      const id = randomUUID()
+      armed.set(id, { fault: { ...fault, id, met: 0 }, passed: 0, waiting: [] })
+      return id
+    },
+    list: () => [...armed.values()].map(({ fault }) => ({ ...fault })),
+    remove,
+    clear() {
+      for (const id of [...armed.keys()]) remove(id)
+    },
+    get armed() {
+      return armed.size > 0
+    },
+    meet(call) {
+      const met: ArmedFault[] = []
+      for (const entry of armed.values()) {
+        const { fault } = entry
+        if (!concerns(fault, call) || exhausted(fault)) continue
+        entry.passed += 1
+        if (entry.passed <= (fault.skip ?? 0)) continue
+        if (fault.probability !== undefined && chance() >= fault.probability) continue
+        fault.met += 1
+        met.push(fault)
+      }
+      return met
+    },
+    waitAt(barrier) {
+      const entry = armed.get(barrier.id)
+      if (barrier.fault !== 'barrier' || !entry) return Promise.resolve()
+      return new Promise((resolve) => {
+        entry.waiting.push(resolve)
+        if (entry.waiting.length < barrier.calls) return
+        for (const go of entry.waiting.splice(0)) go()
+      })
+    },
+  }
+}
+
+function concerns(fault: Fault, call: { method: string | undefined; grantType: string | undefined }): boolean {
+  if (fault.method !== undefined && fault.method !== call.method) return false
+  return fault.grantType === undefined || fault.grantType === call.grantType
+}
+
+function exhausted(fault: ArmedFault): boolean {
+  const times = fault.times === undefined ? (fault.fault === 'barrier' ? fault.calls : 1) : fault.times
+  return times !== null && fault.met >= times
+}
+
+/** What is wrong with a fault that came from outside; undefined when nothing is. */
+function faultProblem(fault: Fault): string | undefined {
+  if (!kinds.includes(fault.fault)) return `Give "fault" one of ${kinds.join(', ')}`
+  const own = numberOf[fault.fault]
+  const all: { readonly [name: string]: unknown } = { ...fault }
+  if (own !== undefined && !isCount(all[own])) return `Give the fault "${fault.fault}" a number "${own}" of 0 or more`
+  if (fault.fault === 'drop' && fault.when !== 'before' && fault.when !== 'after') {
+    return 'Give the fault "drop" a "when" of "before" or "after"'
+  }
+  for (const name of ['method', 'grantType']) {
+    if (all[name] !== undefined && typeof all[name] !== 'string') return `Give "${name}" a text`
+  }
+  if (fault.skip !== undefined && !isCount(fault.skip)) return 'Give "skip" a number of 0 or more'
+  if (fault.times !== undefined && fault.times !== null && !isCount(fault.times))
+    return 'Give "times" a number, or null for all calls'
+  const { probability } = fault
+  const isPart = probability === undefined || (typeof probability === 'number' && probability >= 0 && probability <= 1)
+  return isPart ? undefined : 'Give "probability" a number from 0 to 1'
+}
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0

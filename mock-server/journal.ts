@@ -1,0 +1,182 @@
+import type { ServerContext } from './context.ts'
+import type { MockAnswer, MockRequest } from './http.ts'
+import type { RpcOutcome } from './rpc.ts'
+import type { Means, TokenPair } from './state.ts'
+
+/** One call, redacted: no secret, no token, no params. */
+export interface JournalEntry {
+  /** Counts from 1. */
+  number: number
+  timeMs: number
+  httpMethod: string
+  path: string
+  remoteAddress: string
+  status: number
+  verdict: 'accepted' | 'refused' | 'faulted'
+  /** Where a refused call was stopped, such as `signature/mac`. */
+  stage?: string
+  method?: string
+  grantType?: string
+  keyId?: string
+  means?: Means
+  /** The pair whose token was presented. */
+  pair?: string
+  /** The pair that was issued. */
+  issued?: string
+  /** The deliberate faults that met this call. */
+  faults?: string[]
+  /** What the server computed for a refused signature; only where it explains itself. */
+  computed?: { dataToSign: string; signature?: string }
+}
+
+/** Where a pair of tokens came from and how it ended. */
+export interface LineageEntry {
+  pair: string
+  /** All pairs of one grant share it. */
+  family: string
+  /** The pair that was refreshed; null for a grant. */
+  parent: string | null
+  generation: number
+  keyId: string
+  scope: string[]
+  session: string | null
+  issuedMs: number
+  accessExpiryMs: number
+  refreshExpiryMs: number
+  revokedMs: number | null
+}
+
+export type JournalFilter = Partial<
+  Pick<JournalEntry, 'method' | 'grantType' | 'verdict' | 'stage' | 'keyId' | 'means' | 'status' | 'pair'>
+>
+
+export interface Journal {
+  /** The calls that are still held and match, oldest first. */
+  entries(filter?: JournalFilter): JournalEntry[]
+  /** How many of the held calls match: `journal.count({ method: 'manager/auth', grantType: 'refresh_token' })`. */
+  count(filter?: JournalFilter): number
+  /** The pairs that the server still knows, oldest first. */
+  lineage(): LineageEntry[]
+  /** Calls that were dropped because the journal is bounded. */
+  readonly dropped: number
+  clear(): void
+}
+
+/** What the handler tells the journal. */
+export interface JournalWriter extends Journal {
+  record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
+}
+
+/** A journal of the last `size` calls; 0 keeps none. */
+export function createJournal(context: ServerContext, size: number): JournalWriter {
+  let held: JournalEntry[] = []
+  let total = 0
+  function entries(filter: JournalFilter = {}): JournalEntry[] {
+    const wanted = Object.entries(filter)
+    const oldest = total > size ? total % size : 0
+    return [...held.slice(oldest), ...held.slice(0, oldest)].filter((entry) =>
+      wanted.every(([name, value]) => entry[name as keyof JournalFilter] === value),
+    )
+  }
+  return {
+    entries,
+    count: (filter) => entries(filter).length,
+    lineage: () => lineage(context),
+    get dropped() {
+      return total - held.length
+    },
+    clear() {
+      held = []
+      total = 0
+    },
+    record(request, answer, outcome, faults) {
+      if (size === 0) return
+      total += 1
+      held[(total - 1) % size] = entryOf(context, total, request, answer, outcome, faults)
+    },
+  }
+}
+
+function entryOf(
+  context: ServerContext,
+  number: number,
+  request: MockRequest,
+  { status }: MockAnswer,
+  outcome: RpcOutcome | { stage: string },
+  faults: string[] | undefined,
+): JournalEntry {
+  const entry: JournalEntry = {
+    number,
+    timeMs: context.now(),
+    httpMethod: request.method,
+    path: bounded(request.target.split('?', 1)[0] ?? ''),
+    remoteAddress: request.remoteAddress,
+    status,
+    verdict: 'refused',
+  }
+  if (faults) {
+    entry.verdict = 'faulted'
+    entry.faults = faults
+  }
+  if ('stage' in outcome) {
+    entry.stage = outcome.stage
+    return entry
+  }
+  const { method, params, caller } = outcome
+  if (method !== undefined) entry.method = bounded(method)
+  if (typeof params?.grantType === 'string') entry.grantType = bounded(params.grantType)
+  if (caller) {
+    entry.keyId = caller.key.id
+    entry.means = caller.means
+    if (caller.pair) entry.pair = caller.pair.id
+  } else if (params) nameGrant(context, entry, params)
+  if (outcome.outcome.ok) {
+    if (!faults) entry.verdict = 'accepted'
+    nameIssued(context, entry, outcome.outcome.value)
+    return entry
+  }
+  const { refusal } = outcome.outcome
+  entry.stage = refusal.stage
+  if (refusal.computed) entry.computed = refusal.computed
+  return entry
+}
+
+/** manager/auth has no caller; the key or the refresh token is in its params. */
+function nameGrant({ state }: ServerContext, entry: JournalEntry, params: { readonly [name: string]: unknown }): void {
+  const key = typeof params.apiKeyId === 'string' ? state.keys.get(params.apiKeyId) : undefined
+  const pair = typeof params.refreshToken === 'string' ? state.tokens.get(params.refreshToken)?.pair : undefined
+  if (key) entry.keyId = key.id
+  if (pair) {
+    entry.keyId = pair.key.id
+    entry.pair = pair.id
+  }
+}
+
+function nameIssued({ state }: ServerContext, entry: JournalEntry, value: unknown): void {
+  if (entry.grantType === undefined || typeof value !== 'object' || value === null || !('accessToken' in value)) return
+  const issued = state.tokens.get(String(value.accessToken))
+  if (issued) entry.issued = issued.pair.id
+}
+
+function lineage({ state }: ServerContext): LineageEntry[] {
+  const pairs = new Set<TokenPair>()
+  for (const { pair } of state.tokens.values()) pairs.add(pair)
+  return [...pairs].map((pair) => ({
+    pair: pair.id,
+    family: pair.family.id,
+    parent: pair.parent ?? null,
+    generation: pair.generation,
+    keyId: pair.key.id,
+    scope: pair.scope,
+    session: pair.session?.name ?? null,
+    issuedMs: pair.issuedMs,
+    accessExpiryMs: pair.accessExpiryMs,
+    refreshExpiryMs: pair.refreshExpiryMs,
+    revokedMs: pair.revokedMs ?? null,
+  }))
+}
+
+/** What a caller writes is kept in part only. */
+function bounded(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
