@@ -4,9 +4,11 @@ import { coverage, escapeHtml, requirementLine, rowDetails, verdictOrder, words 
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
 import type { Report } from './model.ts'
+import { printable } from './printable.ts'
 
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
-export function renderHtml(report: Report): string {
+export function renderHtml(raw: Report): string {
+  const report = printable(raw)
   const target = report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target
   const title = `${target}: ${words(report.verdict)}`
   return `<!doctype html>

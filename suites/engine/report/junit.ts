@@ -1,11 +1,13 @@
 import { explainRow } from './explain.ts'
 import type { Report, RowReport } from './model.ts'
+import { printable } from './printable.ts'
 
 /**
  * JUnit XML: one test suite per area, one test case per row. failed = failure, blocked = error, not testable and known =
  * skipped with the reason; a warning passes and is written to system-out.
  */
-export function renderJunit(report: Report): string {
+export function renderJunit(raw: Report): string {
+  const report = printable(raw)
   const areas = new Map<string, RowReport[]>()
   for (const row of report.scenarios) {
     const area = row.id.split('/')[0] ?? row.id
@@ -104,11 +106,8 @@ function attributes(all: { [name: string]: string | number }): string {
     .join('')
 }
 
-/** XML 1.0 has no way to write other characters, not even escaped. */
-const notXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
-
 function escapeText(text: string): string {
-  return text.replace(notXml, '\ufffd').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function escapeAttribute(text: string): string {

@@ -1,12 +1,14 @@
 import type { Verdict } from '../outcome.ts'
 import { countAreas, explainRow, groupByCause, groupNotTestable, rowsWith, summarySentence } from './explain.ts'
 import type { Report, RowReport } from './model.ts'
+import { printable } from './printable.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
 
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
-export function renderMarkdown(report: Report): string {
+export function renderMarkdown(raw: Report): string {
+  const report = printable(raw)
   const failures = [...rowsWith(report, 'failed'), ...blockedOnce(report), ...rowsWith(report, 'warned')]
   const before = [heading(report), areaTable(report)]
   const after = [known(report), stale(report), notTestable(report), observations(report), left(report)]

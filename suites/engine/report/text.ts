@@ -10,6 +10,7 @@ import {
 } from './explain.ts'
 import { type Colours, colours, hanging, table } from './lines.ts'
 import type { Plan, Report, RowReport } from './model.ts'
+import { printable } from './printable.ts'
 
 /** So many failures are told in full; a server with more of them has one cause or two. */
 const fullFailures = 30
@@ -20,7 +21,8 @@ const shownObservation = 80
  *
  * @param options `colour`: for a terminal only
  */
-export function renderText(report: Report, options: { colour: boolean }): string {
+export function renderText(raw: Report, options: { colour: boolean }): string {
+  const report = printable(raw)
   const paint = colours(options.colour)
   const sections = [
     heading(report, paint),

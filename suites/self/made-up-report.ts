@@ -1,0 +1,86 @@
+/** A report with something of everything, for the tests of the formats. */
+import type { Requirement } from '../engine/fixture/model.ts'
+import type { RowOutcome } from '../engine/outcome.ts'
+import { buildReport } from '../engine/report/build.ts'
+import type { Report } from '../engine/report/model.ts'
+import { madeUpCorpus, madeUpMeta, madeUpRow } from './made-up.ts'
+
+const must = (id: string, text: string): Requirement => ({ id, level: 'must', kind: 'shape', part: '5.1', text })
+
+/** What a server might send to break a report: mark-up, quotes, control characters, half a surrogate pair. */
+export const hostile = `<script>alert("1")</script> & 'a' \`b\` |c| ]]> \u0000\u001b[31m \ud800 ${'x'.repeat(3000)}`
+
+const exchange = {
+  request: [
+    'POST /api',
+    'authorization: svc-hmac-sha256 b047…;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e…',
+    '{"jsonrpc":"2.0","id":2,"method":"solution/listSolutions","params":{}}',
+  ],
+  answer: ['HTTP 200', '{"jsonrpc":"2.0","id":2,"error":{"code":24879,"message":"Unauthorized"}}'],
+}
+
+const outcomes: RowOutcome[] = [
+  madeUpRow({ key: 'signatures/accepted', title: 'A request signed right is accepted', proves: ['signatures/hmac'] }),
+  madeUpRow({
+    key: 'signatures/hmac-accepted/all-in-one-line',
+    id: 'signatures/hmac-accepted',
+    row: 'all in one line',
+    title: 'A request signed with HMAC is accepted',
+    verdict: 'failed',
+    proves: ['signatures/hmac'],
+    problem: {
+      requirements: ['signatures/hmac'],
+      step: 'solution/listSolutions',
+      message: 'expected the call to be accepted, it was refused',
+      where: 'fixtures/scenarios/signatures/hmac-accepted.yaml:9:5',
+      hint: 'The server accepts this call when all 32 bytes of the MAC are sent. Compare only the first 20.',
+      exchanges: [exchange],
+    },
+    observations: [{ question: 'envelope/error-id', answer: 'the id of the request' }],
+  }),
+  madeUpRow({ key: 'basic/hostile', title: hostile, verdict: 'failed', proves: ['basic/credentials'] }),
+  ...['one', 'two', 'three'].map((name) => ({
+    ...madeUpRow({ key: `tokens/${name}`, verdict: 'blocked', proves: ['tokens/authorize'] }),
+    problem: { requirements: [], step: 'manager/auth', message: 'The control was refused', exchanges: [exchange] },
+  })),
+  madeUpRow({ key: 'keys/warned', verdict: 'warned', proves: ['keys/public-key-material'] }),
+  madeUpRow({ key: 'keys/known', verdict: 'failed', proves: ['keys/unique-ids'] }),
+  {
+    ...madeUpRow({ key: 'addresses/bound', verdict: 'not-testable', proves: ['addresses/bound'] }),
+    problem: {
+      requirements: [],
+      step: 'addresses/bound',
+      message: 'Needs a second address: name one as secondAddress in the target file',
+      exchanges: [],
+    },
+  },
+]
+
+const requirements: Requirement[] = [
+  must('signatures/hmac', 'The signature is BASE64 of the first 20 bytes of HMAC-SHA256(secret, dataToSign)'),
+  must('basic/credentials', 'Authorization: Basic BASE64(<api_key_id>:<api_key_secret>) authorizes a call'),
+  must('tokens/authorize', 'An access token in the Authorization header authorizes a call'),
+  { ...must('keys/public-key-material', 'publicKey is an ED25519 public key in PEM form'), level: 'implied' },
+  must('keys/unique-ids', 'No two keys share an id'),
+  must('addresses/bound', 'A token of scope ipAddr:ADDR works from ADDR and from no other'),
+  { ...must('keys/scope-fixed', "A key's scope is fixed"), untestable: { reason: 'No method would change a key' } },
+]
+
+export function madeUpReport(change: { strict?: boolean } = {}): Report {
+  return buildReport({
+    meta: { ...madeUpMeta, clock: { offsetMs: 300_000, sentence: "Your server's clock is 5 min ahead" } },
+    outcomes,
+    corpus: madeUpCorpus({
+      requirements,
+      scenarios: outcomes.map((outcome) => [outcome.key, outcome.proves]),
+      questions: ['envelope/error-id'],
+    }),
+    known: [
+      { scenario: 'keys/known', reason: 'Ids come from a counter', issue: 'https://tracker.example/7' },
+      { scenario: 'signatures/accepted', reason: 'It failed once', issue: null },
+    ],
+    left: ['2 API keys that the run could not remove: b047…, 77aa…'],
+    plan: { rows: 9, notSelected: 0, calls: 40, refusals: 12, creates: ['5 API keys'], cannot: [] },
+    options: { strict: change.strict ?? false, partial: null },
+  })
+}
