@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { registerCompare } from './commands/compare.ts'
 import { registerInit } from './commands/init.ts'
 import { registerList } from './commands/list.ts'
+import { packageVersion } from './commands/package-version.ts'
+import { registerRun } from './commands/run.ts'
 import { registerServe } from './commands/serve.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
 import { SuiteError } from './engine/errors.ts'
-import { packageRoot } from './engine/fixture/package-root.ts'
 
 /** Where a defect of the suite itself is reported. */
 const reportDefect =
@@ -33,16 +32,11 @@ export async function main(argv: readonly string[]): Promise<void> {
 function commandLine(): Command {
   const program = new Command('svc-conformance')
     .description('Does this server keep the service authorization interface, and if not, which sentence does it break?')
-    .version(version(), '--version')
+    .version(packageVersion(), '--version')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  for (const register of [registerServe, registerInit, registerList, registerCompare]) register(program)
+  for (const register of [registerRun, registerServe, registerInit, registerList, registerCompare]) register(program)
   return program
-}
-
-/** Of package.json. */
-function version(): string {
-  return JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')).version
 }
 
 function explain(error: unknown): number {

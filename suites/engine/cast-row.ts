@@ -13,7 +13,8 @@ const ways: { [way in Way]: string } = {
   token: 'an access token',
 }
 
-const onlyRow: Row = { name: null, slug: null, values: {} }
+/** A creation has no rows. */
+export const castRow: Row = { name: null, slug: null, values: {} }
 
 /** The creation of a member of the cast, told as a scenario. */
 export function castScenario(member: CastMember): Scenario {
@@ -25,7 +26,7 @@ export function castScenario(member: CastMember): Scenario {
     title: `The key of "${member.name}" is created${how}`,
     proves: member.proves,
     needs: ['keys'],
-    rows: [onlyRow],
+    rows: [castRow],
     given: [],
     steps: [],
   }
@@ -43,13 +44,13 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
     durationMs: Math.round((performance.now() - startedMs) * 10) / 10,
   })
   try {
-    if (run.stopped !== null) return unjudged(scenario, onlyRow, 'blocked', `not run: ${run.stopped.message}`)
+    if (run.stopped !== null) return unjudged(scenario, castRow, 'blocked', `not run: ${run.stopped.message}`)
     const declared = declaredWay(member)
-    if (declared === undefined) return unjudged(scenario, onlyRow, 'blocked', 'no way to create it is declared')
+    if (declared === undefined) return unjudged(scenario, castRow, 'blocked', 'no way to create it is declared')
     if (seat.cast.has(member.name)) {
       return unjudged(
         scenario,
-        onlyRow,
+        castRow,
         'not-testable',
         'its key is kept from an earlier run; without the kept cast it is created anew',
       )
@@ -61,7 +62,7 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
       return timed(
         unjudged(
           scenario,
-          onlyRow,
+          castRow,
           'blocked',
           missing ?? 'the root key has a public key, so nobody can create it this way',
         ),
@@ -71,7 +72,7 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
     const attempt = emptyAttempt()
     const isMust = (id: string): boolean => requirementLevel(run.corpus, id) === 'must'
     if (problem !== undefined) {
-      if (called === undefined) return timed(unjudged(scenario, onlyRow, 'blocked', problem))
+      if (called === undefined) return timed(unjudged(scenario, castRow, 'blocked', problem))
       const accepted = called.answer.outcome === 'accepted'
       const broken = member.proves.filter((id) => (id === 'keys/create-result') === accepted)
       attempt.troubles.push({
@@ -89,7 +90,7 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
       attempt.envelopeAnswers = 1
       attempt.envelope = called.notes.map((note) => ({ ...note, called }))
     }
-    return timed(conclude(seat, scenario, onlyRow, attempt, isMust, undefined))
+    return timed(conclude(seat, scenario, castRow, attempt, isMust, undefined))
   } finally {
     await leaveSeat(seat)
   }

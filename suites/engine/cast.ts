@@ -60,6 +60,7 @@ export async function createMember(
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },
     auth: auth as never,
+    member: member.name,
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   })
   if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }

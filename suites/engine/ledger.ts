@@ -10,6 +10,8 @@ export interface CreatedKey {
   secret?: string
   /** PKCS#8 PEM, for a key with a public key. */
   privateKey?: string
+  /** Which member of the cast it is, if it is one. */
+  member?: string
 }
 
 export interface Ledger {

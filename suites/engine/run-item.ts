@@ -1,4 +1,4 @@
-import { runCastMember } from './cast-row.ts'
+import { castRow, castScenario, runCastMember } from './cast-row.ts'
 import type { Item } from './items.ts'
 import type { CreatedKey } from './ledger.ts'
 import type { RowOutcome } from './outcome.ts'
@@ -13,8 +13,18 @@ const keyLimit = 10
 /** Rows that may create a key leave this many places on a target that cannot be cleaned. */
 const placesKept = 3
 
+/** The outcome of an item that cannot be asked of this target. */
+export function skipItem(item: Item, reason: string): RowOutcome {
+  return item.kind === 'cast'
+    ? unjudged(castScenario(item.member), castRow, 'not-testable', reason)
+    : unjudged(item.scenario, item.row, 'not-testable', reason)
+}
+
 /** Runs one item of a run. What it cannot be asked was decided before (capabilities.ts), except what only the run itself shows. */
 export async function runItem(run: Run, item: Item): Promise<RowOutcome> {
+  if (run.stopped === null && run.timeIsUp()) {
+    run.stopped = { kind: 'time', message: 'the time for the whole run (--timeout) is up' }
+  }
   if (item.kind === 'cast') return runCastMember(run, item.member)
   const { scenario, row } = item
   const seat = run.lastingSeat

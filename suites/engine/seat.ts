@@ -18,6 +18,10 @@ export interface Run {
   unique: string
   /** Print exchanges as they were, secrets included. */
   trace: boolean
+  /** Members of the cast whose keys an earlier run left on the target. */
+  keptCast: readonly CreatedKey[]
+  /** Whether the time for the whole run has passed. */
+  timeIsUp: () => boolean
   /** Set when going on makes no sense: the target went away, locked us out, or the time is up. */
   stopped: Stop | null
   /** Controls that were accepted before, to notice a lock-out: `basic root`. */
@@ -55,6 +59,8 @@ export interface RunOptions {
   random: Random
   unique: string
   trace?: boolean
+  keptCast?: readonly CreatedKey[]
+  timeIsUp?: () => boolean
   openLedger?: () => Ledger
 }
 
@@ -62,6 +68,8 @@ export function startRun(options: RunOptions): Run {
   return {
     ...options,
     trace: options.trace ?? false,
+    keptCast: options.keptCast ?? [],
+    timeIsUp: options.timeIsUp ?? (() => false),
     pace: createPace(),
     stopped: null,
     acceptedControls: new Set(),
@@ -88,6 +96,10 @@ export async function takeSeat(run: Run): Promise<Seat> {
     secrets: new Set([instance.root.kind === 'secret' ? instance.root.secret : instance.root.privateKey]),
     nextId: 1,
     calls: 0,
+  }
+  for (const key of run.keptCast) {
+    if (key.member !== undefined) seat.cast.set(key.member, credentialOfKey(key))
+    if (!ledger.keys.some(({ id }) => id === key.id)) ledger.created(key)
   }
   if (run.target.lasting) run.lastingSeat = seat
   return seat

@@ -43,26 +43,30 @@ export function lastingTarget(server: ServerOptions = {}, settings: Partial<Targ
   return { name: 'http://lasting', lasting: true, fresh: true, open: () => openBundled(server, settings) }
 }
 
+/** What a user of the bundled server would write into a target file. */
+export function bundledSettings(solutions: string[]): TargetSettings {
+  return {
+    scheme: 'svc-hmac-sha256',
+    signedUri: '/api',
+    scopeNames: {},
+    headers: {},
+    probes: areaProbes,
+    solutions,
+    cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
+    secondAddress,
+    clientAddress: '127.0.0.1',
+    rate: 0,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+  }
+}
+
 async function openBundled(options: ServerOptions, settings: Partial<TargetSettings>): Promise<Instance> {
   const server = await startMockServer({ clock: 'virtual', ...options })
   const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
   return {
     baseUrl: server.url,
     root: { kind: 'secret', ...server.rootKey },
-    settings: {
-      scheme: 'svc-hmac-sha256',
-      signedUri: '/api',
-      scopeNames: {},
-      headers: {},
-      probes: areaProbes,
-      solutions: server.solutions,
-      cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
-      secondAddress,
-      clientAddress: '127.0.0.1',
-      rate: 0,
-      maxWaitMs: Number.POSITIVE_INFINITY,
-      ...settings,
-    },
+    settings: { ...bundledSettings(server.solutions), ...settings },
     clock: {
       now: () => server.clock.now(),
       sleep: async (ms) => server.clock.advance(ms),

@@ -20,6 +20,8 @@ export interface CallSpec {
   from?: 'first-address' | 'second-address' | undefined
   /** The private key behind a `publicKey` param, so that a created key can be used. */
   privateKey?: string
+  /** The member of the cast that this call creates. */
+  member?: string
 }
 
 /** Raw HTTP with its references resolved. */
@@ -191,6 +193,7 @@ function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
     name: keyName(spec),
     ...(typeof secret === 'string' && spec.privateKey === undefined ? { secret } : {}),
     ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
+    ...(spec.member === undefined ? {} : { member: spec.member }),
   })
 }
 

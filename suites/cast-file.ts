@@ -1,0 +1,42 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { SuiteError } from './engine/errors.ts'
+import type { CreatedKey } from './engine/ledger.ts'
+
+const ownerOnly = 0o600
+
+interface CastFile {
+  note: string
+  url: string
+  rootId: string
+  keys: CreatedKey[]
+}
+
+/**
+ * The keys that an earlier run kept for this target and root key; none where there is no file yet, or it is about another target.
+ *
+ * @throws SuiteError (`target-file`) for a file that is not ours
+ */
+export function readCastFile(file: string, url: string, rootId: string): CreatedKey[] {
+  if (!existsSync(file)) return []
+  try {
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as CastFile
+    return kept.url === url && kept.rootId === rootId ? kept.keys : []
+  } catch (cause) {
+    throw new SuiteError(
+      'target-file',
+      `Cannot read the kept cast "${file}": it is not JSON that this suite wrote; remove it to create new keys`,
+      { cause },
+    )
+  }
+}
+
+/** Writes the keys with their secrets, readable by the owner alone. */
+export function writeCastFile(file: string, url: string, rootId: string, keys: readonly CreatedKey[]): void {
+  const kept: CastFile = {
+    note: 'API keys that svc-conformance created and keeps for its next run. They are secret.',
+    url,
+    rootId,
+    keys: [...keys],
+  }
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`, { mode: ownerOnly })
+}

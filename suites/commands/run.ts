@@ -1,0 +1,155 @@
+import { randomInt } from 'node:crypto'
+import type { Command } from 'commander'
+import { conduct, expectedCapabilities } from '../conduct.ts'
+import { cannotAsk } from '../engine/capabilities.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { allItems, selectItems } from '../engine/items.ts'
+import { offsetMs } from '../engine/offset.ts'
+import { makePlan } from '../engine/plan.ts'
+import { buildReport } from '../engine/report/build.ts'
+import { updatedKnown } from '../engine/report/known.ts'
+import { readKnownFile, writeKnownFile } from '../engine/report/known-file.ts'
+import type { Meta, Report } from '../engine/report/model.ts'
+import { renderPlan } from '../engine/report/text.ts'
+import { skipItem } from '../engine/run-item.ts'
+import { packageVersion } from './package-version.ts'
+import { startProgress } from './progress.ts'
+import { addRunFlags, type RunFlags } from './run-flags.ts'
+import { type RunOptions, readRunOptions } from './run-options.ts'
+import { lockUrl } from './shard-lock.ts'
+import { processOutlet, writeReports } from './write-reports.ts'
+
+/** 128 + SIGINT. */
+const interruptedExitCode = 130
+const goneExitCode = 3
+const defectExitCode = 2
+/** Below this an offset is as likely the resolution of the Date header. */
+const notableOffsetMs = 2000
+
+/** Adds `run` to the command line. */
+export function registerRun(program: Command): void {
+  addRunFlags(
+    program
+      .command('run')
+      .description('ask a server every scenario and report which sentences it keeps; without --url the bundled server'),
+  ).action(async (flags: RunFlags) => {
+    const options = readRunOptions(flags, process.env)
+    const unlock = options.shard !== null && options.url !== null ? lockUrl(options.url) : () => {}
+    try {
+      process.exitCode = await run(options)
+    } finally {
+      unlock()
+    }
+  })
+}
+
+/** @returns the exit code of the documented table */
+async function run(options: RunOptions): Promise<number> {
+  const started = new Date()
+  const corpus = loadCorpus(packageRoot)
+  const known = options.known === null ? [] : readKnownFile(options.known, corpus, options.updateKnown)
+  const items = allItems(corpus)
+  const { selected, skipped } = selectItems(items, options)
+  if (selected.length === 0) {
+    throw new SuiteError(
+      'usage',
+      `Nothing is selected: no scenario answers to ${nothingSelected(options)}; "list" shows them`,
+    )
+  }
+  const capabilities = expectedCapabilities(options, corpus)
+  const notSelected = items.length - selected.length - skipped.length
+  const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities))
+  const outlet = processOutlet(process.env)
+  if (options.plan) {
+    outlet.stdout(renderPlan(plan))
+    return 0
+  }
+  if (options.url !== null) outlet.stderr(renderPlan(plan))
+
+  const seed = randomInt(2 ** 32)
+  const showsText = options.reports.some(({ file }) => file === null)
+  let progress: ReturnType<typeof startProgress> | undefined
+  const conducted = await conduct({
+    options,
+    corpus,
+    selected,
+    seed,
+    say: (line) => outlet.stderr(`${line}\n`),
+    onStart: (total) => {
+      if (options.url !== null || process.stderr.isTTY || !showsText) progress = startProgress(total, process.stderr)
+    },
+    onOutcome: (outcome) => progress?.row(outcome),
+  })
+  progress?.end()
+
+  const stopped = conducted.interrupted ? 'The run was interrupted' : (conducted.stopped?.message ?? null)
+  const meta: Meta = {
+    version: packageVersion(),
+    target: options.url ?? 'bundled',
+    started: started.toISOString(),
+    durationMs: Date.now() - started.getTime(),
+    seed: String(seed),
+    node: process.versions.node,
+    again: options.again,
+    allow: [...capabilities.allow],
+    clock: clockOf(offsetMs(conducted.knowledge.offset), options.url),
+    shard: options.shard === null ? null : `${options.shard.index}/${options.shard.count}`,
+    stopped,
+  }
+  const report = buildReport({
+    meta,
+    outcomes: [
+      ...conducted.outcomes,
+      ...skipped.map(({ item, reason }) => skipItem(item, `left out by --skip: ${reason}`)),
+    ],
+    corpus,
+    known,
+    plan,
+    left: conducted.left,
+    options: {
+      strict: options.strict,
+      partial: options.shard !== null ? 'shard' : options.only.length > 0 ? 'only' : null,
+      skipped: options.skip,
+    },
+  })
+  if (options.known !== null && options.updateKnown) {
+    writeKnownFile(options.known, updatedKnown(report.scenarios, report.stale, known))
+  }
+  writeReports(report, options.reports, outlet)
+  return exitCodeOf(report, conducted, outlet.stderr)
+}
+
+function exitCodeOf(
+  report: Report,
+  { interrupted, stopped, defects }: Awaited<ReturnType<typeof conduct>>,
+  say: (text: string) => void,
+): number {
+  if (interrupted) return interruptedExitCode
+  if (defects.length > 0) {
+    say(`The suite itself failed in ${defects.length} rows, which is a defect of the suite: ${defects[0]}\n`)
+    return defectExitCode
+  }
+  return stopped?.kind === 'gone' ? goneExitCode : report.exitCode
+}
+
+function nothingSelected({ only, skip, shard }: RunOptions): string {
+  const words = [
+    ...only.map((id) => `--only ${id}`),
+    ...(skip.length > 0 ? ['what --skip leaves'] : []),
+    ...(shard === null ? [] : [`--shard ${shard.index}/${shard.count}`]),
+  ]
+  return words.join(' and ')
+}
+
+function clockOf(offset: number, url: string | null): Meta['clock'] {
+  if (url === null) return null
+  const minutes = Math.abs(offset) / 60_000
+  const amount = minutes >= 1 ? `${Math.round(minutes)} min` : `${Math.round(Math.abs(offset) / 1000)} s`
+  const sentence =
+    Math.abs(offset) < notableOffsetMs
+      ? "Your server's clock agrees with ours"
+      : `Your server's clock is ${amount} ${offset > 0 ? 'ahead' : 'behind'}`
+  return { offsetMs: offset, sentence }
+}

@@ -1,0 +1,81 @@
+import type { CallStep, SendStep, Step } from './fixture/model.ts'
+import type { Item } from './items.ts'
+import { provesOf } from './items.ts'
+import type { Plan } from './report/model.ts'
+
+/** What preflight, token discovery and the junk of the gates take, about. */
+const preflightCalls = 20
+
+/**
+ * Says before the first request what a run will do to its target.
+ *
+ * @param cannot why an item cannot be asked, undefined where it can
+ */
+export function makePlan(
+  selected: readonly Item[],
+  notSelected: number,
+  cannot: (item: Item) => string | undefined,
+): Plan {
+  const asked = selected.filter((item) => cannot(item) === undefined)
+  const calls = asked.flatMap(callsOf)
+  const sum = (of: (call: PlannedCall) => number): number => calls.reduce((total, call) => total + of(call), 0)
+  const tokens = sum(({ method, count }) => (method === 'manager/auth' ? count : 0))
+  const keys = sum(({ method, count, refused }) => (method === 'manager/createApiKey' && !refused ? count : 0))
+  const tried = sum(({ method, count, refused }) => (method === 'manager/createApiKey' && refused ? count : 0))
+  const fillsKeys = asked.some((item) => item.kind === 'row' && fills(item, 'keys'))
+  const fillsSessions = asked.some((item) => item.kind === 'row' && fills(item, 'sessions'))
+  const creates = [
+    ...(fillsKeys ? ['API keys up to the limit of ten'] : keys > 0 ? [`${keys} API keys`] : []),
+    ...(tried > 0 ? [`up to ${tried} more if the target takes keys that it should refuse`] : []),
+    ...(tokens > 0 ? [`about ${tokens} token pairs`] : []),
+    ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
+  ]
+  return {
+    rows: asked.length,
+    notSelected,
+    calls: preflightCalls + sum(({ count }) => count),
+    refusals: sum(({ count, refused }) => (refused ? count : 0)),
+    creates,
+    cannot: reasons(selected, cannot),
+  }
+}
+
+interface PlannedCall {
+  method: string
+  count: number
+  refused: boolean
+}
+
+function callsOf(item: Item): PlannedCall[] {
+  if (item.kind === 'cast') return [{ method: 'manager/createApiKey', count: 1, refused: false }]
+  return [...item.scenario.given, ...item.scenario.steps].flatMap((step) => ('wait' in step ? [] : [plannedCall(step)]))
+}
+
+function plannedCall(step: CallStep | SendStep): PlannedCall {
+  const times = Number(step.repeat ?? step.parallel ?? 1)
+  return {
+    method: 'call' in step ? step.call : 'raw',
+    count: Number.isNaN(times) ? 1 : times,
+    refused: isRefusal(step),
+  }
+}
+
+function isRefusal(step: Exclude<Step, { wait: unknown }>): boolean {
+  return step.expect === 'refused'
+}
+
+function fills(item: Extract<Item, { kind: 'row' }>, what: 'keys' | 'sessions'): boolean {
+  return item.scenario.needs.includes('limits') && item.scenario.needs.includes(what)
+}
+
+function reasons(items: readonly Item[], cannot: (item: Item) => string | undefined): Plan['cannot'] {
+  const byReason = new Map<string, Set<string>>()
+  for (const item of items) {
+    const reason = cannot(item)
+    if (reason === undefined) continue
+    const requirements = byReason.get(reason) ?? new Set()
+    for (const id of provesOf(item)) requirements.add(id)
+    byReason.set(reason, requirements)
+  }
+  return [...byReason].map(([reason, requirements]) => ({ reason, requirements: [...requirements].sort() }))
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Reporter, TestCase } from 'vitest/node'
+import { createVitest } from 'vitest/node'
+import { packageRoot } from './engine/fixture/package-root.ts'
+import type { RowOutcome } from './engine/outcome.ts'
+import type { Stop } from './engine/seat.ts'
+import type { WorkerRequest } from './worker-request.ts'
+
+export interface VitestRun {
+  outcomes: RowOutcome[]
+  /** Rows that ended without an outcome: a defect of the suite, never of the target. */
+  defects: string[]
+  /** Why the worker stopped before the last row, if it did. */
+  stopped: Stop | null
+}
+
+/**
+ * Runs the scenarios in a vitest worker and collects what each row showed. Whatever vitest configuration a user's project has is
+ * not read.
+ *
+ * @param onOutcome called in the main process after each row
+ * @param onStart gets a function that ends the run after the row that is running
+ */
+export async function runVitest(
+  request: WorkerRequest,
+  onOutcome: (outcome: RowOutcome) => void,
+  onStart: (cancel: () => Promise<void>) => void,
+): Promise<VitestRun> {
+  const outcomes: RowOutcome[] = []
+  const defects: string[] = []
+  let stopped: Stop | null = null
+  const reporter: Reporter = {
+    onTestCaseResult(testCase: TestCase) {
+      const { outcome, stopped: reason } = testCase.meta()
+      stopped ??= reason ?? null
+      const result = testCase.result()
+      if (outcome !== undefined) {
+        outcomes.push(outcome)
+        onOutcome(outcome)
+      } else if (result.state === 'failed') {
+        defects.push(`${testCase.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
+      }
+    },
+    onTestModuleEnd(module) {
+      for (const error of module.errors()) defects.push(`${error.message}`)
+    },
+  }
+  const suite = ['scenarios.suite.js', 'scenarios.suite.ts']
+    .map((name) => fileURLToPath(new URL(name, import.meta.url)))
+    .find((file) => existsSync(file))
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  const listenersBefore = new Map(signals.map((signal) => [signal, process.listeners(signal)]))
+  const vitest = await createVitest(
+    'test',
+    {
+      root: packageRoot,
+      config: false,
+      include: [suite ?? ''],
+      exclude: [],
+      pool: 'threads',
+      isolate: false,
+      fileParallelism: false,
+      maxWorkers: 1,
+      watch: false,
+      testTimeout: 0,
+      hookTimeout: 0,
+      reporters: [reporter],
+      provide: { request },
+      silent: true,
+    },
+    { cacheDir: join(tmpdir(), 'svc-conformance-vite'), logLevel: 'silent', clearScreen: false },
+  )
+  // vitest exits within a millisecond of a signal; the run must first clean up what it created.
+  for (const signal of signals) {
+    for (const listener of process.listeners(signal)) {
+      if (!listenersBefore.get(signal)?.includes(listener)) process.removeListener(signal, listener)
+    }
+  }
+  onStart(() => vitest.cancelCurrentRun('keyboard-input'))
+  const exitCode = process.exitCode
+  try {
+    await vitest.start()
+  } finally {
+    await vitest.close()
+    // The exit code is the report's to say.
+    process.exitCode = exitCode
+  }
+  return { outcomes, defects, stopped }
+}
