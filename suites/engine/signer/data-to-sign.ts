@@ -69,3 +69,8 @@ export function requestDataOf(pieces: readonly Piece[]): Uint8Array {
   const start = pieces[last + 1]?.origin === 'separator' ? last + 2 : last + 1
   return joinPieces(pieces.slice(start))
 }
+
+/** The pieces with other bytes in every piece of one origin. */
+export function replace(pieces: readonly Piece[], origin: Origin, change: (bytes: Uint8Array) => Uint8Array): Piece[] {
+  return pieces.map((piece) => (piece.origin === origin ? { origin, bytes: change(piece.bytes) } : piece))
+}

@@ -11,9 +11,9 @@ export interface HeaderFields {
   signature: string
 }
 
-/** The value of the header. */
+/** The value of the header; without a scheme word (only ever a mistake) the fields alone. */
 export function writeHeader(scheme: string, fields: readonly string[]): string {
-  return `${scheme} ${fields.join(';')}`
+  return scheme === '' ? fields.join(';') : `${scheme} ${fields.join(';')}`
 }
 
 /** The five fields in their order. */

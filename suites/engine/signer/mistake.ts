@@ -1,6 +1,6 @@
 /** What a known mistake is, and the few shapes that most of them have. */
 import { sameBytes } from './bytes.ts'
-import { joinPieces, type Origin, type Piece } from './data-to-sign.ts'
+import { joinPieces, type Piece, replace } from './data-to-sign.ts'
 import type { Draft } from './draft.ts'
 
 export interface KnownMistake {
@@ -16,7 +16,7 @@ export interface KnownMistake {
   readonly when: string
   /** Where in the computation it happens. */
   readonly stage: 'data' | 'key' | 'algorithm' | 'cut' | 'encoding' | 'fields'
-  /** False for what is made on purpose only (a flipped bit) and never looked for. */
+  /** Whether it is looked for by computing the signature with it; the others are read off the header, or only ever made. */
   readonly looked: boolean
   /** The draft with this mistake in it; null where it changes nothing or cannot be made. */
   apply(draft: Draft): Draft | null
@@ -79,12 +79,20 @@ export function encodingMistake(told: Told, change: (bytes: Uint8Array, text: st
 
 /** A mistake in the row of fields in the header. */
 export function fieldsMistake(told: Told, change: (inOrder: string[]) => string[]): KnownMistake {
-  return known(told, 'fields', (draft) => ({ ...draft, fields: (inOrder) => change(draft.fields(inOrder)) }))
+  return known({ ...told, looked: false }, 'fields', (draft) => ({
+    ...draft,
+    fields: (inOrder) => change(draft.fields(inOrder)),
+  }))
 }
 
-/** The pieces with other bytes in every piece of one origin. */
-export function replace(pieces: readonly Piece[], origin: Origin, change: (bytes: Uint8Array) => Uint8Array): Piece[] {
-  return pieces.map((piece) => (piece.origin === origin ? { origin, bytes: change(piece.bytes) } : piece))
+/** A mistake that is recognised by its looks and never made here. */
+export function recognised(told: Told): KnownMistake {
+  return known({ ...told, looked: false }, 'encoding', () => null)
+}
+
+/** A mistake that changes both what is signed and what the header carries. */
+export function headerMistake(told: Told, change: (draft: Draft) => Draft | null): KnownMistake {
+  return known({ ...told, looked: false }, 'fields', change)
 }
 
 function known(told: Told, stage: KnownMistake['stage'], apply: KnownMistake['apply']): KnownMistake {

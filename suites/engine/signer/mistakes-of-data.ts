@@ -1,7 +1,7 @@
 /** Known mistakes in the data to sign, the body apart. */
-import { concat, fromBase64Loose, fromUtf8, toHex, utf8 } from './bytes.ts'
-import { type Origin, type Piece, piece } from './data-to-sign.ts'
-import { dataMistake, type KnownMistake, replace } from './mistake.ts'
+import { fromBase64Loose, fromUtf8, toHex, utf8 } from './bytes.ts'
+import { type Origin, type Piece, piece, replace } from './data-to-sign.ts'
+import { dataMistake, type KnownMistake } from './mistake.ts'
 
 const lineFeeds = 'signatures/request-line-feeds'
 const method = 'signatures/request-method'
@@ -468,9 +468,4 @@ function without(pieces: readonly Piece[], origin: Origin): Piece[] | null {
   const mark = pieces[at + 1]?.origin
   const width = mark === 'separator' || mark === 'line-end' ? 2 : 1
   return [...pieces.slice(0, at), ...pieces.slice(at + width)]
-}
-
-/** The bytes of all pieces of one origin. */
-export function bytesOf(pieces: readonly Piece[], origin: Origin): Uint8Array {
-  return concat(...pieces.filter((part) => part.origin === origin).map(({ bytes }) => bytes))
 }

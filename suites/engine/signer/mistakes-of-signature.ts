@@ -1,16 +1,9 @@
-/** Known mistakes in how data become a signature: the algorithm, the cut and the encoding; and in the row of header fields. */
+/** Known mistakes in how data become a signature: the algorithm, the cut and the encoding. */
 import { concat, fromUtf8, toBase64, toBase64url, toHex, utf8 } from './bytes.ts'
 import { type Draft, first20Bytes } from './draft.ts'
 import { noDomain, prehashDomain, publicKeyOfSeed, withHighS } from './ed25519.ts'
 import { hmacSha1, hmacSha256, hmacSha512, sha256, sha512 } from './hmac.ts'
-import {
-  algorithmMistake,
-  cutMistake,
-  encodingMistake,
-  fieldsMistake,
-  type KnownMistake,
-  type Told,
-} from './mistake.ts'
+import { algorithmMistake, cutMistake, encodingMistake, type KnownMistake, recognised, type Told } from './mistake.ts'
 import { secretBytes } from './mistakes-of-key.ts'
 import { publicKeyToPem } from './pem.ts'
 
@@ -327,28 +320,30 @@ export const encodingMistakes: readonly KnownMistake[] = [
   text('empty', 'The signature is empty', 'the signature is empty', () => ''),
 ]
 
-export const fieldsMistakes: readonly KnownMistake[] = [
-  fieldsMistake(
-    {
-      id: 'fields/one-too-few',
-      title: 'The header has one field too few',
-      requirement: 'signatures/header-fields',
-      fix: 'Send key id, 1, timestamp, nonce and signature',
-      when: 'the version field is left out',
-    },
-    (fields) => fields.filter((_, at) => at !== 1),
-  ),
-  fieldsMistake(
-    {
-      id: 'fields/one-too-many',
-      title: 'The header has one field too many',
-      requirement: 'signatures/header-fields',
-      fix: 'Send key id, 1, timestamp, nonce and signature, and nothing after them',
-      when: 'a sixth field follows',
-    },
-    (fields) => [...fields, 'extra'],
-  ),
-]
+/** Named by the length or the look of a signature when nothing reproduces it. */
+export const shapes = {
+  eccForHmac: recognised({
+    id: 'signature/ecc-for-hmac',
+    title: 'The signature has 64 bytes, the length of ED25519, but this key takes an HMAC',
+    requirement: 'signatures/secret-key-refuses-ecc',
+    fix: 'Sign with the secret of this key, or use the id of the key that has the public key',
+    when: 'an ED25519 signature is sent',
+  }),
+  hmacForEcc: recognised({
+    id: 'signature/hmac-for-ecc',
+    title: 'The signature has the length of an HMAC, but this key takes an ED25519 signature of 64 bytes',
+    requirement: 'signatures/public-key-refuses-hmac',
+    fix: 'Sign with the private key that belongs to the public key of this key',
+    when: 'an HMAC is sent',
+  }),
+  damaged: recognised({
+    id: 'signature/damaged',
+    title: 'The signature is the right one but for a few characters, or for a lost beginning or end',
+    requirement: hmac,
+    fix: 'Copy the signature whole; look for a line break, a shell or a log that alters it',
+    when: 'a few characters of the signature are altered',
+  }),
+} as const
 
 function mac(
   word: string,

@@ -5,8 +5,9 @@
 import type { KnownMistake } from './mistake.ts'
 import { bodyMistakes } from './mistakes-of-body.ts'
 import { dataMistakes } from './mistakes-of-data.ts'
+import { fieldsMistakes } from './mistakes-of-fields.ts'
 import { keyMistakes } from './mistakes-of-key.ts'
-import { algorithmMistakes, cutMistakes, encodingMistakes, fieldsMistakes } from './mistakes-of-signature.ts'
+import { algorithmMistakes, cutMistakes, encodingMistakes, shapes } from './mistakes-of-signature.ts'
 import { deliberateMistakes } from './mistakes-on-purpose.ts'
 
 export type { KnownMistake } from './mistake.ts'
@@ -19,6 +20,7 @@ export const mistakes: readonly KnownMistake[] = [
   ...algorithmMistakes,
   ...cutMistakes,
   ...encodingMistakes,
+  ...Object.values(shapes),
   ...fieldsMistakes,
   ...deliberateMistakes,
 ]
