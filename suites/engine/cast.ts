@@ -1,9 +1,8 @@
-import type { CastMember } from './fixture/model.ts'
+import type { Auth, CastMember } from './fixture/model.ts'
 import type { CreatedKey } from './ledger.ts'
 import { credentialOfKey, type Seat, secretRoot } from './seat.ts'
 import { ed25519KeyPair } from './signer/pem.ts'
 import { type Called, makeCall } from './steps/call.ts'
-import { resolve } from './steps/references.ts'
 
 /** How a member may be made where nothing else is asked for: the first way that works. */
 const ways = ['basic', 'hmac', 'ecc', 'token'] as const
@@ -41,63 +40,69 @@ async function makeSomehow(seat: Seat, name: string): Promise<string | undefined
   return `the key of "${name}" could not be created (${seen.join(', ')})`
 }
 
-/** Creates one member in one way and seats it. `problem` says what did not work. */
-export async function createMember(
-  seat: Seat,
-  member: CastMember,
-  way: Way,
-  by: string,
-): Promise<{ called?: Called; problem?: string }> {
+interface Creation {
+  called?: Called
+  /** What did not work. */
+  problem?: string
+}
+
+/** Creates one member in one way and seats it. */
+export async function createMember(seat: Seat, member: CastMember, way: Way, by: string): Promise<Creation> {
+  const creator = by === 'root' && way !== 'ecc' ? secretRoot(seat.instance.root) : by
+  if (way !== 'token') return create(seat, member, { [way]: creator } as Auth)
+  // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
+  let last: Creation = { problem: `no access token for "${creator}" was granted` }
+  for (const spelling of new Set([seat.knowledge.apikey, 'apikey', 'apiKey'])) {
+    const token = await tokenOf(seat, creator, spelling)
+    if (token === undefined) continue
+    last = await create(seat, member, { token })
+    if (last.problem !== undefined) continue
+    seat.knowledge.apikey = spelling
+    break
+  }
+  return last
+}
+
+async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creation> {
   const pair = member.key === 'ed25519' ? ed25519KeyPair(seat.run.random.bytes(32)) : undefined
-  const creator = way === 'basic' || way === 'hmac' || way === 'token' ? actorName(seat, by) : by
-  const auth = way === 'token' ? await tokenOf(seat, creator) : { [way]: creator }
-  if (typeof auth === 'string') return { problem: auth }
   const called = await makeCall(seat, {
     method: 'manager/createApiKey',
     params: {
       name: `svc-conformance ${member.name} ${seat.run.unique}`,
-      scope: resolve(member.scope, {}),
+      scope: member.scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },
-    auth: auth as never,
+    auth,
     member: member.name,
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   })
   if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }
   const result = called.answer.result as { id?: unknown; secret?: unknown } | null
   if (typeof result?.id !== 'string') return { called, problem: 'the result has no id' }
-  if (pair === undefined && typeof result.secret !== 'string') return { called, problem: 'the result has no secret' }
+  if (typeof result.secret !== 'string') return { called, problem: 'the result has no secret' }
   const key: CreatedKey = {
     id: result.id,
     name: member.name,
-    ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
+    secret: result.secret,
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   }
   seat.cast.set(member.name, credentialOfKey(key))
   return { called }
 }
 
-function actorName(seat: Seat, by: string): string {
-  return by === 'root' ? secretRoot(seat.instance.root) : by
-}
-
-/** An access token that may create keys; the two spellings of the scope are tried in turn. */
-async function tokenOf(seat: Seat, by: string): Promise<{ token: string } | string> {
+async function tokenOf(seat: Seat, by: string, scope: string): Promise<string | undefined> {
   const credential = seat.cast.get(by)
-  if (credential === undefined) return `"${by}" does not exist here`
-  for (const spelling of new Set([seat.knowledge.apikey, 'apikey', 'apiKey'])) {
-    const { answer } = await makeCall(seat, {
-      method: 'manager/auth',
-      auth: 'none',
-      params: {
-        grantType: 'api_key_credentials',
-        apiKeyId: credential.id,
-        apiKeySecret: credential.secret ?? '',
-        scope: [spelling],
-      },
-    })
-    const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
-    if (typeof result?.accessToken === 'string') return { token: result.accessToken }
-  }
-  return `no access token for "${by}" was granted`
+  if (credential === undefined) return undefined
+  const { answer } = await makeCall(seat, {
+    method: 'manager/auth',
+    auth: 'none',
+    params: {
+      grantType: 'api_key_credentials',
+      apiKeyId: credential.id,
+      apiKeySecret: credential.secret ?? '',
+      scope: [scope],
+    },
+  })
+  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
+  return typeof result?.accessToken === 'string' ? result.accessToken : undefined
 }

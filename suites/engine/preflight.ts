@@ -1,3 +1,4 @@
+import { createMember } from './cast.ts'
 import { SuiteError } from './errors.ts'
 import type { Auth, SafetyClass } from './fixture/model.ts'
 import { describe } from './judge/classify.ts'
@@ -29,6 +30,7 @@ export async function preflight(run: Run, allow: readonly SafetyClass[], patient
     if (allow.includes('sessions')) await learnTokens(seat)
     await tryGates(seat, first, allow)
     await trySecondAddress(seat)
+    if (!run.target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(seat)
     run.knowledge = seat.knowledge
   } finally {
     await leaveSeat(seat)
@@ -51,6 +53,7 @@ async function firstCall(seat: Seat, patientMs: number): Promise<Called> {
     }
     seat.run.stopped = null
     seat.run.refusedConnections = 0
+    seat.run.unanswered = 0
     await clock.sleep(patienceMs)
   }
 }
@@ -109,7 +112,7 @@ function grant(seat: Seat, scope: string[]): Promise<Called> {
   })
 }
 
-/** Which word stands before a token, which spelling opens key creation, how long a refresh token lives. */
+/** Which word stands before a token, and how long a refresh token lives. */
 async function learnTokens(seat: Seat): Promise<void> {
   const { knowledge, instance } = seat
   if (secretRoot(instance.root) !== 'root') return
@@ -130,12 +133,12 @@ async function learnTokens(seat: Seat): Promise<void> {
       knowledge.tokenPrefix = configured ?? 'Bearer'
     }
   }
-  for (const spelling of ['apikey', 'apiKey']) {
-    const { answer: granted } = await grant(seat, [spelling])
-    if (granted.outcome !== 'accepted') continue
-    knowledge.apikey = spelling
-    break
-  }
+}
+
+/** On a throwaway instance a key costs nothing: which spelling of the scope really opens key creation? */
+async function learnSpelling(seat: Seat): Promise<void> {
+  const member = seat.run.corpus.cast.find(({ key }) => key === 'secret')
+  if (member !== undefined) await createMember(seat, member, 'token', 'root')
 }
 
 /** Every acceptance needs its control: where junk is accepted, an acceptance shows nothing. */
@@ -177,5 +180,6 @@ async function trySecondAddress(seat: Seat): Promise<void> {
   if (settings.secondAddress === undefined) return
   const { answer } = await makeCall(seat, { method: listSolutions, params: {}, auth: 'none', from: 'second-address' })
   seat.run.refusedConnections = 0
+  seat.run.unanswered = 0
   if (answer.status !== null) seat.knowledge.secondAddress = settings.secondAddress
 }

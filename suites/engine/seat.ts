@@ -26,7 +26,10 @@ export interface Run {
   stopped: Stop | null
   /** Controls that were accepted before, to notice a lock-out: `basic root`. */
   acceptedControls: Set<string>
+  /** In a row. */
   refusedConnections: number
+  /** Calls without any answer, in a row. */
+  unanswered: number
   /** What was found out about refused right signatures, per kind of key. */
   diagnoses: Map<string, Promise<string | undefined>>
   /** Shared by every row on a lasting target. */
@@ -74,6 +77,7 @@ export function startRun(options: RunOptions): Run {
     stopped: null,
     acceptedControls: new Set(),
     refusedConnections: 0,
+    unanswered: 0,
     diagnoses: new Map(),
     lastingSeat: null,
     openLedger: options.openLedger ?? (() => openLedger()),

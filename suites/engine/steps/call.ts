@@ -97,7 +97,7 @@ function prepareCall(seat: Seat, spec: CallSpec): { build: Build; sent: Called['
       ['jsonrpc', '2.0'],
       ['id', id],
       ['method', spec.method],
-      ['params', spec.params],
+      ['params', withScopeNames(seat, spec)],
     ],
     spec.form,
   )
@@ -122,6 +122,20 @@ function prepareCall(seat: Seat, spec: CallSpec): { build: Build; sent: Called['
     return spec.from === undefined ? request : { ...request, from: spec.from }
   }
   return { build, sent }
+}
+
+/** Scope words are written as this deployment spells them. */
+function withScopeNames(seat: Seat, { method, params }: CallSpec): unknown {
+  const { scopeNames } = seat.instance.settings
+  if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
+  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
+    return params
+  const spell = (scope: unknown): unknown => {
+    if (typeof scope !== 'string') return scope
+    const [word = '', ...rest] = scope.split(':')
+    return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
+  }
+  return { ...params, scope: params.scope.map(spell) }
 }
 
 function addAuthorization(
@@ -197,12 +211,23 @@ function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
   })
 }
 
-/** Two refused connections in a row mean that a lasting target went away. */
-function noticeStop(seat: Seat, answer: Classified): void {
+/** So many refused connections, or so many calls without any answer, in a row mean that a lasting target went away. */
+const refusedInARow = 2
+const unansweredInARow = 3
+
+function noticeStop(seat: Seat, { outcome, status, ...answer }: Classified): void {
   const { run } = seat
-  if (answer.outcome === 'broken' && answer.refusedConnection) run.refusedConnections += 1
-  else run.refusedConnections = 0
-  if (run.target.lasting && run.refusedConnections >= 2 && run.stopped === null) {
+  const unanswered = outcome === 'broken' && status === null
+  run.unanswered = unanswered ? run.unanswered + 1 : 0
+  run.refusedConnections =
+    unanswered && 'refusedConnection' in answer && answer.refusedConnection ? run.refusedConnections + 1 : 0
+  if (!run.target.lasting || run.stopped !== null) return
+  if (run.refusedConnections >= refusedInARow) {
     run.stopped = { kind: 'gone', message: `${run.target.name} went away: it refuses connections` }
+  } else if (run.unanswered >= unansweredInARow) {
+    run.stopped = {
+      kind: 'gone',
+      message: `${run.target.name} went away: ${unansweredInARow} calls in a row got no answer`,
+    }
   }
 }
