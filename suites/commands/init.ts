@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { targetFileTemplate } from '../engine/target-file/template.ts'
+import { fileProblem } from './inputs.ts'
 import { baseUrl } from './values.ts'
 
 /** `init [FILE]`: writes a commented target file. */
@@ -23,12 +24,11 @@ function writeTargetFile(file: string, text: string, force: boolean): void {
     // It may come to hold a secret.
     writeFileSync(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 })
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    if (code === 'EEXIST')
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
       throw new SuiteError(
         'usage',
         `Cannot write "${file}": it exists; name another file, or overwrite it with "--force"`,
       )
-    throw new SuiteError('usage', `Cannot write "${file}": ${code}`, { cause })
+    throw new SuiteError('usage', `Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
 }

@@ -7,7 +7,7 @@ import { renderJunit } from '../engine/report/junit.ts'
 import { renderMarkdown } from '../engine/report/markdown.ts'
 import type { Report } from '../engine/report/model.ts'
 import { renderText } from '../engine/report/text.ts'
-import { type Environment, given } from './inputs.ts'
+import { type Environment, fileProblem, given } from './inputs.ts'
 import type { ReportFormat, ReportRequest } from './values.ts'
 
 /** Where reports go: the console, and whether it is a terminal that shows colours. */
@@ -57,7 +57,7 @@ function writeFile(file: string, text: string): SuiteError | null {
     writeFileSync(file, text)
     return null
   } catch (cause) {
-    return new SuiteError('usage', `Cannot write the report "${file}": ${(cause as NodeJS.ErrnoException).code}`, {
+    return new SuiteError('usage', `Cannot write the report "${file}": ${fileProblem(cause, 'folder')}`, {
       cause,
     })
   }

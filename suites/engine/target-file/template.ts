@@ -32,7 +32,7 @@ url: ${url}
 # probes:
 #   context: { method: context/listContexts, params: {} }
 # Two solution ids, for the scope solution:ID.
-# solutions: ["…", "…"]
+# solutions: ["first id", "second id"]
 
 # Addresses: a second local one to call from, and ours as the server sees it.
 # secondAddress: 127.0.0.2

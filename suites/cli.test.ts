@@ -1,0 +1,138 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { main } from './cli.ts'
+import { readSchema } from './engine/fixture/schemas.ts'
+import { parseTargetFile } from './engine/target-file/parse.ts'
+import { madeUpReport } from './self/made-up-report.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'))
+let out = ''
+let complaints = ''
+const exitCodeBefore = process.exitCode
+
+beforeEach(() => {
+  out = ''
+  complaints = ''
+  process.exitCode = undefined
+  const keep = (chunk: unknown): boolean => {
+    out += String(chunk)
+    return true
+  }
+  vi.spyOn(process.stdout, 'write').mockImplementation(keep)
+  vi.spyOn(console, 'log').mockImplementation((line) => void keep(`${line}\n`))
+  vi.spyOn(console, 'error').mockImplementation((line) => {
+    complaints += `${line}\n`
+  })
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  process.exitCode = exitCodeBefore
+})
+
+async function call(...argv: string[]): Promise<number> {
+  process.exitCode = undefined
+  await main(argv)
+  return Number(process.exitCode ?? 0)
+}
+
+describe('wrong usage: one sentence and exit code 2', () => {
+  test.each([
+    [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
+    [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
+    [['compare'], 'Missing required argument "files"\n'],
+    [['serve', '--port'], 'Option "--port <port>" argument missing\n'],
+    [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a port from 0 to 65535\n'],
+    [['serve', '--set', 'delayM=3'], 'Unknown choice "delayM" for "--set", did you mean "delayMs"?\n'],
+    [['serve', '--set', 'delayMs=slow'], 'Cannot use "slow" for "--set delayMs": expected a number\n'],
+    [['serve', '--set', 'batch=maybe'], 'Cannot use "maybe" for "--set batch": expected "refused" or "answered"\n'],
+    [['serve', '--set', 'batch'], 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"\n'],
+    [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
+    [
+      ['init', join(folder, 'no', 'such.yaml')],
+      `Cannot write "${join(folder, 'no', 'such.yaml')}": there is no such folder\n`,
+    ],
+  ])('%j', async (argv, sentence) => {
+    expect(await call(...argv)).toBe(2)
+    expect(complaints).toBe(sentence)
+    expect(out).toBe('')
+  })
+})
+
+test('--help and --version are no mistakes', async () => {
+  expect(await call('--version')).toBe(0)
+  expect(out).toMatch(/^\d+\.\d+\.\d+/)
+  expect(await call('--help')).toBe(0)
+  expect(complaints).toBe('')
+})
+
+describe('init', () => {
+  test('writes a target file that can be read, and does not overwrite one', async () => {
+    const file = join(folder, 'target.yaml')
+    expect(await call('init', file, '--url', 'http://127.0.0.1:9111/base/')).toBe(0)
+    const text = readFileSync(file, 'utf8')
+    expect(parseTargetFile(text, file)).toEqual({ url: 'http://127.0.0.1:9111/base' })
+    expect(await call('init', file)).toBe(2)
+    expect(complaints).toContain('it exists; name another file, or overwrite it with "--force"')
+    expect(await call('init', file, '--force', '--url', 'https://other.example')).toBe(0)
+    expect(readFileSync(file, 'utf8')).toContain('url: https://other.example')
+  })
+
+  test('every line that is commented out can be used', async () => {
+    const file = join(folder, 'uncommented.yaml')
+    await call('init', file)
+    const known = Object.keys((readSchema('target') as { properties: object }).properties)
+    const commented = new RegExp(`^# (?=(?:${known.join('|')}|  context):)`, 'gm')
+    const text = readFileSync(file, 'utf8')
+      .replace(/^# root: .*privateKeyFile.*$/m, '')
+      .replace(commented, '')
+    const keys = Object.keys(parseTargetFile(text.replace(/^root: .*privateKeyFile.*$/m, ''), file))
+    expect(keys.sort()).toEqual(known.sort())
+  })
+})
+
+describe('list', () => {
+  test('--json names scenarios, rows and requirements', async () => {
+    expect(await call('list', '--json')).toBe(0)
+    const { scenarios, requirements, questions } = JSON.parse(out)
+    expect(scenarios.length * requirements.length * questions.length).toBeGreaterThan(0)
+    expect(requirements[0]).toMatchObject({ id: 'envelope/post-api', level: 'must' })
+  })
+
+  test('for people it ends with the numbers', async () => {
+    await call('list')
+    expect(out).toMatch(/\d+ scenarios, \d+ rows, \d+ requirements \(\d+ musts\), \d+ open questions\n$/)
+  })
+})
+
+describe('compare', () => {
+  const report = join(folder, 'report.json')
+  writeFileSync(report, JSON.stringify(madeUpReport()))
+
+  test('lays reports side by side', async () => {
+    expect(await call('compare', report, report)).toBe(0)
+    expect(out).toContain('A  http://127.0.0.1:9111: does not conform')
+    expect(out).toMatch(/signatures\/hmac +must +NO +NO/)
+    await call('compare', '--markdown', report)
+    expect(out).toContain('| signatures/hmac | must | ❌ |')
+  })
+
+  test('says what is no report', async () => {
+    const other = join(folder, 'other.json')
+    writeFileSync(other, '{"verdict":"conforms"}')
+    expect(await call('compare', other)).toBe(2)
+    expect(complaints).toContain(
+      `Cannot use "${other}": expected a JSON report (run --report json=FILE): missing key "meta"`,
+    )
+    writeFileSync(other, 'hello')
+    await call('compare', other)
+    expect(complaints).toContain('it is not JSON')
+  })
+
+  test('flags of a merge go with a merge', async () => {
+    expect(await call('compare', report, '--strict')).toBe(2)
+    expect(complaints).toBe('"--strict" goes with "--merge"\n')
+  })
+})
