@@ -13,7 +13,12 @@ const noBytes = Buffer.alloc(0)
 /** The plain node:http edge: gathers the bytes of a request and hands them to the handler. It does not listen yet. */
 export function createFront(handle: Handle, { bounds, maxBodyBytes }: FrontOptions): Server {
   const server = createServer(
-    { maxHeaderSize: bounds.headerBytes, requestTimeout: bounds.requestMs, headersTimeout: bounds.requestMs },
+    {
+      maxHeaderSize: bounds.headerBytes,
+      requestTimeout: bounds.requestMs,
+      headersTimeout: bounds.requestMs,
+      connectionsCheckingInterval: Math.min(bounds.requestMs, 5000),
+    },
     (incoming, response) => {
       response.sendDate = false
       readBody(incoming, maxBodyBytes, (body) => {
@@ -55,11 +60,31 @@ function readBody(incoming: IncomingMessage, maxBytes: number, done: (body: Buff
 
 function write(response: ServerResponse, answer: MockAnswer, complete: boolean): void {
   if (answer.hangUp) {
-    response.destroy()
+    response.socket?.destroy()
     return
   }
   // A request that was not read to its end leaves bytes on the connection that would be taken for the next one.
   if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
   response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) })
   response.end(answer.body)
+}
+
+/** Resolves when the server listens; rejects with the error of node:net when it cannot. */
+export function listenOn(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Closes a server and its connections: all at once, or gently, each one when its calls have ended. */
+export function closeFront(server: Server, { gently = false } = {}): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    if (gently) server.closeIdleConnections()
+    else server.closeAllConnections()
+  })
 }

@@ -1,36 +1,48 @@
+import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { MockClock } from './clock.ts'
 import type { ServerContext } from './context.ts'
+import { createControl } from './control.ts'
 import type { Faults } from './faults.ts'
-import { createFront } from './front.ts'
-import { createHandler } from './handler.ts'
+import { closeFront, createFront, listenOn } from './front.ts'
+import { createHandler, type MockHandler } from './handler.ts'
 import type { Journal } from './journal.ts'
-import type { ServerOptions } from './options.ts'
+import { createOperator, type Operator } from './operator.ts'
+import { defaultBounds, type ServerOptions } from './options.ts'
+import type { Profile } from './profile.ts'
 
 export interface StartOptions extends ServerOptions {
   /** 0 (default): any free port. */
   port?: number
   /** Default 127.0.0.1. */
   host?: string
+  /** Opens the control port on 127.0.0.1: off by default. Its token is made up unless given. */
+  control?: boolean | { port?: number; token?: string }
 }
 
-export interface MockServer {
+export interface MockServer extends Operator {
   /** The base URL; calls go to `${url}/api`. */
   url: string
   /** The initial key; its secret is worth nothing when it was given a public key. */
   rootKey: { id: string; secret: string }
   /** Ids of the two solutions that are there from the start. */
-  solutions: string[]
+  readonly solutions: string[]
   clock: MockClock
-  /** Back to the state at the start, with the same root key; the clock and the connections stay. */
-  reset(): void
+  /** Every choice where the document is silent. */
+  profile: Profile
   /** What was called, and what became of it. */
   journal: Journal
   /** Things that go wrong on purpose. */
   faults: Faults
+  /** Where the control port listens. */
+  control: { url: string; token: string } | undefined
+  /** Back to the state at the start, with the same root key; no faults, an empty journal. The clock and the connections stay. */
+  reset(): void
   /** Ends all connections at once. */
   close(): Promise<void>
+  /** Takes no new connections, lets the calls under way end for at most `graceMs`, then closes. */
+  stop(graceMs?: number): Promise<void>
 }
 
 /**
@@ -38,47 +50,60 @@ export interface MockServer {
  * Rejects with the error of node:net (`EADDRINUSE`, …) when it cannot listen.
  */
 export async function startMockServer(options: StartOptions = {}): Promise<MockServer> {
-  const { handle, context, journal, faults, reset } = createHandler(options)
-  const { bounds, profile } = context
-  const front = createFront(handle, { bounds, maxBodyBytes: profile.maxBodyBytes })
+  const handler = createHandler(options)
+  const { handle, context, journal, faults, reset } = handler
+  const front = createFront(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
   const host = options.host ?? '127.0.0.1'
-  await listen(front, options.port ?? 0, host)
-  const { port } = front.address() as AddressInfo
+  await listenOn(front, options.port ?? 0, host)
+  const control = await openControl(handler, options).catch(async (error: unknown) => {
+    await closeFront(front)
+    throw error
+  })
+  const fronts = control ? [front, control.front] : [front]
+  const close = async () => {
+    // Calls that wait at a barrier would keep their connections busy.
+    faults.clear()
+    await Promise.all(fronts.map((one) => closeFront(one)))
+  }
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${profile.basePath}`,
+    ...createOperator(handler),
+    url: `${originOf(front, host)}${context.profile.basePath}`,
     rootKey: { id: context.root.id, secret: context.root.secret },
-    clock: context.clock,
     get solutions() {
       return solutionIds(context)
     },
-    reset,
+    clock: context.clock,
+    profile: context.profile,
     journal,
     faults,
-    close() {
-      // Calls that wait at a barrier would keep their connections busy.
+    control: control && { url: control.url, token: control.token },
+    reset,
+    close,
+    async stop(graceMs = 5000) {
+      const late = setTimeout(() => void close(), graceMs)
       faults.clear()
-      return close(front)
+      await Promise.all(fronts.map((one) => closeFront(one, { gently: true })))
+      clearTimeout(late)
     },
   }
 }
 
+async function openControl(
+  handler: MockHandler,
+  { control }: StartOptions,
+): Promise<{ front: Server; url: string; token: string } | undefined> {
+  if (control === undefined || control === false) return undefined
+  const { port = 0, token = randomBytes(16).toString('hex') } = control === true ? {} : control
+  const front = createFront(createControl(handler, token), { bounds: defaultBounds, maxBodyBytes: 64 * 1024 })
+  await listenOn(front, port, '127.0.0.1')
+  return { front, token, url: originOf(front, '127.0.0.1') }
+}
+
+function originOf(front: Server, host: string): string {
+  const { port } = front.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 function solutionIds({ state }: ServerContext): string[] {
   return [...state.solutions.keys()].slice(0, 2)
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }

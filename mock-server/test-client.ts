@@ -16,6 +16,7 @@ export interface Answer {
   status: number
   headers: { [name: string]: string }
   text: string
+  hungUp: boolean
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
   json: any
 }
@@ -53,7 +54,8 @@ export function signedHeader(
 }
 
 export function createTestClient(options: ServerOptions = {}) {
-  const { handle, context }: MockHandler = createHandler({ clock: 'virtual', ...options })
+  const handler: MockHandler = createHandler({ clock: 'virtual', ...options })
+  const { handle, context } = handler
   const root = { id: context.root.id, secret: context.root.secret }
 
   async function send(request: Partial<MockRequest>): Promise<Answer> {
@@ -65,8 +67,9 @@ export function createTestClient(options: ServerOptions = {}) {
       remoteAddress: '127.0.0.1',
       ...request,
     })
-    const json = answer.headers['content-type']?.startsWith('application/json') ? JSON.parse(answer.body) : undefined
-    return { status: answer.status, headers: answer.headers, text: answer.body, json }
+    const isJson = !answer.hangUp && answer.headers['content-type']?.startsWith('application/json')
+    const json = isJson ? JSON.parse(answer.body) : undefined
+    return { status: answer.status, headers: answer.headers, text: answer.body, hungUp: answer.hangUp === true, json }
   }
 
   function call(method: string, params: unknown = {}, auth: Auth = { none: true }, from = '127.0.0.1', but?: Signing) {
@@ -98,7 +101,7 @@ export function createTestClient(options: ServerOptions = {}) {
   const list = (auth: Auth, from?: string, but?: Signing) => call('solution/listSolutions', {}, auth, from, but)
   const createKey = (params: object, auth: Auth = { basic: root }) => call('manager/createApiKey', params, auth)
 
-  return { send, call, grant, refresh, list, createKey, headersFor, root, context, clock: context.clock }
+  return { ...handler, send, call, grant, refresh, list, createKey, headersFor, root, clock: context.clock }
 }
 
 /** A fresh ED25519 pair: the PEM to register, and the key that signs. */

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs'
+import { defaultProfile, type Profile, profileChoices } from './profile.ts'
+
+const freeText: ReadonlySet<string> = new Set(['basePath', 'scheme', 'tokenPrefix'])
+
+/**
+ * Checks a profile that came from outside, such as the JSON of a file.
+ * Throws a TypeError that names the switch and its values.
+ */
+export function readProfile(value: unknown): Partial<Profile> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new TypeError('Write a profile as one JSON object of switches')
+  }
+  for (const [name, setting] of Object.entries(value)) {
+    if (!Object.hasOwn(defaultProfile, name)) throw new TypeError(`Unknown switch "${name}"${suggestion(name)}`)
+    checkSetting(name as keyof Profile, setting)
+  }
+  return value
+}
+
+function checkSetting(name: keyof Profile, setting: unknown): void {
+  const choices: readonly unknown[] = profileChoices[name]
+  const wanted = typeof choices[0]
+  if (wanted === 'number') {
+    const lowest = name === 'clockOffsetMs' ? Number.MIN_SAFE_INTEGER : 0
+    if (Number.isSafeInteger(setting) && (setting as number) >= lowest) return
+    throw new TypeError(
+      `Give the switch "${name}" a whole number${lowest === 0 ? ' of 0 or more' : ''}, not ${JSON.stringify(setting)}`,
+    )
+  }
+  if (freeText.has(name)) {
+    const problem = textProblem(name, setting)
+    if (problem === undefined) return
+    throw new TypeError(`Give the switch "${name}" ${problem}, not ${JSON.stringify(setting)}`)
+  }
+  if (choices.includes(setting)) return
+  const words = choices.map((choice) => JSON.stringify(choice)).join(', ')
+  throw new TypeError(`Give the switch "${name}" one of ${words}, not ${JSON.stringify(setting)}`)
+}
+
+function textProblem(name: string, setting: unknown): string | undefined {
+  if (typeof setting !== 'string') return 'a text'
+  if (name === 'basePath')
+    return /^(\/[\w.~-]+)*$/.test(setting) ? undefined : 'a path that begins and does not end with "/"'
+  const word = /^[\w.~+/-]*$/.test(setting)
+  return word && (setting !== '' || name === 'tokenPrefix') ? undefined : 'one word'
+}
+
+/** A profile with every switch set at random, the same for the same row of `chance` (numbers from 0 to 1). */
+export function randomProfile(chance: () => number): Profile {
+  const picked = Object.entries(profileChoices).map(([name, choices]) => [
+    name,
+    choices[Math.floor(chance() * choices.length)] ?? choices[0],
+  ])
+  return Object.fromEntries(picked) as Profile
+}
+
+/**
+ * The profile that words of a command line name, later words over earlier ones: `random`, `switch=value`, or the path of a JSON file.
+ * Throws a TypeError in the words of the user.
+ */
+export function profileFromWords(words: readonly string[], chance: () => number): Partial<Profile> {
+  let profile: Partial<Profile> = {}
+  for (const word of words) {
+    const set = /^([A-Za-z]+)=(.*)$/.exec(word)
+    if (word === 'random') profile = { ...profile, ...randomProfile(chance) }
+    else if (set) profile = { ...profile, ...readProfile({ [set[1] ?? '']: settingOf(set[2] ?? '') }) }
+    else profile = { ...profile, ...readFile(word) }
+  }
+  return profile
+}
+
+function settingOf(text: string): unknown {
+  return /^(true|false|-?[0-9]+)$/.test(text) ? JSON.parse(text) : text
+}
+
+function readFile(path: string): Partial<Profile> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    throw new TypeError(`Cannot read the profile "${path}": give "random", "switch=value" or the path of a JSON file`)
+  }
+  try {
+    return readProfile(JSON.parse(text))
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'it is not JSON' : error instanceof Error ? error.message : String(error)
+    throw new TypeError(`Cannot use the profile "${path}": ${why}`)
+  }
+}
+
+function suggestion(name: string): string {
+  const near = Object.keys(defaultProfile).find((known) => distance(known.toLowerCase(), name.toLowerCase()) <= 2)
+  return near === undefined ? '' : `, did you mean "${near}"?`
+}
+
+/** Edits from one word to the other. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1]
+    for (const [column, other] of [...to].entries()) {
+      const changed = (row[column] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}

@@ -1,0 +1,116 @@
+import { initialCaller } from './caller.ts'
+import type { ServerContext } from './context.ts'
+import { createApiKey } from './methods/create-api-key.ts'
+import type { Outcome } from './refusal.ts'
+import { openSession } from './sessions.ts'
+import type { ApiKey, TokenPair } from './state.ts'
+import { issuePair } from './token-state.ts'
+
+export interface SceneKey {
+  id: string
+  secret: string
+}
+
+export interface SceneTokens {
+  accessToken: string
+  accessTokenExpiry: number
+  refreshToken: string
+  refreshTokenExpiry: number
+  scope: string[]
+}
+
+export interface Scene {
+  keys: SceneKey[]
+  tokens: SceneTokens[]
+}
+
+export const sceneNames = [
+  'nine-keys',
+  'fifteen-sessions',
+  'token-about-to-expire',
+  'revoked-pair',
+  'disabled-key',
+] as const
+export type SceneName = (typeof sceneNames)[number]
+
+/**
+ * Brings a server to a state in one go and returns the keys and tokens in play. Made for a server just started or reset:
+ * - nine-keys: nine of the ten keys are created; one more succeeds, the next is refused
+ * - fifteen-sessions: the root key has 15 sessions; the 17th grant from here removes the first of them
+ * - token-about-to-expire: the access token ends in one second
+ * - revoked-pair: two pairs; the first was refreshed, so only the second works
+ * - disabled-key: a key that was disabled, and tokens that it took before
+ */
+export async function playScene(context: ServerContext, scene: SceneName): Promise<Scene> {
+  const { root } = context
+  switch (scene) {
+    case 'nine-keys': {
+      const keys: SceneKey[] = []
+      while (keys.length < 9) keys.push(shown(await makeSceneKey(context)))
+      return { keys, tokens: [] }
+    }
+    case 'fifteen-sessions': {
+      const tokens = Array.from({ length: 15 }, (_, index) => tokensOf(takePair(context, root, `session-${index + 1}`)))
+      return { keys: [], tokens }
+    }
+    case 'token-about-to-expire': {
+      const pair = takePair(context, root)
+      pair.accessExpiryMs = context.now() + 1000
+      return { keys: [], tokens: [tokensOf(pair)] }
+    }
+    case 'revoked-pair': {
+      const old = takePair(context, root)
+      old.accessRevoked = true
+      old.refreshRevoked = true
+      old.revokedMs = context.now()
+      const renewed = issuePair(context, { ...old, old })
+      return { keys: [], tokens: [tokensOf(old), tokensOf(renewed)] }
+    }
+    case 'disabled-key': {
+      const key = await makeSceneKey(context)
+      const tokens = tokensOf(takePair(context, key))
+      key.enabled = false
+      return { keys: [shown(key)], tokens: [tokens] }
+    }
+  }
+}
+
+/** A key made by the operator: no call is needed, but it takes one of the places. Throws when there is none left. */
+export async function makeSceneKey(
+  context: ServerContext,
+  params: { name?: string; scope?: string[]; publicKey?: string } = {},
+): Promise<ApiKey> {
+  const call = {
+    context,
+    request: { method: 'POST', target: '/api', headers: {}, body: Buffer.alloc(0), remoteAddress: '127.0.0.1' },
+    params: { name: 'made by the operator', scope: ['apiKey', 'solution', 'context'], ...params },
+    caller: initialCaller(context),
+  }
+  const outcome: Outcome<unknown> = await createApiKey.run(call)
+  const created = outcome.ok ? [...context.state.keys.values()].at(-1) : undefined
+  if (!created) throw new RangeError(outcome.ok ? 'No key was created' : outcome.refusal.message)
+  return created
+}
+
+function takePair(context: ServerContext, key: ApiKey, sessionName?: string): TokenPair {
+  const opened = sessionName === undefined ? undefined : openSession(context, key, sessionName)
+  const scope = ['solution']
+  return issuePair(context, {
+    key,
+    scope,
+    scopeEcho: scope,
+    addresses: [],
+    session: opened?.ok ? opened.value : undefined,
+    expiresInMs: undefined,
+  })
+}
+
+const shown = ({ id, secret }: ApiKey): SceneKey => ({ id, secret })
+
+const tokensOf = (pair: TokenPair): SceneTokens => ({
+  accessToken: pair.accessToken,
+  accessTokenExpiry: pair.accessExpiryMs,
+  refreshToken: pair.refreshToken,
+  refreshTokenExpiry: pair.refreshExpiryMs,
+  scope: pair.scopeEcho,
+})
