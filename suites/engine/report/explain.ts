@@ -79,19 +79,31 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
   return counts
 }
 
-/** Not-testable requirements by reason, gaps (a must left open) first. */
-export function groupNotTestable(report: Report): { reason: string; ids: string[]; gap: boolean }[] {
-  const groups = new Map<string, { reason: string; ids: string[]; gap: boolean }>()
-  for (const { id, verdict, reason, gap } of report.requirements) {
+/** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
+export type OpenKind = 'must' | 'implied' | 'excused'
+
+/** Not-testable requirements by kind and reason, what a run could change first. */
+export function groupNotTestable(report: Report): { kind: OpenKind; reason: string; ids: string[] }[] {
+  const order: readonly OpenKind[] = ['must', 'implied', 'excused']
+  const groups = new Map<string, { kind: OpenKind; reason: string; ids: string[] }>()
+  for (const { id, level, verdict, reason, gap } of report.requirements) {
     if (verdict !== 'not-testable') continue
+    const kind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
     const text = reason ?? 'No reason given'
-    const group = groups.get(`${gap} ${text}`) ?? { reason: text, ids: [], gap }
+    const group = groups.get(`${kind} ${text}`) ?? { kind, reason: text, ids: [] }
     group.ids.push(id)
-    groups.set(`${gap} ${text}`, group)
+    groups.set(`${kind} ${text}`, group)
   }
   return [...groups.values()].sort(
-    (one, other) => Number(other.gap) - Number(one.gap) || other.ids.length - one.ids.length,
+    (one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length,
   )
+}
+
+/** Headings of these groups. */
+export const openHeadings: { [kind in OpenKind]: string } = {
+  must: 'Musts that are not testable here',
+  implied: 'Implied, and not testable here',
+  excused: 'What no call shows here, for a written reason',
 }
 
 /** `170 passed, 3 failed`, leaving out what is zero. */

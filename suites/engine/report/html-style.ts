@@ -3,7 +3,7 @@ export const htmlStyle = `
 :root {
   color-scheme: light dark;
   --paper: #ffffff; --ink: #1b1f24; --soft: #57606a; --line: #d5dae0; --raised: #f5f7f9; --focus: #0b63ce;
-  --passed: #1a7f45; --failed: #c62828; --blocked: #7b3fb5; --known: #a15c00; --warned: #8a6d00; --not-testable: #6b7580;
+  --passed: #146c39; --failed: #b71c1c; --blocked: #6f35a8; --known: #8f5000; --warned: #6f5800; --not-testable: #56606a;
   --passed-bg: #d9f2e2; --failed-bg: #fde3e1; --blocked-bg: #efe3fa; --known-bg: #fdebd3; --warned-bg: #fbf2c4; --not-testable-bg: #e8ebee;
 }
 @media (prefers-color-scheme: dark) {
@@ -52,7 +52,8 @@ a { color: var(--focus); }
 .chip[aria-pressed=false] { opacity: .75; text-decoration: line-through; }
 .chip.plain { color: var(--ink); text-decoration: none; opacity: 1; }
 .row { border: 1px solid var(--line); border-left: 4px solid currentColor; border-radius: 6px; margin: .4rem 0; }
-.row > summary { cursor: pointer; padding: .4rem .7rem; color: var(--ink); }
+.row.passed { margin: .15rem 0; }
+.row > summary { cursor: pointer; padding: .25rem .7rem; color: var(--ink); }
 .row > summary .mark { display: inline-block; min-width: 1.2rem; font-weight: 700; }
 .row .body { padding: 0 .9rem .8rem; color: var(--ink); }
 .row summary code { font-weight: 600; }

@@ -134,7 +134,7 @@ function notTestable(report: Report): string {
   const groups = groupNotTestable(report)
   if (groups.length === 0) return ''
   const lines = groups.map(({ reason, ids }) => `- ${inline(reason)}: ${ids.map(code).join(', ')}`)
-  return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)})`, lines)
+  return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)} requirements)`, lines)
 }
 
 function observations(report: Report): string {

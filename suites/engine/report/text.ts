@@ -5,6 +5,7 @@ import {
   explainRow,
   groupByCause,
   groupNotTestable,
+  openHeadings,
   rowsWith,
   summarySentence,
 } from './explain.ts'
@@ -32,7 +33,7 @@ export function renderText(raw: Report, options: { colour: boolean }): string {
     known(report, paint),
     stale(report, paint),
     areas(report, paint),
-    notTestable(report, paint),
+    ...notTestable(report, paint),
     observations(report, paint),
     left(report, paint),
     conclusion(report, paint),
@@ -155,16 +156,15 @@ function areas(report: Report, paint: Colours): string[] {
   return [paint.bold(head ?? ''), ...body]
 }
 
-function notTestable(report: Report, paint: Colours): string[] {
+function notTestable(report: Report, paint: Colours): string[][] {
   const groups = groupNotTestable(report)
-  if (groups.length === 0) return []
-  return [
-    paint.bold('Not testable here'),
-    ...groups.flatMap(({ reason, ids }) => [
-      ...hanging('  - ', reason),
-      ...hanging('      ', ids.join(', ')).map(paint.dim),
-    ]),
-  ]
+  const kinds = [...new Set(groups.map(({ kind }) => kind))]
+  return kinds.map((kind) => [
+    paint.bold(openHeadings[kind]),
+    ...groups
+      .filter((group) => group.kind === kind)
+      .flatMap(({ reason, ids }) => [...hanging('  - ', reason), ...hanging('      ', ids.join(', ')).map(paint.dim)]),
+  ])
 }
 
 function observations(report: Report, paint: Colours): string[] {

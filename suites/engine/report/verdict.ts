@@ -65,7 +65,7 @@ const becauseOf = (
   const lines: string[] = []
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0)
-    lines.push(`${rowsOf(summary.failed)} failed; each says above what was expected and how to repeat it`)
+    lines.push(`${rowsOf(summary.failed)} failed; each says what was expected, what came, and how to repeat it`)
   if (summary.blocked > 0)
     lines.push(
       `${rowsOf(summary.blocked)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,
