@@ -1,0 +1,186 @@
+import { rules } from '../rules.ts'
+import type { Rules } from '../rules.ts'
+import type { ApiKey, Means } from '../state.ts'
+import type { Mutant } from './mutant.ts'
+
+/** Who is refused at one of these stages gets in as the initial key. */
+const forgiving = (...stages: string[]): Partial<Rules> => ({ forgives: (stage) => stages.includes(stage) })
+
+/** A means that does not work on some methods. */
+const without = (means: Means, on: (method: string) => boolean): Partial<Rules> => ({
+  meansTaken: (used, method) => !(used === means && on(method)),
+})
+const creating = (method: string) => method === 'manager/createApiKey'
+
+/** A key that is named by an id of nobody. */
+const firstKeyForUnknownIds = (wanted: Means): Rules['keyNamed'] => (id, find, all, means) =>
+  find(id) ?? (means === wanted ? all()[0] : undefined)
+const keyByTheBeginningOfItsId = (wanted: Means): Rules['keyNamed'] => (id, find, all, means) =>
+  find(id) ?? (means === wanted && id !== '' ? all().find((key) => key.id.startsWith(id)) : undefined)
+
+type Secret = 'basic' | 'grant'
+const same = rules.secretMatches
+/** Takes more secrets than the right one, for one of the two ways to present it. */
+const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Partial<Rules> => ({
+  secretMatches: (received, expected, means) =>
+    same(received, expected, means) || (means === wanted && fits(received, expected)),
+})
+/** The secret of another key is taken too. */
+const secretOfAnyKey = (wanted: Secret): Partial<Rules> => ({
+  secretsOf: (key, all, means) => (means === wanted ? all().map(({ secret }) => secret) : [key.secret]),
+})
+/** A key with a public key takes secrets, in one of the two ways. */
+const secretForPublicKeys = (wanted: Secret, fits = same): Partial<Rules> => ({
+  secretTakenFor: (key, means) => key.publicKey === undefined || means === wanted,
+  secretMatches: (received, expected, means) =>
+    same(received, expected, means) || (means === wanted && fits(received, expected, means)),
+})
+
+const half = (text: string) => text.slice(0, text.length / 2)
+
+const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
+  {
+    id: `${area}-secret-in-any-case`,
+    breaks: `${area}/credentials`,
+    with: alsoSecret(means, (received, expected) => received.toLowerCase() === expected.toLowerCase()),
+  },
+  {
+    id: `${area}-beginning-of-the-secret-taken`,
+    breaks: `${area}/credentials`,
+    with: alsoSecret(means, (received, expected) => received !== '' && expected.startsWith(received)),
+  },
+  {
+    id: `${area}-longer-secret-taken`,
+    breaks: `${area}/credentials`,
+    with: alsoSecret(means, (received, expected) => received.startsWith(expected)),
+  },
+  {
+    id: `${area}-first-half-of-the-secret-compared`,
+    breaks: `${area}/credentials`,
+    with: alsoSecret(means, (received, expected) => half(received) === half(expected)),
+  },
+  {
+    id: `${area}-end-of-the-secret-compared`,
+    breaks: `${area}/credentials`,
+    with: alsoSecret(means, (received, expected) => received.slice(-16) === expected.slice(-16)),
+  },
+  {
+    id: `${area}-any-secret-taken`,
+    breaks: `${area}/credentials`,
+    with: alsoSecret(means, () => true),
+  },
+  {
+    id: `${area}-secret-of-another-key-taken`,
+    breaks: `${area}/credentials`,
+    with: secretOfAnyKey(means),
+  },
+  {
+    id: `${area}-unknown-id-is-the-first-key`,
+    breaks: `${area}/key-id`,
+    with: { keyNamed: firstKeyForUnknownIds(means) },
+  },
+  {
+    id: `${area}-secret-of-a-public-key-taken`,
+    breaks: `${area}/public-key-refused`,
+    with: secretForPublicKeys(means),
+  },
+  {
+    id: `${area}-anything-taken-for-a-public-key`,
+    breaks: `${area}/public-key-refused`,
+    with: {
+      secretTakenFor: (key, used) => key.publicKey === undefined || used === means,
+      secretsOf: (key: ApiKey, all) => (key.publicKey === undefined ? [key.secret] : all().map(({ secret }) => secret)),
+    },
+  },
+]
+
+/** Part 5, and parts 4.1 and 4.2 where they are about who calls. */
+export const authorizationMutants: Mutant[] = [
+  {
+    id: 'no-authorization-taken',
+    breaks: 'authorization/required',
+    with: forgiving('authorization/none'),
+  },
+  {
+    id: 'unknown-scheme-taken',
+    breaks: 'authorization/required',
+    with: forgiving('authorization/scheme'),
+  },
+  {
+    id: 'listing-open-to-all',
+    breaks: 'authorization/required',
+    with: { authorizationRequired: (method) => method !== 'manager/auth' && method !== 'solution/listSolutions' },
+  },
+  {
+    id: 'unreadable-signature-header-taken',
+    breaks: 'authorization/required',
+    with: forgiving('signature/fields', 'signature/timestamp'),
+  },
+  {
+    id: 'unreadable-credentials-taken',
+    breaks: 'authorization/required',
+    with: forgiving('basic/form', 'token/unknown'),
+  },
+  {
+    id: 'keys-created-without-authorization',
+    breaks: 'keys/create-authorized',
+    with: { authorizationRequired: (method) => method !== 'manager/auth' && !creating(method) },
+  },
+  { id: 'hmac-creates-no-keys', breaks: 'keys/create-authorized', with: without('hmac', creating) },
+  { id: 'ecc-creates-no-keys', breaks: 'keys/create-authorized', with: without('ecc', creating) },
+  { id: 'basic-creates-no-keys', breaks: 'keys/create-authorized', with: without('basic', creating) },
+  { id: 'token-creates-no-keys', breaks: 'keys/create-authorized', with: without('token', creating) },
+  { id: 'basic-never-taken', breaks: 'basic/credentials', with: without('basic', () => true) },
+  {
+    id: 'grant-needs-an-authorization-header',
+    breaks: 'grants/no-authorization-header',
+    with: { authorizationRequired: () => true },
+  },
+  {
+    id: 'grant-for-any-secret-without-a-header',
+    breaks: 'grants/no-authorization-header',
+    with: alsoSecret('grant', () => true),
+  },
+  ...secretMutants('basic', 'basic'),
+  ...secretMutants('grant', 'grants'),
+  {
+    id: 'grants-beginning-of-the-key-id-taken',
+    breaks: 'grants/key-id',
+    with: { keyNamed: keyByTheBeginningOfItsId('grant') },
+  },
+  {
+    id: 'basic-malformed-base64-read',
+    breaks: 'basic/malformed',
+    with: {
+      basicPair: (encoded) => {
+        const text = Buffer.from(encoded.replace(/^%/, encoded.slice(1, 2)), 'base64').toString()
+        return rules.basicPair(encoded) ?? lastResort(text)
+      },
+    },
+  },
+  {
+    id: 'basic-plain-text-taken',
+    breaks: 'basic/malformed',
+    with: { basicPair: (encoded) => rules.basicPair(encoded) ?? pairIn(encoded) },
+  },
+  {
+    id: 'basic-without-colon-taken',
+    breaks: 'basic/malformed',
+    with: {
+      basicPair: (encoded) => {
+        const text = Buffer.from(encoded, 'base64').toString()
+        return rules.basicPair(encoded) ?? { id: text.slice(0, 32), secret: text.slice(32) }
+      },
+    },
+  },
+  {
+    id: 'basic-malformed-is-the-initial-key',
+    breaks: 'basic/malformed',
+    with: forgiving('basic/form'),
+  },
+]
+
+function pairIn(text: string): { id: string; secret: string } | undefined {
+  const colon = text.indexOf(':')
+  return colon < 0 ? undefined : { id: text.slice(0, colon), secret: text.slice(colon + 1) }
+}

@@ -1,0 +1,234 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { defaultProfile, type Profile } from './profile.ts'
+import { createTestClient, ed25519Pair } from './test-client.ts'
+
+const works = (answer: { json: { result?: unknown } }) => answer.json?.result !== undefined
+
+test('every switch that the register of open questions names is a switch of the profile', () => {
+  const register = readFileSync(new URL('../spec/open-questions.yaml', import.meta.url), 'utf8')
+  const named = [...register.matchAll(/, switch: (?:"([^"]+)"|(\w+))/g)].flatMap(([, quoted, plain]) =>
+    (quoted ?? plain ?? '').split(', '),
+  )
+  expect(named.length).toBeGreaterThan(40)
+  for (const name of named) if (name !== 'null') expect(defaultProfile).toHaveProperty(name)
+})
+
+const body = (text: string) => ({ body: Buffer.from(text) })
+
+/** What a client sees of one switch, under the default and under another reading. */
+const readings: [
+  Partial<Profile>,
+  (client: ReturnType<typeof createTestClient>) => Promise<unknown>,
+  unknown,
+  unknown,
+][] = [
+  [
+    { schemeCase: 'any' },
+    async (c) =>
+      works(await c.list({ header: `BASIC ${Buffer.from(`${c.root.id}:${c.root.secret}`).toString('base64')}` })),
+    false,
+    true,
+  ],
+  [{ strictEnvelope: false }, (c) => raw(c, '{"id":1,"method":"solution/listSolutions"}'), false, true],
+  [{ idTypes: 'integers' }, (c) => raw(c, call('"x"')), true, false],
+  [{ idTypes: 'any' }, (c) => raw(c, call('{}')), false, true],
+  [{ notifications: 'answered' }, (c) => raw(c, notification), false, true],
+  [{ notifications: 'no-body' }, async (c) => (await post(c, notification)).status, 200, 204],
+  [{ batch: 'answered' }, async (c) => (await post(c, `[${call('1')},${call('2')}]`)).json.length, undefined, 2],
+  [
+    { contentType: 'json-only' },
+    async (c) => (await c.send({ ...body(call('1')), headers: { 'content-type': 'text/plain' } })).status,
+    200,
+    415,
+  ],
+  [{ extraMembers: 'refused' }, (c) => raw(c, call('1', ',"x":1')), true, false],
+  [{ methodCheckedFirst: false }, async (c) => (await c.call('no/such')).json.error.code, -32601, 24879],
+  [
+    { extraParams: 'ignored' },
+    async (c) => works(await c.call('solution/listSolutions', { x: 1 }, { basic: c.root })),
+    false,
+    true,
+  ],
+  [{ extraResultMembers: true }, async (c) => Object.keys((await c.grant(['solution'])).json.result).length, 6, 8],
+  [
+    { listShape: 'counted' },
+    async (c) => Object.keys((await c.list({ basic: c.root })).json.result),
+    ['list'],
+    ['items', 'count', 'next'],
+  ],
+  [{ refusalStatus: 'http' }, async (c) => (await c.list({ none: true })).status, 200, 401],
+  [{ errorBody: 'none' }, async (c) => (await c.list({ none: true })).text.length > 0, true, false],
+  [{ errorId: 'null' }, async (c) => (await c.list({ none: true })).json.id, 7, null],
+  [
+    { timeWindowMs: 1000 },
+    async (c) => works(await c.list({ hmac: c.root }, undefined, { timestamp: c.context.now() - 2000 })),
+    true,
+    false,
+  ],
+  [{ nonceMaxLength: 8 }, async (c) => works(await c.list({ hmac: c.root })), true, false],
+  [{ nonceReuse: 'accepted' }, (c) => twice(c, {}), false, true],
+  [{ nonceBurntByBadSignature: false }, (c) => twice(c, { uri: '/' }), false, true],
+  [
+    { unpaddedSignatures: 'accepted' },
+    async (c) =>
+      works(
+        await c.list({ hmac: c.root }, undefined, {
+          encode: (mac) => mac.subarray(0, 20).toString('base64').replace('=', ''),
+        }),
+      ),
+    false,
+    true,
+  ],
+  [{ weakPublicKeys: 'accepted' }, (c) => created(c, { publicKey: weakPem }), false, true],
+  [{ unknownKeyScopes: 'refused' }, (c) => created(c, { scope: ['nonsense'] }), true, false],
+  [{ initialKeyCounts: true }, (c) => tenth(c), true, false],
+  [{ scopeCase: 'any' }, async (c) => works(await c.grant(['SOLUTION', 'APIKEY'])), false, true],
+  [{ apikeySpelling: 'apikey' }, async (c) => works(await c.grant(['apiKey'])), true, false],
+  [{ apikeySpelling: 'apiKey' }, async (c) => works(await c.grant(['apikey'])), true, false],
+  [
+    { unknownScopes: 'left-out' },
+    async (c) => (await c.grant(['solution', 'x'])).json.result?.scope,
+    undefined,
+    ['solution'],
+  ],
+  [{ emptyScope: 'whole-key' }, async (c) => (await c.grant([])).json.result.scope.length, 0, 8],
+  [{ emptyScope: 'refused' }, async (c) => works(await c.grant([])), true, false],
+  [{ scopeEcho: 'as-requested' }, (c) => echoed(c), ['solution', 'apiKey'], ['solution', 'session:s', 'apikey']],
+  [{ scopeEcho: 'sorted' }, (c) => echoed(c), ['solution', 'apiKey'], ['apiKey', 'solution']],
+  [{ solutionIdFromAny: false }, async (c) => works(await c.grant(['solution:x'])), true, false],
+  [{ authHeaderOnGrant: 'refused' }, async (c) => works(await granted(c, { basic: c.root })), true, false],
+  [{ authHeaderOnGrant: 'judged' }, async (c) => works(await granted(c, { token: 'x' })), true, false],
+  [{ scopeOnRefresh: 'ignored' }, (c) => narrowed(c), undefined, ['solution', 'context']],
+  [{ scopeOnRefresh: 'narrows' }, (c) => narrowed(c), undefined, ['context']],
+  [
+    { accessLifeMs: 5000 },
+    async (c) => (await c.grant([])).json.result.accessTokenExpiry - c.context.now(),
+    900_000,
+    5000,
+  ],
+  [
+    { refreshLifeMs: 60_000 },
+    async (c) => (await c.grant([])).json.result.accessTokenExpiry - c.context.now(),
+    900_000,
+    60_000,
+  ],
+  [{ tokenLength: 400 }, async (c) => (await c.grant([])).json.result.accessToken.length, 43, 400],
+  [
+    { expiresInTooLong: 'capped' },
+    async (c) => (await c.grant(['expiresIn:999999999'])).json.result?.accessTokenExpiry - c.context.now(),
+    Number.NaN,
+    604_800_000,
+  ],
+  [
+    { expiryRounding: 'up-to-second' },
+    async (c) => (await c.grant(['expiresIn:1001'])).json.result.accessTokenExpiry - c.context.now(),
+    1001,
+    2000,
+  ],
+  [
+    { expiresInKept: false },
+    async (c) =>
+      (await c.refresh((await c.grant(['expiresIn:1001'])).json.result.refreshToken)).json.result.accessTokenExpiry -
+      c.context.now(),
+    1001,
+    900_000,
+  ],
+  [{ reuseRevokesFamily: true }, (c) => reused(c), true, false],
+  [
+    { refreshChecksAddress: true },
+    async (c) => works(await c.refresh((await c.grant(['ipAddr:127.0.0.1'])).json.result.refreshToken, '127.0.0.2')),
+    true,
+    false,
+  ],
+  [{ refreshLifetime: 'kept' }, (c) => renewedEnd(c), 1000, 0],
+  [{ unnamedCountAsSessions: true }, (c) => firstOf17(c, () => []), true, false],
+  [{ reusedSessionName: 'adds' }, (c) => firstOf17(c, (n) => (n < 2 ? ['session:same'] : [])), false, true],
+  [{ reusedSessionName: 'joins' }, (c) => firstOf17(c, () => ['session:same']), false, true],
+  [{ sessionUser: 'all-keys' }, (c) => sessionOfOther(c), true, false],
+  [{ oldestSession: 'longest-unused' }, (c) => usedSession(c), false, true],
+  [{ trustProxy: true }, async (c) => forwarded(c), false, true],
+  [{ maxBodyBytes: 50 }, async (c) => (await c.list({ basic: c.root })).status, 200, 413],
+]
+test.each(readings)('%j', async (profile, look, byDefault, otherwise) => {
+  expect(await look(createTestClient())).toEqual(byDefault)
+  expect(await look(createTestClient({ profile }))).toEqual(otherwise)
+})
+
+type Client = ReturnType<typeof createTestClient>
+const call = (id: string, more = '') =>
+  `{"jsonrpc":"2.0","id":${id},"method":"solution/listSolutions","params":{}${more}}`
+const notification = '{"jsonrpc":"2.0","method":"solution/listSolutions","params":{}}'
+const weakPem = `-----BEGIN PUBLIC KEY-----\n${Buffer.from(`302a300506032b657003210001${'00'.repeat(31)}`, 'hex').toString('base64')}\n-----END PUBLIC KEY-----`
+
+function post(c: Client, text: string) {
+  return c.send({ ...body(text), headers: c.headersFor({ basic: c.root }, '') })
+}
+async function raw(c: Client, text: string) {
+  return works(await post(c, text))
+}
+async function twice(c: Client, first: { uri?: string }) {
+  await c.list({ hmac: c.root }, undefined, { nonce: 'n', ...first })
+  return works(await c.list({ hmac: c.root }, undefined, { nonce: 'n' }))
+}
+async function created(c: Client, params: object) {
+  return works(await c.createKey({ name: 'k', scope: [], ...params }))
+}
+async function tenth(c: Client) {
+  for (let made = 1; made < 10; made++) await created(c, { publicKey: ed25519Pair().pem })
+  return created(c, {})
+}
+async function echoed(c: Client) {
+  return (await c.grant(['solution', 'session:s', 'apikey'])).json.result.scope
+}
+function granted(c: Client, auth: { basic: Client['root'] } | { token: string }) {
+  const { id, secret } = c.root
+  return c.call(
+    'manager/auth',
+    { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: [] },
+    auth,
+  )
+}
+async function narrowed(c: Client) {
+  const { refreshToken } = (await c.grant(['solution', 'context'])).json.result
+  return (await c.call('manager/auth', { grantType: 'refresh_token', refreshToken, scope: ['context'] })).json.result
+    ?.scope
+}
+async function reused(c: Client) {
+  const { refreshToken } = (await c.grant(['solution'])).json.result
+  const { accessToken } = (await c.refresh(refreshToken)).json.result
+  await c.refresh(refreshToken)
+  return works(await c.list({ token: accessToken }))
+}
+async function renewedEnd(c: Client) {
+  const { result } = (await c.grant([])).json
+  c.clock.advance(1000)
+  return (await c.refresh(result.refreshToken)).json.result.refreshTokenExpiry - result.refreshTokenExpiry
+}
+async function firstOf17(c: Client, names: (number: number) => string[]) {
+  const { accessToken } = (await c.grant(['solution', ...names(0)])).json.result
+  for (let number = 1; number < 17; number++) await c.grant(['solution', ...names(number)])
+  return works(await c.list({ token: accessToken }))
+}
+async function sessionOfOther(c: Client) {
+  const other = (await c.createKey({ name: 'k', scope: ['solution'] })).json.result
+  const { accessToken } = (await c.grant(['solution', 'session:first'], other)).json.result
+  for (let number = 0; number < 16; number++) await c.grant(['solution', `session:${number}`])
+  return works(await c.list({ token: accessToken }))
+}
+async function usedSession(c: Client) {
+  const { accessToken } = (await c.grant(['solution', 'session:first'])).json.result
+  for (let number = 1; number < 16; number++) {
+    c.clock.advance(1000)
+    await c.grant(['solution', `session:${number}`])
+  }
+  c.clock.advance(1000)
+  await c.list({ token: accessToken })
+  await c.grant(['solution', 'session:last'])
+  return works(await c.list({ token: accessToken }))
+}
+async function forwarded(c: Client) {
+  const { accessToken } = (await c.grant(['solution', 'ipAddr:10.0.0.1'])).json.result
+  const headers = { authorization: `Bearer ${accessToken}`, 'x-forwarded-for': '10.0.0.1, 127.0.0.1' }
+  return works(await c.send({ ...body(call('1')), headers }))
+}

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { profileChoices } from './profile.ts'
+import { profileFromWords, randomProfile, readProfile } from './profile-file.ts'
+import { type ServeOptions, serve } from './serve.ts'
+import { startMockServer } from './start.ts'
+
+/** Runs `serve` until it has printed its line, then stops it. */
+async function run(options: ServeOptions) {
+  const printed: string[] = []
+  const complained: string[] = []
+  const code = await serve(options, {
+    print: (line) => printed.push(line),
+    complain: (line) => complained.push(line),
+    onStop: (stop) => stop(),
+  })
+  return { code, printed, complained }
+}
+
+test('serve prints one line of JSON and ends with 0 when stopped', async () => {
+  const { code, printed, complained } = await run({ rootKey: { id: 'i', secret: 's' } })
+  expect([code, complained]).toEqual([0, []])
+  expect(printed.map((line) => JSON.parse(line))).toEqual([
+    { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), apiKeyId: 'i', apiKeySecret: 's' },
+  ])
+})
+
+test('serve names the control port in its line, and a random profile on stderr', async () => {
+  const { printed, complained } = await run({ control: { token: 't' }, profile: ['random', 'basePath='], seed: 3 })
+  expect(JSON.parse(printed[0] ?? '')).toMatchObject({
+    controlUrl: expect.stringContaining('127.0.0.1'),
+    controlToken: 't',
+  })
+  const again = await run({ profile: ['random', 'basePath='], seed: 3 })
+  expect(again.complained).toEqual(complained)
+  expect(JSON.parse((complained[0] ?? '').replace('Profile: ', ''))).toMatchObject({ basePath: '' })
+})
+
+test('a port that is taken, an unknown address and a wrong profile are said in one sentence', async () => {
+  const other = await startMockServer()
+  const port = Number(new URL(other.url).port)
+  expect(await run({ port })).toEqual({
+    code: 2,
+    printed: [],
+    complained: [`Cannot listen on "127.0.0.1:${port}": the port is taken, choose another one or 0 for any free one`],
+  })
+  expect((await run({ control: { port } })).code).toBe(2)
+  await other.close()
+  expect((await run({ host: '192.0.2.1' })).complained).toEqual([
+    'Cannot listen on "192.0.2.1:0": this machine has no such address',
+  ])
+  expect((await run({ profile: ['tokenprefix=x'] })).complained).toEqual([
+    'Unknown switch "tokenprefix", did you mean "tokenPrefix"?',
+  ])
+})
+
+test.each([
+  [[], 'Write a profile as one JSON object'],
+  [{ nonceReuse: 'maybe' }, 'Give the switch "nonceReuse" one of "refused", "accepted", not "maybe"'],
+  [{ delayMs: -1 }, 'Give the switch "delayMs" a whole number of 0 or more, not -1'],
+  [{ closeConnections: 'true' }, 'Give the switch "closeConnections" one of false, true, not "true"'],
+  [{ basePath: 'v1/' }, 'Give the switch "basePath" a path that begins and does not end with "/"'],
+  [{ scheme: '' }, 'Give the switch "scheme" one word'],
+  [{ __proto__x: 1 }, 'Unknown switch "__proto__x"'],
+])('a wrong profile is refused: %j', (profile, message) => {
+  expect(() => readProfile(profile)).toThrow(message)
+})
+
+test('a profile comes from a file, from words, later ones first, and at random', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'profile-'))
+  const file = join(folder, 'profile.json')
+  writeFileSync(file, '{"tokenPrefix":"Token","clockOffsetMs":-5}')
+  expect(profileFromWords([file, 'tokenPrefix=', 'closeConnections=true', 'delayMs=7'], Math.random)).toEqual({
+    tokenPrefix: '',
+    clockOffsetMs: -5,
+    closeConnections: true,
+    delayMs: 7,
+  })
+  writeFileSync(file, '{')
+  expect(() => profileFromWords([file], Math.random)).toThrow(`Cannot use the profile "${file}": it is not JSON`)
+  rmSync(folder, { recursive: true })
+  expect(() => profileFromWords([file], Math.random)).toThrow('Cannot read the profile')
+  const last = randomProfile(() => 0.999)
+  for (const [name, choices] of Object.entries(profileChoices)) expect(last).toHaveProperty(name, choices.at(-1))
+  expect(() => readProfile(last)).not.toThrow()
+})

@@ -1,0 +1,155 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { createApp } from './app.ts'
+import { mockServerFixture } from './fixture.ts'
+import { createHandler } from './handler.ts'
+import { type MockServer, startMockServer } from './start.ts'
+import { signedHeader } from './test-client.ts'
+import { httpCall } from './test-http.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())))
+
+async function start(options: Parameters<typeof startMockServer>[0] = {}): Promise<MockServer> {
+  const server = await startMockServer({ clock: 'virtual', ...options })
+  open.push(server)
+  return server
+}
+
+const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+const basic = ({ id, secret }: { id: string; secret: string }) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})
+
+test('a server answers over HTTP, dates its answers by its own clock, and tells its solutions', async () => {
+  const server = await start({ profile: { clockOffsetMs: 60_000 } })
+  const answer = await httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })
+  expect(answer.json.result.list.map(({ id }: { id: string }) => id)).toEqual(server.solutions)
+  expect(answer.headers.date).toBe('Thu, 01 Jan 2026 00:01:00 GMT')
+  expect((await httpCall(`${server.url}/other`)).headers.date).toBe('Thu, 01 Jan 2026 00:01:00 GMT')
+})
+
+test('servers share nothing', async () => {
+  const [one, other] = [await start(), await start()]
+  expect((await httpCall(`${other.url}/api`, { headers: basic(one.rootKey), body: listing })).json.error.code).toBe(
+    24879,
+  )
+  one.clock.advance(5000)
+  expect(other.clock.now()).toBe(Date.UTC(2026, 0, 1))
+})
+
+test('a real clock runs, starts where it is told, and stands when frozen', async () => {
+  const server = await start({ clock: 'real', now: 1_000_000 })
+  expect(server.clock.now()).toBeGreaterThanOrEqual(1_000_000)
+  server.clock.freeze()
+  server.clock.set(5)
+  server.clock.advance(10)
+  expect(server.clock.now()).toBe(15)
+  expect(() => server.clock.advance(-1)).toThrow(RangeError)
+  expect(() => server.clock.set(Number.NaN)).toThrow(RangeError)
+})
+
+test('the root key may have a given id and secret, or a public key', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  const server = await start({ rootKey: { id: 'root', publicKey: pem } })
+  const authorization = signedHeader({ id: 'root', privateKey }, listing, server.clock.now())
+  const answer = await httpCall(`${server.url}/api`, { headers: { authorization }, body: listing })
+  expect(answer.json.result).toBeDefined()
+  expect(
+    (await httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })).json.error,
+  ).toBeDefined()
+  const given = await start({ rootKey: { id: 'a', secret: 'b' } })
+  expect(given.rootKey).toEqual({ id: 'a', secret: 'b' })
+  await expect(startMockServer({ rootKey: { publicKey: 'no PEM' } })).rejects.toThrow('ED25519 public key in PEM form')
+})
+
+test('a token is bound to the address it came for', async () => {
+  const server = await start()
+  const params = {
+    grantType: 'api_key_credentials',
+    apiKeyId: server.rootKey.id,
+    apiKeySecret: server.rootKey.secret,
+    scope: ['solution', 'ipAddr:127.0.0.1'],
+  }
+  const grant = await httpCall(`${server.url}/api`, {
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'manager/auth', params }),
+  })
+  const headers = { authorization: `Bearer ${grant.json.result.accessToken}`, 'x-forwarded-for': '127.0.0.1' }
+  expect((await httpCall(`${server.url}/api`, { headers, body: listing })).json.result).toBeDefined()
+  const elsewhere = await httpCall(`${server.url}/api`, { headers, body: listing, from: '127.0.0.2' }).catch(
+    () => undefined,
+  )
+  // Where the system has no second loopback address the call cannot be made at all.
+  if (elsewhere) expect(elsewhere.json.error.code).toBe(24879)
+})
+
+test('the express edge gives the same answers below any mount point', async () => {
+  const { handle, context } = createHandler({ clock: 'virtual', profile: { basePath: '/auth' } })
+  const app = createApp(handle, { maxBodyBytes: 1024 })
+  const server = createServer(app).listen(0, '127.0.0.1')
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  })
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/api`
+  const body = `${listing}\r\n`
+  const authorization = signedHeader(context.root, body, context.now())
+  const answer = await httpCall(url, { headers: { authorization, 'content-type': 'application/json' }, body })
+  expect(answer.json.result.list).toHaveLength(2)
+  expect(answer.headers.date).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
+  expect((await httpCall(url, { body: 'x'.repeat(2000) })).status).toBe(413)
+  expect((await httpCall(url, { method: 'GET' })).status).toBe(404)
+})
+
+test('CORS is closed unless origins are named', async () => {
+  const closed = await start()
+  const server = await start({ cors: ['https://app.example'] })
+  const preflight = {
+    method: 'OPTIONS',
+    headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
+  }
+  expect((await httpCall(`${closed.url}/api`, preflight)).status).toBe(404)
+  expect(await httpCall(`${server.url}/api`, preflight)).toMatchObject({
+    status: 204,
+    headers: {
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-allow-headers': 'authorization, content-type',
+    },
+  })
+  const call = (origin: string) =>
+    httpCall(`${server.url}/api`, { headers: { ...basic(server.rootKey), origin }, body: listing })
+  expect((await call('https://app.example')).headers).toMatchObject({
+    'access-control-allow-origin': 'https://app.example',
+    vary: 'origin',
+  })
+  expect((await call('https://evil.example')).headers['access-control-allow-origin']).toBeUndefined()
+  const wide = await start({ cors: ['*'] })
+  expect(
+    (await httpCall(`${wide.url}/api`, { headers: { origin: 'null' }, body: '' })).headers[
+      'access-control-allow-origin'
+    ],
+  ).toBe('null')
+})
+
+test('a server that stops lets the call under way end', async () => {
+  const server = await start()
+  server.faults.add({ fault: 'barrier', calls: 2 })
+  const waiting = httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })
+  while (server.faults.list()[0]?.met !== 1) await new Promise((resolve) => setImmediate(resolve))
+  await server.stop()
+  expect((await waiting).json.result).toBeDefined()
+  await expect(httpCall(`${server.url}/api`)).rejects.toThrow('ECONNREFUSED')
+})
+
+const withMock = test.extend({ mock: mockServerFixture({ seed: 1 }) })
+withMock('the vitest fixture gives a server with a clock that stands still', async ({ mock }) => {
+  expect(mock.clock.frozen).toBe(true)
+  expect((await httpCall(`${mock.url}/api`, { headers: basic(mock.rootKey), body: listing })).status).toBe(200)
+})
