@@ -1,0 +1,39 @@
+/** Points at the first byte in which two byte arrays differ. */
+
+export interface Difference {
+  /** Counted from 0. */
+  at: number
+  /** Counted from 1. */
+  line: number
+  column: number
+  /** `byte 57 is "\n" (0a)`, or that the bytes end there. */
+  expected: string
+  received: string
+}
+
+/** Where `received` first departs from `expected`; both must differ. Columns count bytes. */
+export function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
+  let at = 0
+  while (at < expected.length && at < received.length && expected[at] === received[at]) at += 1
+  let line = 1
+  let column = 1
+  for (const byte of expected.subarray(0, at)) {
+    column = byte === 0x0a ? 1 : column + 1
+    if (byte === 0x0a) line += 1
+  }
+  return { at, line, column, expected: describe(expected, at), received: describe(received, at) }
+}
+
+function describe(bytes: Uint8Array, at: number): string {
+  const byte = bytes[at]
+  if (byte === undefined) return `the data ends after ${at} bytes`
+  return `byte ${at} is ${nameOf(byte)} (${byte.toString(16).padStart(2, '0')})`
+}
+
+function nameOf(byte: number): string {
+  if (byte === 0x0a) return 'LF'
+  if (byte === 0x0d) return 'CR'
+  if (byte === 0x09) return 'TAB'
+  if (byte === 0x20) return 'a space'
+  return byte > 0x20 && byte < 0x7f ? `"${String.fromCharCode(byte)}"` : 'a byte beyond printable ASCII'
+}
