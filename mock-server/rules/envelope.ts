@@ -3,7 +3,8 @@ import type { Profile } from '../profile.ts'
 /** What the server decides about a request before it knows who calls. */
 export const envelopeRules = {
   /** envelope/post-api: a call is a POST to {base_url}/api, nothing else is. `path` has no query. */
-  isCall: (httpMethod: string, path: string, callPath: string): boolean => httpMethod === 'POST' && path === callPath,
+  isCall: (httpMethod: string, path: string, callPath: string, _body: Buffer): boolean =>
+    httpMethod === 'POST' && path === callPath,
 
   /** envelope/json-body: application/json is taken; other types are an open question. */
   contentTypeTaken: (contentType: string | undefined, profile: Profile): boolean =>

@@ -1,0 +1,293 @@
+import { connect, type Socket } from 'node:net'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type MockServer, startMockServer } from './start.ts'
+import { createTestClient } from './test-client.ts'
+import { httpCall } from './test-http.ts'
+
+/** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */
+const seed = 20_260_101
+const runs = { seed, numRuns: 300 }
+const names = fc.constantFrom(
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  '',
+  'solution/listSolutions',
+  '\u0000',
+  'manager/auth',
+)
+const word = fc.oneof(names, fc.string({ unit: 'binary', maxLength: 300 }))
+const junk = fc.oneof(word, fc.json(), fc.string({ unit: 'grapheme', maxLength: 100 }))
+const right = { json: { result: { list: [{}, {}] } } }
+const refusedOrPlain = (status: number) => [200, 404, 413].includes(status)
+
+test('any bytes as body get a refusal, and the server goes on', async () => {
+  const client = createTestClient()
+  const headers = client.headersFor({ basic: client.root }, '')
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 2000 }),
+        junk.map((text) => Buffer.from(text)),
+      ),
+      async (bytes) => {
+        const { status, json } = await client.send({ body: Buffer.from(bytes), headers })
+        expect(status).toBe(200)
+        expect(json).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } })
+      },
+    ),
+    runs,
+  )
+  expect(await client.list({ basic: client.root })).toMatchObject(right)
+})
+
+test('any Authorization header but a right one is refused', async () => {
+  const client = createTestClient()
+  const scheme = fc.constantFrom('svc-hmac-sha256 ', 'Basic ', 'Bearer ', '')
+  const field = fc.oneof(word, fc.constantFrom(client.root.id, '1', String(client.context.now()), '=', ';'))
+  const credentials = fc.oneof(
+    junk,
+    fc.array(field, { maxLength: 8 }).map((fields) => fields.join(';')),
+    fc.tuple(field, junk).map(([id, secret]) => Buffer.from(`${id}:${secret}`).toString('base64')),
+  )
+  await fc.assert(
+    fc.asyncProperty(scheme, credentials, async (before, rest) => {
+      const { json } = await client.list({ header: before + rest })
+      expect(json.error.code).toBe(24879)
+    }),
+    runs,
+  )
+})
+
+test('any member, param, scope or id gets an answer, and nothing is let in', async () => {
+  const client = createTestClient()
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 4 }), word)
+  const grant = fc.record(
+    {
+      grantType: fc.oneof(fc.constantFrom('api_key_credentials', 'refresh_token'), value),
+      apiKeyId: fc.oneof(fc.constant(client.root.id), value),
+      apiKeySecret: value,
+      refreshToken: value,
+      scope: fc.oneof(fc.array(word), value),
+    },
+    { requiredKeys: [] },
+  )
+  await fc.assert(
+    fc.asyncProperty(word, fc.oneof(grant, fc.dictionary(word, value), value), value, async (method, params, id) => {
+      for (const named of [method, 'manager/auth', 'solution/listSolutions']) {
+        const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method: named, params }))
+        const answer = await client.send({ body })
+        expect(answer.status).toBe(200)
+        expect(answer.json.error).toBeDefined()
+      }
+    }),
+    runs,
+  )
+})
+
+test('any params of a method behind authorization get an answer, and never an HTTP 500', async () => {
+  const client = createTestClient({ bounds: { records: 20 } })
+  const auth = { basic: client.root }
+  const method = fc.constantFrom(
+    'manager/createApiKey',
+    'manager/getApiKey',
+    'manager/updateApiKey',
+    'manager/deleteApiKey',
+    'solution/getSolution',
+    'solution/createSolution',
+    'context/createContext',
+    'context/listContexts',
+    'thread/listThreads',
+  )
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), word, fc.array(word))
+  const params = fc.dictionary(
+    fc.oneof(
+      fc.constantFrom('id', 'name', 'scope', 'publicKey', 'solution', 'description', 'skip', 'limit', 'enabled'),
+      names,
+    ),
+    value,
+  )
+  await fc.assert(
+    fc.asyncProperty(method, params, async (name, given) => {
+      const { status, json } = await client.call(name, given, auth)
+      expect(status).toBe(200)
+      expect('result' in json !== 'error' in json).toBe(true)
+    }),
+    runs,
+  )
+  expect(client.context.state.solutions.size).toBeLessThanOrEqual(20)
+  expect(await client.list(auth)).toMatchObject(right)
+})
+
+test('JSON nested 100,000 deep is refused or answered, also as an id that is echoed', async () => {
+  const client = createTestClient({ profile: { idTypes: 'any' } })
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000)
+  for (const body of [deep, `{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{"a":${deep}}}`]) {
+    expect((await client.send({ body: Buffer.from(body) })).status).toBe(200)
+  }
+  const echoed = Buffer.from(`{"jsonrpc":"2.0","id":${deep},"method":"solution/listSolutions","params":{}}`)
+  expect([200, 500]).toContain((await client.send({ body: echoed })).status)
+  expect(await client.list({ basic: client.root })).toMatchObject(right)
+})
+
+test('tokens, nonces and records stay within their bounds', async () => {
+  const client = createTestClient({ bounds: { tokens: 10, nonces: 10, records: 10, keys: 15 }, journal: { size: 10 } })
+  const { accessToken } = (await client.grant(['solution'])).json.result
+  for (let number = 0; number < 50; number++) {
+    await client.grant(['solution'])
+    await client.list({ hmac: client.root })
+    await client.call('solution/createSolution', { name: 's' }, { basic: client.root })
+    const { result } = (await client.createKey({ name: 'k', scope: [] })).json
+    await client.call('manager/deleteApiKey', { id: result.id }, { basic: client.root })
+  }
+  const { state } = client.context
+  const sizes = [state.tokens, state.nonces, state.solutions].map(({ size }) => size)
+  expect(sizes).toEqual([10, 10, 10])
+  expect(state.keys.size).toBeLessThanOrEqual(15)
+  expect(client.journal.entries()).toHaveLength(10)
+  expect(state.forgotten).toEqual({ nonces: 40, tokens: 92, keys: 36, records: 42 })
+  expect((await client.list({ token: accessToken })).json.error.code).toBe(24879)
+})
+
+let server: MockServer
+const uncaught: unknown[] = []
+const note = (error: unknown) => uncaught.push(error)
+beforeAll(async () => {
+  process.on('uncaughtException', note).on('unhandledRejection', note)
+  server = await startMockServer({ clock: 'virtual', profile: { maxBodyBytes: 4096 }, bounds: { requestMs: 250 } })
+})
+afterAll(async () => {
+  await server.close()
+  process.off('uncaughtException', note).off('unhandledRejection', note)
+  expect(uncaught).toEqual([])
+})
+
+const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+const authorization = () => `Basic ${Buffer.from(`${server.rootKey.id}:${server.rootKey.secret}`).toString('base64')}`
+const post = (body: string, more = '') =>
+  `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+async function stillAnswers() {
+  const answer = await httpCall(`${server.url}/api`, { headers: { authorization: authorization() }, body: listing })
+  expect(answer).toMatchObject(right)
+}
+
+/** A raw connection: what is written to it, and all that comes back until the server closes it or `enough` is there. */
+function raw(write: (socket: Socket) => void, enough: (text: string) => boolean = () => false): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => write(socket))
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (enough(text)) socket.destroy()
+    })
+    socket.on('close', () => resolve(text))
+  })
+}
+const answers = (text: string) => text.split('HTTP/1.1 ').length - 1
+
+test('pipelined requests are answered in order', async () => {
+  const texts = [1, 2, 3].map((id) => post(listing.replace('"id":1', `"id":${id}`)))
+  const text = await raw(
+    (socket) => socket.write(texts.join('')),
+    (got) => got.split('"result"').length > 3,
+  )
+  expect([...text.matchAll(/"id":(\d),/g)].map(([, id]) => id)).toEqual(['1', '2', '3'])
+})
+
+test('a body beyond the limit gets 413 and is not read to its end', async () => {
+  expect((await httpCall(`${server.url}/api`, { body: 'x'.repeat(4096) })).status).toBe(200)
+  expect((await httpCall(`${server.url}/api`, { body: 'x'.repeat(4097) })).status).toBe(413)
+  let written = 0
+  const text = await raw((socket) => {
+    socket.write('POST /api HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n')
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`
+    const pump = () => {
+      if (socket.destroyed || written > 64 * 1024 * 1024) return
+      written += chunk.length
+      socket.write(chunk, () => setImmediate(pump))
+    }
+    pump()
+  })
+  expect(text).toMatch(/^HTTP\/1\.1 413 /)
+  expect(written).toBeLessThan(8 * 1024 * 1024)
+  await stillAnswers()
+})
+
+test('a chunked body is taken; headers of 1 MiB, broken requests and half-closed sockets are not', async () => {
+  const chunked = await raw(
+    (socket) =>
+      socket.write(
+        `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\ntransfer-encoding: chunked\r\n\r\n46\r\n${listing}\r\n0\r\n\r\n`,
+      ),
+    (got) => got.includes('result'),
+  )
+  expect(chunked).toContain('"list"')
+  expect(await raw((socket) => socket.write(post(listing, `x: ${'y'.repeat(1024 * 1024)}\r\n`)))).toMatch(
+    /^HTTP\/1\.1 431 /,
+  )
+  for (const broken of [
+    '\r\n\r\nGET\r\n\r\n',
+    'POST /api HTTP/9.9\r\n\r\n',
+    `${'A'.repeat(100)}\r\n\r\n`,
+    '\u0016\u0003\u0001\u0002\u0000',
+  ]) {
+    expect(await raw((socket) => socket.end(broken, 'latin1'))).toMatch(/^(HTTP\/1\.1 400 |$)/)
+  }
+  expect(await raw((socket) => socket.end(post(listing).slice(0, -10)))).toMatch(/^(HTTP\/1\.1 400 |$)/)
+  const conflicting = `POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /`
+  expect(answers(await raw((socket) => socket.end(conflicting)))).toBe(1)
+  await stillAnswers()
+})
+
+test('methods and paths of every kind get 404 or no answer', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'),
+      fc.webPath(),
+      async (method, path) => {
+        const { status } = await httpCall(`${server.url}/${encodeURI(path)}`.slice(0, 2000), { method })
+        expect(refusedOrPlain(status)).toBe(true)
+      },
+    ),
+    { seed, numRuns: 30 },
+  )
+  expect(await raw((socket) => socket.end('CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'))).toBe('')
+  expect(
+    await raw((socket) =>
+      socket.end('GET /api HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
+    ),
+  ).toMatch(/^HTTP\/1\.1 404 /)
+})
+
+test('a request that drips is ended', async () => {
+  const text = await raw((socket) => {
+    socket.write('POST /api HTTP/1.1\r\nhost: x\r\n')
+    const drip = setInterval(() => socket.write('a'), 50)
+    socket.on('close', () => clearInterval(drip))
+  })
+  expect(text).toMatch(/^HTTP\/1\.1 408 /)
+  await stillAnswers()
+})
+
+test('uploads that are aborted and connections that idle leave nothing behind', async () => {
+  const sockets = await Promise.all(
+    Array.from(
+      { length: 500 },
+      (_, index) =>
+        new Promise<Socket>((resolve) => {
+          const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => {
+            if (index % 2) socket.write('POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 4000\r\n\r\n{"a":')
+            resolve(socket)
+          })
+          socket.on('error', () => undefined)
+        }),
+    ),
+  )
+  await stillAnswers()
+  for (const socket of sockets) socket.destroy()
+  await stillAnswers()
+})
