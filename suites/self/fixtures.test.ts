@@ -2,9 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
-import { lintErrors } from '../engine/fixture/corpus.ts'
+import { lintErrors, resultSchemas } from '../engine/fixture/corpus.ts'
+import type { Corpus } from '../engine/fixture/model.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { readScenario } from '../engine/fixture/parse.ts'
+import { parseScenario, readScenario } from '../engine/fixture/parse.ts'
+import { allItems } from '../engine/items.ts'
+import type { RowOutcome } from '../engine/outcome.ts'
+import { runAll } from '../engine/run-all.ts'
+import { bundledTarget } from '../targets/bundled.ts'
 import { shipped, shippedContext } from './shipped.ts'
 
 const folder = join(packageRoot, 'suites', 'self', 'fixtures')
@@ -51,13 +56,46 @@ test('an error shows the line and points at the place', () => {
   )
 })
 
-for (const kind of ['valid-pass', 'valid-fail']) {
-  describe(`fixtures in ${kind} load`, () => {
-    for (const name of readdirSync(join(folder, kind))) {
-      test(name, () => {
-        const text = readFileSync(join(folder, kind, name), 'utf8')
-        expect(errorsOf(text, `suites/self/fixtures/${kind}/${name}`)).toEqual([])
-      })
-    }
+describe('fixtures that must load and pass do so', () => {
+  test.each(readdirSync(join(folder, 'valid-pass')))('%s', async (name) => {
+    const outcomes = await run('valid-pass', name)
+    expect(outcomes.map(({ key, verdict, problem }) => ({ key, verdict, problem }))).toEqual(
+      outcomes.map(({ key }) => ({ key, verdict: 'passed', problem: null })),
+    )
   })
+})
+
+describe('fixtures that must load and not pass end as their first line says', () => {
+  test.each(readdirSync(join(folder, 'valid-fail')))('%s', async (name) => {
+    const [outcome] = await run('valid-fail', name)
+    const [, verdict, message = ''] =
+      /^# ([a-z-]+): (.*)$/m.exec(shipped(`suites/self/fixtures/valid-fail/${name}`)) ?? []
+    expect(outcome?.verdict).toBe(verdict)
+    expect(outcome?.problem?.message.startsWith(message), outcome?.problem?.message).toBe(true)
+  })
+
+  test('a failing step fails only what it proves', async () => {
+    const [outcome] = await run('valid-fail', 'only-the-step-that-fails.yaml')
+    expect(outcome?.requirements).toEqual({
+      'signatures/hmac': 'passed',
+      'basic/credentials': 'failed',
+      'authorization/required': 'blocked',
+    })
+  })
+})
+
+/** Loads a fixture, which must be possible, and runs it against the bundled server. */
+function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<RowOutcome[]> {
+  const file = `suites/self/fixtures/${kind}/${name}`
+  const text = shipped(file)
+  expect(errorsOf(text, file)).toEqual([])
+  const corpus: Corpus = {
+    requirements: [...context.requirements.values()],
+    questions: [...context.questions.values()],
+    cast: [...context.cast.values()],
+    scenarios: [parseScenario(text, file)],
+    schemas: resultSchemas(packageRoot),
+  }
+  const items = allItems(corpus).filter(({ kind: what }) => what === 'row')
+  return runAll({ target: bundledTarget(), corpus, items })
 }
