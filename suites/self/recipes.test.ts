@@ -1,0 +1,253 @@
+/** The CI recipes: every command of theirs is run, with `npx svc-conformance` being the command line of this checkout. */
+import { spawn } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { XMLValidator } from 'fast-xml-parser'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readRunOptions } from '../commands/run-options.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { startMockServer } from '../targets/bundled.ts'
+import { shipped } from './shipped.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-recipes-'))
+const tools = join(folder, 'tools')
+mkdirSync(tools)
+writeFileSync(
+  join(tools, 'npx'),
+  `#!/bin/sh
+[ "$1" = --yes ] && shift
+case "$1" in svc-conformance|svc-conformance@*) shift; exec node "${join(packageRoot, 'dist', 'suites', 'bin.js')}" "$@";; esac
+echo "npx $*: not expected in a recipe" >&2
+exit 97
+`,
+)
+chmodSync(join(tools, 'npx'), 0o755)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Ran {
+  exitCode: number
+  printed: string
+}
+
+/** Runs a script in bash as the CI systems do, in a folder of its own. */
+function sh(script: string, cwd: string, env: { [name: string]: string } = {}): Promise<Ran> {
+  mkdirSync(cwd, { recursive: true })
+  const { SVC_URL: _url, ...outer } = process.env
+  return new Promise((resolve, reject) => {
+    const child = spawn('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], {
+      cwd,
+      env: { ...outer, PATH: `${tools}:${process.env.PATH}`, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let printed = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        printed += chunk
+      })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ exitCode: code ?? -1, printed }))
+  })
+}
+
+async function withServer<T>(use: (env: { [name: string]: string }) => Promise<T>): Promise<T> {
+  const server = await startMockServer()
+  try {
+    return await use({ SVC_URL: server.url, SVC_KEY_ID: server.rootKey.id, SVC_KEY_SECRET: server.rootKey.secret })
+  } finally {
+    await server.close()
+  }
+}
+
+const yaml = (file: string) => readYaml(shipped(file), file).value
+
+interface ActionStep {
+  id?: string
+  env?: { [name: string]: string }
+  run?: string
+  uses?: string
+}
+
+describe('the composite action', () => {
+  const action = yaml('.github/actions/run/action.yml') as {
+    inputs: { [name: string]: { default?: string; required?: boolean } }
+    runs: { steps: ActionStep[] }
+  }
+  const step = (id: string): ActionStep => action.runs.steps.find((one) => one.id === id) as ActionStep
+  const environment = (id: string, inputs: { [name: string]: string }) =>
+    Object.fromEntries(
+      Object.entries(step(id).env ?? {}).map(([name, value]) => {
+        const input = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(value)?.[1] ?? ''
+        expect(Object.keys(action.inputs)).toContain(input)
+        return [name, inputs[input] ?? action.inputs[input]?.default ?? '']
+      }),
+    )
+
+  test('runs the suite, keeps every report and writes the summary', { timeout: 60_000 }, () =>
+    withServer(async ({ SVC_URL = '', SVC_KEY_ID = '', SVC_KEY_SECRET = '' }) => {
+      const cwd = join(folder, 'action')
+      const inputs = { url: SVC_URL, 'key-id': SVC_KEY_ID, 'key-secret': SVC_KEY_SECRET, disposable: 'true' }
+      const ran = await sh(step('run').run ?? '', cwd, environment('run', inputs))
+      expect(ran.printed).toContain('Verdict: conforms')
+      expect(ran.exitCode).toBe(0)
+      expect(readdirSync(join(cwd, 'conformance')).sort()).toEqual([
+        'junit.xml',
+        'report.html',
+        'report.json',
+        'summary.md',
+      ])
+      const summary = join(cwd, 'step-summary.md')
+      await sh(step('summary').run ?? '', cwd, { ...environment('summary', inputs), GITHUB_STEP_SUMMARY: summary })
+      expect(readFileSync(summary, 'utf8')).toContain('conforms')
+      for (const file of readdirSync(join(cwd, 'conformance')))
+        expect(readFileSync(join(cwd, 'conformance', file), 'utf8')).not.toContain(SVC_KEY_SECRET)
+    }),
+  )
+
+  test('passes flags and exit codes on', { timeout: 60_000 }, async () => {
+    const cwd = join(folder, 'action-flags')
+    const inputs = {
+      url: 'http://127.0.0.1:9',
+      'key-id': 'a',
+      'key-secret': 'not-a-secret',
+      known: 'a b.yaml',
+      strict: 'true',
+    }
+    const ran = await sh(step('run').run ?? '', cwd, environment('run', inputs))
+    expect(ran.printed).toContain('Cannot read the baseline "a b.yaml"')
+    expect(ran.exitCode).toBe(2)
+    const { known: _known, ...reachable } = inputs
+    expect((await sh(step('run').run ?? '', cwd, environment('run', reachable))).exitCode).toBe(3)
+  })
+
+  test('no input becomes a part of a script', () => {
+    for (const { run } of action.runs.steps) expect(run ?? '').not.toContain('${{')
+  })
+})
+
+test('the plain line', { timeout: 60_000 }, () =>
+  withServer(async (env) => {
+    const cwd = join(folder, 'plain')
+    const ran = await sh(shipped('.ci/recipes/plain.sh'), cwd, env)
+    expect(ran.exitCode).toBe(0)
+    expect(XMLValidator.validate(readFileSync(join(cwd, 'conformance', 'junit.xml'), 'utf8'))).toBe(true)
+  }),
+)
+
+test('the GitLab include', { timeout: 60_000 }, () =>
+  withServer(async (env) => {
+    const file = yaml('.ci/recipes/gitlab.yml') as {
+      [job: string]: { script: string[]; variables: { [name: string]: string } }
+    }
+    const job = file['svc-conformance']
+    const cwd = join(folder, 'gitlab')
+    writeFileSync(join(folder, 'my known.yaml'), '[]\n')
+    const variables = { ...job?.variables, SVC_KNOWN: '../my known.yaml', SVC_ALLOW: 'sessions' }
+    const ran = await sh(job?.script.join('\n') ?? '', cwd, { ...variables, ...env })
+    expect(ran.printed).toContain('Verdict:')
+    expect(ran.exitCode).toBe(0)
+    expect(readdirSync(join(cwd, 'conformance')).sort()).toEqual(['junit.xml', 'report.html', 'report.json'])
+  }),
+)
+
+describe('the matrix of shards', () => {
+  const { jobs } = yaml('.ci/recipes/github-shards.yml') as {
+    jobs: {
+      shard: { strategy: { matrix: { shard: number[] } }; steps: ActionStep[] }
+      merge: { steps: ActionStep[] }
+    }
+  }
+  const commands = (steps: ActionStep[]): string[] => steps.flatMap(({ run }) => (run === undefined ? [] : [run]))
+
+  test('runs every shard on a server of its own and merges them into one report', { timeout: 120_000 }, async () => {
+    const cwd = join(folder, 'shards')
+    for (const shard of jobs.shard.strategy.matrix.shard) {
+      const [start = '', run = ''] = commands(jobs.shard.steps).map((text) =>
+        text.replace(/\$\{\{ matrix\.shard \}\}/g, String(shard)),
+      )
+      const env = jobs.shard.steps.find((step) => step.env !== undefined)?.env ?? {}
+      // The recipe's own port may be taken on this machine.
+      const port = String(20_000 + ((process.pid + shard) % 20_000))
+      const here = (text: string): string => text.replaceAll('9111', port)
+      const ran = await sh(`trap 'kill $(jobs -p)' EXIT\n${here(start)}\n${here(run)}`, cwd, {
+        ...env,
+        SVC_URL: here(env.SVC_URL ?? ''),
+      })
+      expect(ran.printed, `shard ${shard}`).toMatch(/Verdict: (conforms|inconclusive) \(exit code 0\)/)
+      expect(existsSync(join(cwd, 'shards', `${shard}.json`))).toBe(true)
+    }
+    const [merge = '', summarize = ''] = commands(jobs.merge.steps)
+    const merged = await sh(merge, cwd)
+    expect(merged.printed).toContain('Verdict: conforms (exit code 0)')
+    expect(merged.exitCode).toBe(0)
+    await sh(summarize, cwd, { GITHUB_STEP_SUMMARY: join(cwd, 'summary-of-the-job.md') })
+    expect(readFileSync(join(cwd, 'summary-of-the-job.md'), 'utf8')).toContain('conforms')
+  })
+})
+
+describe('every workflow', () => {
+  const files = [
+    '.github/actions/run/action.yml',
+    '.github/workflows/check.yml',
+    '.ci/recipes/github.yml',
+    '.ci/recipes/github-shards.yml',
+  ]
+  test.each(files)('%s pins the actions of others to a commit', (file) => {
+    const uses = [...shipped(file).matchAll(/uses: (\S+)(.*)/g)].filter(([, action]) => !action?.startsWith('./'))
+    for (const [line] of uses) expect(line).toMatch(/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+  })
+
+  test.each(files.slice(1))('%s begins without permissions', (file) => {
+    expect((yaml(file) as { permissions: object }).permissions).toEqual({})
+  })
+
+  test('ours runs the one gate on every supported Node', () => {
+    const { jobs } = yaml('.github/workflows/check.yml') as {
+      jobs: { check: { strategy: { matrix: { node: string[] } }; steps: { run?: string }[] } }
+    }
+    expect(jobs.check.strategy.matrix.node).toEqual(['20.19', '22', '24'])
+    expect(jobs.check.steps.map(({ run }) => run)).toContain('npm run check')
+  })
+})
+
+describe('the container recipe', () => {
+  const lines = shipped('.ci/recipes/Containerfile')
+    .replace(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  const instruction = (name: string): string[] =>
+    lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
+
+  test('has known instructions only, and names a version of what it builds on', () => {
+    for (const line of lines) expect(line).toMatch(/^(FROM|ARG|RUN|USER|WORKDIR|ENTRYPOINT|CMD) \S/)
+    expect(instruction('FROM')).toEqual([expect.stringMatching(/^[\w./-]+:\d[\w.-]*$/)])
+    expect(instruction('ARG')).toEqual([`VERSION=${JSON.parse(shipped('package.json')).version}`])
+  })
+
+  test('does not run as root, and carries no secret', () => {
+    const user = lines.indexOf('USER node')
+    expect(user).toBeGreaterThan(0)
+    expect(user).toBeLessThan(lines.findIndex((line) => line.startsWith('ENTRYPOINT')))
+    expect(lines.join('\n')).not.toMatch(/secret|password|ENV/i)
+  })
+
+  test('its command is one that the command line takes', async () => {
+    const [entrypoint = ''] = instruction('ENTRYPOINT')
+    const [command = ''] = instruction('CMD')
+    expect(JSON.parse(entrypoint)).toEqual(['svc-conformance'])
+    const [run, ...flags] = JSON.parse(command) as string[]
+    expect(run).toBe('run')
+    expect(flags.filter((_, index) => index % 2 === 0)).toEqual(['--report', '--report', '--report'])
+    expect(readRunOptions({ report: flags.filter((_, index) => index % 2 === 1) }, {}).reports).toHaveLength(3)
+  })
+})
