@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { RunOptions } from './commands/run-options.ts'
 import { SuiteError } from './engine/errors.ts'
 import type { CreatedKey } from './engine/ledger.ts'
 
@@ -39,4 +40,9 @@ export function writeCastFile(file: string, url: string, rootId: string, keys: r
     keys: [...keys],
   }
   writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`, { mode: ownerOnly })
+}
+
+/** The keys that the options name a file for; none for the bundled server. */
+export function keptCast({ castFile, url, root }: RunOptions): CreatedKey[] {
+  return castFile === null || url === null || root === null ? [] : readCastFile(castFile, url, root.id)
 }

@@ -1,3 +1,4 @@
+import type { Capabilities } from './engine/capabilities.ts'
 import type { Corpus } from './engine/fixture/model.ts'
 import type { Knowledge } from './engine/knowledge.ts'
 import type { CreatedKey } from './engine/ledger.ts'
@@ -10,9 +11,11 @@ export interface WorkerRequest {
   /** null: the bundled server. */
   url: UrlTargetOptions | null
   corpus: Corpus
-  knowledge: Knowledge
-  /** In the order in which they run. */
-  items: { key: string; cannot: string | null }[]
+  /** null: the worker looks at the target first. */
+  knowledge: Knowledge | null
+  capabilities: Capabilities
+  /** Keys of items, in the order in which they run. */
+  items: string[]
   seed: number
   unique: string
   trace: boolean

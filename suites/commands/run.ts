@@ -1,11 +1,13 @@
 import { randomInt } from 'node:crypto'
 import type { Command } from 'commander'
-import { conduct, expectedCapabilities } from '../conduct.ts'
+import { expectedCapabilities } from '../capabilities-of.ts'
+import { keptCast } from '../cast-file.ts'
+import { conduct } from '../conduct.ts'
 import { cannotAsk } from '../engine/capabilities.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { loadCorpus } from '../engine/fixture/corpus.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { allItems, selectItems } from '../engine/items.ts'
+import { allItems, selectItems, skipItem } from '../engine/items.ts'
 import { offsetMs } from '../engine/offset.ts'
 import { makePlan } from '../engine/plan.ts'
 import { buildReport } from '../engine/report/build.ts'
@@ -13,7 +15,6 @@ import { updatedKnown } from '../engine/report/known.ts'
 import { readKnownFile, writeKnownFile } from '../engine/report/known-file.ts'
 import type { Meta, Report } from '../engine/report/model.ts'
 import { renderPlan } from '../engine/report/text.ts'
-import { skipItem } from '../engine/run-item.ts'
 import { packageVersion } from './package-version.ts'
 import { startProgress } from './progress.ts'
 import { addRunFlags, type RunFlags } from './run-flags.ts'
@@ -58,7 +59,11 @@ async function run(options: RunOptions): Promise<number> {
       `Nothing is selected: no scenario answers to ${nothingSelected(options)}; "list" shows them`,
     )
   }
-  const capabilities = expectedCapabilities(options, corpus)
+  const capabilities = expectedCapabilities(
+    options,
+    corpus,
+    keptCast(options).flatMap(({ member }) => (member === undefined ? [] : [member])),
+  )
   const notSelected = items.length - selected.length - skipped.length
   const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities))
   const outlet = processOutlet(process.env)
@@ -94,7 +99,7 @@ async function run(options: RunOptions): Promise<number> {
     node: process.versions.node,
     again: options.again,
     allow: [...capabilities.allow],
-    clock: clockOf(offsetMs(conducted.knowledge.offset), options.url),
+    clock: conducted.knowledge === null ? null : clockOf(offsetMs(conducted.knowledge.offset)),
     shard: options.shard === null ? null : `${options.shard.index}/${options.shard.count}`,
     stopped,
   }
@@ -143,8 +148,7 @@ function nothingSelected({ only, skip, shard }: RunOptions): string {
   return words.join(' and ')
 }
 
-function clockOf(offset: number, url: string | null): Meta['clock'] {
-  if (url === null) return null
+function clockOf(offset: number): Meta['clock'] {
   const minutes = Math.abs(offset) / 60_000
   const amount = minutes >= 1 ? `${Math.round(minutes)} min` : `${Math.round(Math.abs(offset) / 1000)} s`
   const sentence =

@@ -1,6 +1,8 @@
 import type { Need, SafetyClass } from './fixture/model.ts'
 import type { Item } from './items.ts'
-import { castUsed } from './steps/names.ts'
+import type { Knowledge } from './knowledge.ts'
+import { judgedMarginMs } from './outcome.ts'
+import { castUsed } from './rows.ts'
 
 /** What a target and its user offer; decides which rows can be asked. */
 export interface Capabilities {
@@ -11,8 +13,7 @@ export interface Capabilities {
   clockControlled: boolean
   /** The user's patience reaches beyond the lifetime of a refresh token. */
   outwaitsRefresh: boolean
-  /** Undefined before the preflight looked. */
-  secondAddress: boolean | undefined
+  secondAddress: boolean
   clientAddress: boolean
   probes: readonly string[]
   solutions: number
@@ -21,6 +22,16 @@ export interface Capabilities {
   /** Members whose keys are kept from an earlier run. */
   keptCast: readonly string[]
   castNames: readonly string[]
+}
+
+/** The same after the preflight looked. */
+export function refineCapabilities(capabilities: Capabilities, knowledge: Knowledge, maxWaitMs: number): Capabilities {
+  const { refreshLifeMs, secondAddress } = knowledge
+  return {
+    ...capabilities,
+    secondAddress: secondAddress !== undefined,
+    outwaitsRefresh: refreshLifeMs !== undefined && refreshLifeMs + judgedMarginMs < maxWaitMs,
+  }
 }
 
 /** Why an item cannot be asked of this target, and what would change that; undefined where it can. */
@@ -64,9 +75,9 @@ function unmet(need: Need | 'client-address', capabilities: Capabilities): strin
     case 'fresh-instance':
       return capabilities.fresh ? undefined : 'it needs a fresh instance; --disposable says that this is one'
     case 'second-address':
-      return capabilities.secondAddress === false || capabilities.secondAddress === undefined
-        ? 'it calls from a second address; secondAddress in the target file names one'
-        : undefined
+      return capabilities.secondAddress
+        ? undefined
+        : 'it calls from a second address; secondAddress in the target file names one'
     case 'client-address':
       return capabilities.clientAddress
         ? undefined

@@ -1,36 +1,12 @@
-import { createMember, declaredWay, ensureCast, type Way } from './cast.ts'
-import type { CallStep, CastMember, Row, Scenario } from './fixture/model.ts'
+import { createMember, ensureCast } from './cast.ts'
+import { castRow, castScenario, declaredWay } from './cast-scenario.ts'
+import type { CallStep, CastMember } from './fixture/model.ts'
 import { describe } from './judge/classify.ts'
 import type { RowOutcome } from './outcome.ts'
+import { unjudged } from './rows.ts'
 import { leaveSeat, type Run, requirementLevel, takeSeat } from './seat.ts'
 import { emptyAttempt } from './steps/attempt.ts'
-import { conclude, unjudged } from './steps/conclude.ts'
-
-const ways: { [way in Way]: string } = {
-  hmac: 'an HMAC signature',
-  basic: 'Basic credentials',
-  ecc: 'an ED25519 signature',
-  token: 'an access token',
-}
-
-/** A creation has no rows. */
-export const castRow: Row = { name: null, slug: null, values: {} }
-
-/** The creation of a member of the cast, told as a scenario. */
-export function castScenario(member: CastMember): Scenario {
-  const declared = declaredWay(member)
-  const how = declared === undefined ? '' : ` with ${ways[declared.way]} of ${declared.by}`
-  return {
-    id: `cast/${member.name}`,
-    file: 'fixtures/cast.yaml',
-    title: `The key of "${member.name}" is created${how}`,
-    proves: member.proves,
-    needs: ['keys'],
-    rows: [castRow],
-    given: [],
-    steps: [],
-  }
-}
+import { conclude } from './steps/conclude.ts'
 
 /** Creates a member in the way that it declares, which is the evidence; where that fails the rows make it in another way. */
 export async function runCastMember(run: Run, member: CastMember): Promise<RowOutcome> {

@@ -1,20 +1,9 @@
+import { type Way, ways } from './cast-scenario.ts'
 import type { Auth, CastMember } from './fixture/model.ts'
 import type { CreatedKey } from './ledger.ts'
 import { credentialOfKey, type Seat, secretRoot } from './seat.ts'
 import { ed25519KeyPair } from './signer/pem.ts'
 import { type Called, makeCall } from './steps/call.ts'
-
-/** How a member may be made where nothing else is asked for: the first way that works. */
-const ways = ['basic', 'hmac', 'ecc', 'token'] as const
-export type Way = (typeof ways)[number]
-
-/** Which of the four authorizations a member is created with, and by whom. */
-export function declaredWay(member: CastMember): { way: Way; by: string } | undefined {
-  const auth = member['created-with']
-  if (typeof auth !== 'object') return undefined
-  const way = ways.find((candidate) => candidate in auth)
-  return way === undefined ? undefined : { way, by: String((auth as { [way: string]: unknown })[way]) }
-}
 
 /** Makes sure that members exist on this seat, by whatever way works; names that cannot be made are returned with the reason. */
 export async function ensureCast(seat: Seat, names: Iterable<string>): Promise<string | undefined> {

@@ -1,6 +1,8 @@
+import { castRow, castScenario } from './cast-scenario.ts'
 import type { CastMember, Corpus, Row, SafetyClass, Scenario } from './fixture/model.ts'
+import type { RowOutcome } from './outcome.ts'
 import { type Random, shuffled } from './random.ts'
-import { rowKey } from './steps/conclude.ts'
+import { rowKey, unjudged } from './rows.ts'
 
 /** What a run consists of: rows of scenarios, and the creation of each member of the cast, which is evidence itself. */
 export type Item =
@@ -76,4 +78,11 @@ function weight(item: Item): number {
   const has = heavy.map((name) => item.scenario.needs.includes(name))
   if (has[1]) return has[2] ? 4 : 3
   return has[2] ? 2 : 1
+}
+
+/** The outcome of an item that cannot be asked of this target, or was not reached. */
+export function skipItem(item: Item, reason: string, verdict: 'not-testable' | 'blocked' = 'not-testable'): RowOutcome {
+  return item.kind === 'cast'
+    ? unjudged(castScenario(item.member), castRow, verdict, reason)
+    : unjudged(item.scenario, item.row, verdict, reason)
 }

@@ -5,6 +5,9 @@ export type Verdict = 'passed' | 'failed' | 'warned' | 'blocked' | 'known' | 'no
 /** Worst first, as a requirement takes the worst of its rows. */
 export const worstFirst: readonly Verdict[] = ['failed', 'blocked', 'known', 'warned', 'not-testable', 'passed']
 
+/** Servers may round moments to the second, so nothing is judged closer than this to one. */
+export const judgedMarginMs = 1000
+
 export interface Exchange {
   /** Lines ready to print: request line, headers, body. Secrets are already shortened. */
   request: string[]

@@ -1,11 +1,11 @@
-import { type Capabilities, cannotAsk } from './capabilities.ts'
+import { type Capabilities, cannotAsk, refineCapabilities } from './capabilities.ts'
 import type { Corpus, SafetyClass } from './fixture/model.ts'
-import { allItems, type Item, orderItems } from './items.ts'
+import { allItems, type Item, orderItems, skipItem } from './items.ts'
 import { emptyKnowledge } from './knowledge.ts'
 import type { RowOutcome } from './outcome.ts'
 import { preflight } from './preflight.ts'
 import { type Random, seededRandom } from './random.ts'
-import { runItem, skipItem } from './run-item.ts'
+import { runItem } from './run-item.ts'
 import { endRun, startRun } from './seat.ts'
 import type { Target } from './target.ts'
 
@@ -39,7 +39,7 @@ export async function runAll(options: RunAllOptions): Promise<RowOutcome[]> {
   })
   try {
     await preflight(run, allow)
-    const capabilities = await capabilitiesOf(target, corpus, allow, run.knowledge.secondAddress !== undefined)
+    const capabilities = refineCapabilities(await capabilitiesOf(target, corpus, allow), run.knowledge, 0)
     const outcomes: RowOutcome[] = []
     for (const item of orderItems(options.items ?? allItems(corpus), target.lasting, seededRandom(seed))) {
       const reason = cannotAsk(item, capabilities)
@@ -51,12 +51,7 @@ export async function runAll(options: RunAllOptions): Promise<RowOutcome[]> {
   }
 }
 
-async function capabilitiesOf(
-  target: Target,
-  corpus: Corpus,
-  allow: readonly SafetyClass[],
-  secondAddress: boolean,
-): Promise<Capabilities> {
+async function capabilitiesOf(target: Target, corpus: Corpus, allow: readonly SafetyClass[]): Promise<Capabilities> {
   const instance = await target.open()
   const { settings, clock, root } = instance
   await instance.close()
@@ -66,7 +61,7 @@ async function capabilitiesOf(
     fresh: target.fresh,
     clockControlled: clock.controlled,
     outwaitsRefresh: false,
-    secondAddress,
+    secondAddress: settings.secondAddress !== undefined,
     clientAddress: settings.clientAddress !== undefined,
     probes: Object.keys(settings.probes),
     solutions: settings.solutions.length,

@@ -1,10 +1,10 @@
-import { castRow, castScenario, runCastMember } from './cast-row.ts'
+import { runCastMember } from './cast-row.ts'
 import type { Item } from './items.ts'
 import type { CreatedKey } from './ledger.ts'
 import type { RowOutcome } from './outcome.ts'
+import { unjudged } from './rows.ts'
 import type { Run, Seat } from './seat.ts'
 import { makeCall } from './steps/call.ts'
-import { unjudged } from './steps/conclude.ts'
 import { resolve } from './steps/references.ts'
 import { runRow } from './steps/row.ts'
 
@@ -12,13 +12,6 @@ import { runRow } from './steps/row.ts'
 const keyLimit = 10
 /** Rows that may create a key leave this many places on a target that cannot be cleaned. */
 const placesKept = 3
-
-/** The outcome of an item that cannot be asked of this target. */
-export function skipItem(item: Item, reason: string): RowOutcome {
-  return item.kind === 'cast'
-    ? unjudged(castScenario(item.member), castRow, 'not-testable', reason)
-    : unjudged(item.scenario, item.row, 'not-testable', reason)
-}
 
 /** Runs one item of a run. What it cannot be asked was decided before (capabilities.ts), except what only the run itself shows. */
 export async function runItem(run: Run, item: Item): Promise<RowOutcome> {

@@ -39,7 +39,8 @@ export const alterWords: { readonly [word: string]: Alter } = {
 /** Words that spoil the Basic header as a whole. */
 export const basicWords: { readonly [word: string]: (id: string, secret: string) => string } = {
   'unknown-id': (id, secret) => base64(`${alterWords['first-character-changed']?.(id)}:${secret}`),
-  'malformed-base64': (id, secret) => `%${base64(`${id}:${secret}`).slice(1)}!`,
+  // Junk between right characters: a decoder that skips it reads the right credentials.
+  'malformed-base64': (id, secret) => base64(`${id}:${secret}`).replace(/^.{4}/, '$&%'),
   'without-colon': (id, secret) => base64(`${id}${secret}`),
   'plain-text': (id, secret) => `${id}:${secret}`,
 }

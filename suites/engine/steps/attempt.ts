@@ -3,13 +3,13 @@ import { withRow } from '../fixture/references.ts'
 import { describe } from '../judge/classify.ts'
 import { valueAt } from '../judge/match.ts'
 import type { GateKind } from '../knowledge.ts'
-import type { EnvelopeNote } from '../outcome.ts'
+import { type EnvelopeNote, judgedMarginMs } from '../outcome.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
 import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from './judge-step.ts'
 import { perform } from './perform.ts'
 import { type Names, resolve, UnresolvedReference } from './references.ts'
-import { judgedMarginMs, type Wait, waitMs } from './wait.ts'
+import { type Wait, waitMs } from './wait.ts'
 
 /** What ended a row at a step before its last one, or a warning on the way. */
 export interface Trouble {

@@ -2,6 +2,7 @@ import type { Row, Scenario } from '../fixture/model.ts'
 import { gateIsOpen } from '../knowledge.ts'
 import { type Exchange, type Problem, type RowOutcome, type Verdict, worstFirst } from '../outcome.ts'
 import { createRedactor, redactExchange } from '../report/redact.ts'
+import { allProves, unjudged } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Attempt, Trouble } from './attempt.ts'
 import type { Called } from './call.ts'
@@ -9,43 +10,6 @@ import { showExchange } from './show.ts'
 
 /** A row shows so many of its calls at most. */
 const shownExchanges = 3
-
-/** `area/slug`, or `area/slug/row`. */
-export function rowKey(scenario: Scenario, row: Row): string {
-  return row.slug === null ? scenario.id : `${scenario.id}/${row.slug}`
-}
-
-/** Every requirement that a row or one of its steps proves. */
-export function allProves(scenario: Scenario, row: Row): string[] {
-  const ofSteps = [...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? [])
-  return [...new Set([...(row.proves ?? scenario.proves), ...ofSteps])]
-}
-
-/** The outcome of a row that was not judged at all. */
-export function unjudged(
-  scenario: Scenario,
-  row: Row,
-  verdict: 'blocked' | 'not-testable',
-  message: string,
-): RowOutcome {
-  const proves = allProves(scenario, row)
-  return {
-    id: scenario.id,
-    row: row.name,
-    key: rowKey(scenario, row),
-    title: scenario.title,
-    verdict,
-    proves,
-    requirements: Object.fromEntries(proves.map((id) => [id, verdict])),
-    sides: {},
-    problem: { requirements: [], step: '', message, exchanges: [] },
-    observations: [],
-    envelope: [],
-    envelopeAnswers: 0,
-    calls: 0,
-    durationMs: 0,
-  }
-}
 
 /** Turns what a try showed into verdicts, and into a problem that can be printed without giving a secret away. */
 export function conclude(

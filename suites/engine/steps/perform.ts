@@ -9,7 +9,7 @@ export async function perform(seat: Seat, step: CallStep | SendStep, names: Name
   const rounds = roundsOf(step, names)
   if ('send' in step) {
     const calls: Called[] = []
-    for (const round of rounds) calls.push(await sendRaw(seat, rawSpec(step, round)))
+    for (const round of rounds) calls.push(await sendRaw(seat, rawSpec(seat, step, round)))
     return calls
   }
   const specs = rounds.map((round) => callSpec(seat, step, round))
@@ -73,7 +73,7 @@ function resolveAuth(seat: Seat, auth: Auth, names: Names): Auth {
   return resolved
 }
 
-function rawSpec(step: SendStep, names: Names): RawSpec {
+function rawSpec(seat: Seat, step: SendStep, names: Names): RawSpec {
   const { send } = step
   const body = resolve(send.body ?? '', names)
   const method = String(resolve(send.method, names))
@@ -85,7 +85,7 @@ function rawSpec(step: SendStep, names: Names): RawSpec {
       typeof body === 'object' && body !== null && 'base64' in body
         ? Uint8Array.from(atob(String(body.base64)), (character) => character.charCodeAt(0))
         : new TextEncoder().encode(String(body)),
-    auth: (resolve((send.auth ?? 'none') as Value, names) ?? 'none') as Auth,
+    auth: resolveAuth(seat, send.auth ?? 'none', names),
     from: step.from,
   }
 }

@@ -2,11 +2,12 @@ import { ensureCast } from '../cast.ts'
 import { diagnoseTarget } from '../diagnose-target.ts'
 import type { Auth, Row, Scenario } from '../fixture/model.ts'
 import type { RowOutcome } from '../outcome.ts'
+import { castUsed, unjudged } from '../rows.ts'
 import { leaveSeat, type Run, requirementLevel, type Seat, takeSeat } from '../seat.ts'
 import { type Attempt, attemptRow, rootControl, type Trouble } from './attempt.ts'
 import { makeCall } from './call.ts'
-import { conclude, unjudged } from './conclude.ts'
-import { builtInNames, castUsed } from './names.ts'
+import { conclude } from './conclude.ts'
+import { builtInNames } from './names.ts'
 
 /** A row that a moment decides is begun anew when it was throttled or came too late, so many times in all. */
 const tries = 3

@@ -1,9 +1,8 @@
 import { offsetUncertaintyMs } from '../offset.ts'
+import { judgedMarginMs } from '../outcome.ts'
 import type { Seat } from '../seat.ts'
 import { serverNow } from './send.ts'
 
-/** Servers may round moments to the second, so nothing is judged closer than this to one. */
-export const judgedMarginMs = 1000
 /** Room for a call between the end of an `until` wait and the margin. */
 const roomForCallMs = 200
 

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { keptCast, writeCastFile } from './cast-file.ts'
+import type { RunOptions } from './commands/run-options.ts'
+import type { Conducted } from './conduct.ts'
+import { emptyKnowledge } from './engine/knowledge.ts'
+import type { CreatedKey } from './engine/ledger.ts'
+import { preflight } from './engine/preflight.ts'
+import { systemRandom } from './engine/random.ts'
+import { removeKeys } from './engine/run-item.ts'
+import { endRun, type Run, startRun, takeSeat } from './engine/seat.ts'
+import { makeCall } from './engine/steps/call.ts'
+import { openLedgerFile } from './ledger-file.ts'
+import { type UrlTargetOptions, urlTarget } from './targets/url.ts'
+import type { WorkerRequest } from './worker-request.ts'
+
+/**
+ * A run against a URL: looks at the target, hands over to the worker, and removes what was created, also after a failure.
+ *
+ * @throws SuiteError (`unreachable`, exit code 3)
+ */
+export async function conductUrl(
+  options: RunOptions,
+  request: WorkerRequest,
+  inWorker: (request: WorkerRequest) => Promise<Omit<Conducted, 'left'>>,
+  say: (line: string) => void,
+): Promise<Conducted> {
+  const url = targetOf(options)
+  const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-'))
+  const ledgerFile = join(folder, 'created-keys.jsonl')
+  const run = startRun({
+    target: urlTarget(url),
+    corpus: request.corpus,
+    knowledge: emptyKnowledge(),
+    random: systemRandom,
+    unique: request.unique,
+    openLedger: () => openLedgerFile(ledgerFile),
+  })
+  let conducted: Omit<Conducted, 'left'> | null = null
+  let left: string[] = []
+  try {
+    await preflight(run, options.allow, options.waitSeconds * 1000)
+    const kept = await stillValid(run, keptCast(options))
+    const members = kept.flatMap(({ member }) => (member === undefined ? [] : [member]))
+    conducted = await inWorker({
+      ...request,
+      url,
+      knowledge: run.knowledge,
+      capabilities: { ...request.capabilities, keptCast: members },
+      ledgerFile,
+      keptCast: kept,
+    })
+  } finally {
+    left = await cleanUp(run, options, ledgerFile)
+    await endRun(run)
+    rmSync(folder, { recursive: true, force: true })
+    if (conducted === null && left.length > 0) say(`Left on the target: ${left.join('; ')}`)
+  }
+  return { ...conducted, left }
+}
+
+function targetOf({ url, root, settings, requestTimeoutMs, tls, disposable }: RunOptions): UrlTargetOptions {
+  if (url === null || root === null) throw new Error('a run against a URL without its URL or key')
+  return { url, root, settings, requestTimeoutMs, tls, disposable }
+}
+
+/** Kept keys may have been removed meanwhile; those whose scope opens the probing call are tried. */
+async function stillValid(run: Run, kept: CreatedKey[]): Promise<CreatedKey[]> {
+  const seat = await takeSeat(run)
+  const opensSolutions = (key: CreatedKey): boolean =>
+    run.corpus.cast.some(({ name, scope }) => name === key.member && scope.includes('solution'))
+  const valid: CreatedKey[] = []
+  for (const key of kept) {
+    const call = { method: 'solution/listSolutions', params: {}, auth: { key: key as never } }
+    if (!opensSolutions(key) || (await makeCall(seat, call)).answer.outcome === 'accepted') valid.push(key)
+  }
+  return valid
+}
+
+/** Removes what the run created, except a cast that is kept; says what is still there. */
+async function cleanUp(run: Run, options: RunOptions, ledgerFile: string): Promise<string[]> {
+  const ledger = openLedgerFile(ledgerFile)
+  const { castFile, url, root } = options
+  const isKept = ({ member }: CreatedKey): boolean => castFile !== null && member !== undefined
+  const kept = ledger.keys.filter(isKept)
+  if (castFile !== null && url !== null && root !== null && kept.length > 0) writeCastFile(castFile, url, root.id, kept)
+  const others = ledger.keys.filter((key) => !isKept(key))
+  // Without a request there is nothing to remove, and no seat to take on a target that may be gone.
+  const left = others.length === 0 ? [] : await removeKeys(await takeSeat(run), others)
+  return [
+    ...left.map(({ id, name }) => `API key ${id} ("${name}")`),
+    ...kept.map(({ id, name }) => `API key ${id} ("${name}"), kept for the next run in ${castFile}`),
+    ...ledger.unanswered.map((name) => `perhaps an API key "${name}": its creation was never answered`),
+  ]
+}

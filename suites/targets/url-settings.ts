@@ -1,0 +1,14 @@
+import type { TargetSettings } from '../engine/target.ts'
+
+const loopback = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/
+const secondLoopback = '127.0.0.2'
+
+/** The settings of a URL with what goes without saying on the loopback: our address, and a second one to try. */
+export function urlSettings(url: string, settings: TargetSettings): TargetSettings {
+  if (!loopback.test(new URL(url).hostname)) return settings
+  return {
+    ...settings,
+    secondAddress: settings.secondAddress ?? secondLoopback,
+    clientAddress: settings.clientAddress ?? '127.0.0.1',
+  }
+}
