@@ -1,0 +1,192 @@
+/** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { DiagnoseInput } from '../engine/diagnose/diagnose.ts'
+import { type PastedRequest, readPasted } from '../engine/diagnose/request.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { defaultScheme } from '../engine/signer/header.ts'
+import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
+import type { SigningKey } from '../engine/signer/sign.ts'
+import { type Environment, fileProblem, given } from './inputs.ts'
+import { collect } from './run-flags.ts'
+
+export interface KeyFlags {
+  secretEnv?: string[]
+  secretFile?: string[]
+  privateKey?: string
+  publicKey?: string
+}
+
+export interface BodyFlags {
+  body?: string
+  bodyFile?: string
+}
+
+export interface CheckFlags extends KeyFlags, BodyFlags {
+  header?: string
+  method?: string
+  uri?: string
+  url?: string
+  scheme?: string
+  keyId?: string
+  dataToSignFile?: string
+  json?: boolean
+}
+
+/** The outside world, so that tests need none. */
+export interface Surroundings {
+  env: Environment
+  readFile(path: string): Uint8Array
+  /** null: there is nobody behind it but a person at a terminal. */
+  readStdin(): Uint8Array | null
+}
+
+export const processSurroundings: Surroundings = {
+  env: process.env,
+  readFile: (path) => readFileSync(path),
+  readStdin: () => (process.stdin.isTTY ? null : readFileSync(0)),
+}
+
+/** The flags that `verify` and `diagnose` share. */
+export function addCheckFlags(command: Command): Command {
+  return addKeyFlags(addBodyFlags(command))
+    .requiredOption(
+      '--header <text>',
+      'the Authorization header, a curl line or a raw HTTP request; @FILE reads it from a file',
+    )
+    .option('--public-key <file>', 'ED25519 public key (PEM)')
+    .option('--method <method>', 'HTTP method, where the header alone is given (POST)')
+    .option('--uri <uri>', 'the URI to be signed', '/api')
+    .option('--url <url>', 'the whole URL that was called, to find mistakes with host, base path or query')
+    .option('--key-id <id>', 'the id that the header must name')
+    .option('--scheme <word>', 'scheme word of the service', defaultScheme)
+    .option('--data-to-sign-file <file>', 'your own data to sign, to be pointed at its first wrong byte')
+    .option('--json', 'for scripts')
+}
+
+/** The flags of the body. */
+export function addBodyFlags(command: Command): Command {
+  return command
+    .option('--body <text>', 'the body as sent')
+    .option('--body-file <file>', 'the body as sent, byte by byte; without both it is read from stdin')
+}
+
+/** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
+export function addKeyFlags(command: Command): Command {
+  return command
+    .option('--secret-env <name>', 'environment variable with the API key secret; further ones are other keys', collect)
+    .option('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)', collect)
+    .option('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)')
+}
+
+/** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
+export function readCheck(flags: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
+  const pasted = readPasted(textOf(flags.header ?? '', around))
+  if (pasted.header === undefined) {
+    throw new SuiteError(
+      'usage',
+      'Cannot find an Authorization header in "--header": give the header, a curl line that sends it, or a raw request',
+    )
+  }
+  const { key, otherKeys } = readKeys(flags, around)
+  const url = flags.url ?? (pasted.url?.includes('://') ? pasted.url : undefined)
+  return {
+    header: pasted.header,
+    key,
+    otherKeys,
+    scheme: flags.scheme ?? defaultScheme,
+    keyId: flags.keyId,
+    // curl leaves the method away where it sends a body.
+    method: flags.method ?? pasted.method ?? 'POST',
+    uri: flags.uri ?? '/api',
+    ...(url === undefined ? {} : { url }),
+    body: bodyOf(flags, pasted, around),
+    callersData:
+      flags.dataToSignFile === undefined ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
+  }
+}
+
+/** The bytes of the body. @throws SuiteError (`usage`) where nothing says what the body is */
+export function readBody({ body, bodyFile }: BodyFlags, around: Surroundings = processSurroundings): Uint8Array {
+  if (body !== undefined && bodyFile !== undefined)
+    throw new SuiteError('usage', 'Give "--body" or "--body-file", not both')
+  if (body !== undefined) return utf8(body)
+  if (bodyFile !== undefined) return bytesOf(bodyFile, 'the body', around)
+  const piped = around.readStdin()
+  if (piped === null) throw new SuiteError('usage', 'Give the body: "--body TEXT", "--body-file FILE" or stdin')
+  return piped
+}
+
+/** The key of the caller, and other keys that he gave besides. @throws SuiteError (`usage`) without any key */
+export function readKeys(
+  flags: KeyFlags,
+  around: Surroundings = processSurroundings,
+): { key: SigningKey; otherKeys: { name: string; key: SigningKey }[] } {
+  const keys = [
+    ...(flags.privateKey === undefined ? [] : [ed25519Key(flags.privateKey, 'private', around)]),
+    ...(flags.publicKey === undefined ? [] : [ed25519Key(flags.publicKey, 'public', around)]),
+    ...(flags.secretEnv ?? []).map((name) => ({ name, key: secretKey(secretFromEnv(name, around)) })),
+    ...(flags.secretFile ?? []).map((name) => ({ name, key: secretKey(secretFromFile(name, around)) })),
+  ]
+  const [first, ...otherKeys] = keys
+  if (first === undefined) {
+    throw new SuiteError(
+      'usage',
+      'Give the key: "--secret-env NAME", "--secret-file FILE", "--private-key FILE" or, to check only, "--public-key FILE"',
+    )
+  }
+  return { key: first.key, otherKeys }
+}
+
+function textOf(text: string, around: Surroundings): string {
+  return text.startsWith('@') ? new TextDecoder().decode(bytesOf(text.slice(1), 'the request', around)) : text
+}
+
+function bodyOf(flags: BodyFlags, pasted: PastedRequest, around: Surroundings): Uint8Array {
+  if (flags.body !== undefined || flags.bodyFile !== undefined) return readBody(flags, around)
+  if (pasted.bodyFile !== undefined) {
+    const { path, withoutLineEnds } = pasted.bodyFile
+    const bytes = path === '-' ? readBody({}, around) : bytesOf(path, 'the body', around)
+    return withoutLineEnds ? bytes.filter((byte) => byte !== 0x0a && byte !== 0x0d && byte !== 0) : bytes
+  }
+  return pasted.body ?? readBody(flags, around)
+}
+
+function bytesOf(path: string, what: string, around: Surroundings): Uint8Array {
+  try {
+    return around.readFile(path)
+  } catch (cause) {
+    throw new SuiteError('usage', `Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
+  }
+}
+
+function secretKey(secret: string | Uint8Array): SigningKey {
+  return { kind: 'secret', secret }
+}
+
+function secretFromEnv(name: string, { env }: Surroundings): string {
+  const secret = given(env[name])
+  if (secret === undefined)
+    throw new SuiteError('usage', `Set the environment variable "${name}" to the secret: it is not set`)
+  return secret
+}
+
+function secretFromFile(path: string, around: Surroundings): Uint8Array {
+  const bytes = bytesOf(path, 'the secret', around)
+  const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
+  return bytes.slice(0, end)
+}
+
+function ed25519Key(path: string, half: 'private' | 'public', around: Surroundings): { name: string; key: SigningKey } {
+  const pem = new TextDecoder().decode(bytesOf(path, `the ${half} key`, around))
+  try {
+    const key: SigningKey =
+      half === 'private'
+        ? { kind: 'ed25519', seed: seedFromPkcs8(pem) }
+        : { kind: 'ed25519-public', publicKey: publicKeyFromPem(pem) }
+    return { name: path, key }
+  } catch (cause) {
+    throw new SuiteError('usage', `Cannot use the ${half} key "${path}": ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { type Stage, type Verification, verify } from '../engine/diagnose/verify.ts'
+import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
+
+/** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */
+export function registerVerify(program: Command): void {
+  const command = program.command('verify').description('check a signed header stage by stage')
+  addCheckFlags(command).action((flags: CheckFlags) => {
+    const result = verify(readCheck(flags))
+    process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : verifyText(result))
+    process.exitCode = result.valid ? 0 : 1
+  })
+}
+
+/** What `verify` prints for people. */
+export function verifyText({ valid, stages }: Verification): string {
+  const failed = stages.filter(({ ok }) => !ok).map(({ name }) => name)
+  const verdict = valid ? 'Valid: every stage is right' : `Not valid: ${failed.join(', ')}`
+  const last = valid ? [] : ['`svc-conformance diagnose` with the same flags looks for the mistake']
+  return [...stages.flatMap(stageLines), '', verdict, ...last, ''].join('\n')
+}
+
+function stageLines({ name, ok, expected, received }: Stage): string[] {
+  if (ok) return [`✓ ${name}`]
+  return [
+    `✗ ${name}`,
+    `    expected  ${expected ?? ''}`,
+    `    received  ${received === '' ? '(empty)' : (received ?? '')}`,
+  ]
+}
