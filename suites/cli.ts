@@ -1,11 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { registerCompare } from './commands/compare.ts'
+import { registerDiagnose } from './commands/diagnose.ts'
 import { registerInit } from './commands/init.ts'
 import { registerList } from './commands/list.ts'
 import { packageVersion } from './commands/package-version.ts'
 import { registerRun } from './commands/run.ts'
 import { registerServe } from './commands/serve.ts'
+import { registerSign } from './commands/sign.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
+import { registerVectors } from './commands/vectors.ts'
+import { registerVerify } from './commands/verify.ts'
 import { SuiteError } from './engine/errors.ts'
 
 /** Where a defect of the suite itself is reported. */
@@ -35,7 +39,18 @@ function commandLine(): Command {
     .version(packageVersion(), '--version')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  for (const register of [registerRun, registerServe, registerInit, registerList, registerCompare]) register(program)
+  for (const register of [
+    registerRun,
+    registerServe,
+    registerInit,
+    registerList,
+    registerCompare,
+    registerVectors,
+    registerSign,
+    registerVerify,
+    registerDiagnose,
+  ])
+    register(program)
   return program
 }
 
