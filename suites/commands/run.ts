@@ -3,10 +3,9 @@ import type { Command } from 'commander'
 import { expectedCapabilities } from '../capabilities-of.ts'
 import { keptCast } from '../cast-file.ts'
 import { conduct } from '../conduct.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { cannotAsk } from '../engine/capabilities.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { allItems, selectItems, skipItem } from '../engine/items.ts'
 import { offsetMs } from '../engine/offset.ts'
 import { makePlan } from '../engine/plan.ts'
@@ -49,7 +48,7 @@ export function registerRun(program: Command): void {
 /** @returns the exit code of the documented table */
 async function run(options: RunOptions): Promise<number> {
   const started = new Date()
-  const corpus = loadCorpus(packageRoot)
+  const corpus = await openCorpus()
   const known = options.known === null ? [] : readKnownFile(options.known, corpus, options.updateKnown)
   const items = allItems(corpus)
   const { selected, skipped } = selectItems(items, options)
