@@ -20,8 +20,9 @@ export function diagnoseTarget(seat: Seat, auth: Auth): Promise<string | undefin
 
 function signedBy(auth: Auth): { kind: 'hmac' | 'ecc'; member: string } | undefined {
   if (typeof auth !== 'object' || 'but' in auth) return undefined
-  if ('hmac' in auth) return { kind: 'hmac', member: auth.hmac }
-  return 'ecc' in auth ? { kind: 'ecc', member: auth.ecc } : undefined
+  // A key that a row made itself is known to that row only.
+  if ('hmac' in auth) return auth.hmac.startsWith('$') ? undefined : { kind: 'hmac', member: auth.hmac }
+  return 'ecc' in auth && !auth.ecc.startsWith('$') ? { kind: 'ecc', member: auth.ecc } : undefined
 }
 
 async function tryMistakes(seat: Seat, kind: 'hmac' | 'ecc', member: string): Promise<string | undefined> {
