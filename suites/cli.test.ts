@@ -102,7 +102,7 @@ describe('list', () => {
   })
 
   test('for people it ends with the numbers', async () => {
-    await call('list')
+    expect(await call('list'), complaints).toBe(0)
     expect(out).toMatch(/\d+ scenarios, \d+ rows, \d+ requirements \(\d+ musts\), \d+ open questions\n$/)
   })
 })

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { loadCorpus } from '../engine/fixture/corpus.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { allItems, provesOf } from '../engine/items.ts'
 
 /** `list [--json]`: what the suite can ask. */
 export function registerList(program: Command): void {
@@ -17,17 +18,20 @@ export function registerList(program: Command): void {
 
 /** What `list --json` prints. */
 export function listOf(corpus: Corpus) {
+  const items = allItems(corpus)
   return {
-    scenarios: corpus.scenarios.map(({ id, title, file, needs, proves, rows }) => ({
-      id,
-      title,
-      file,
-      needs,
-      proves,
-      rows: rows.flatMap(({ name, slug, proves: own }) =>
-        name === null ? [] : [{ key: `${id}/${slug}`, name, proves: own ?? proves }],
+    scenarios: corpus.scenarios.map((scenario) => ({
+      id: scenario.id,
+      title: scenario.title,
+      file: scenario.file,
+      needs: scenario.needs,
+      rows: items.flatMap((item) =>
+        item.kind === 'row' && item.scenario === scenario
+          ? [{ key: item.key, row: item.row.name, proves: [...new Set(provesOf(item))] }]
+          : [],
       ),
     })),
+    cast: items.flatMap((item) => (item.kind === 'cast' ? [{ key: item.key, proves: provesOf(item) }] : [])),
     requirements: corpus.requirements.map(({ id, level, kind, part, text, untestable }) => ({
       id,
       level,
@@ -35,9 +39,7 @@ export function listOf(corpus: Corpus) {
       part,
       text,
       untestable: untestable ?? null,
-      scenarios: corpus.scenarios
-        .filter(({ proves, rows }) => rows.some((row) => (row.proves ?? proves).includes(id)))
-        .map((scenario) => scenario.id),
+      rows: items.filter((item) => provesOf(item).includes(id)).map(({ key }) => key),
     })),
     questions: corpus.questions.map(({ id, part, question }) => ({ id, part, question })),
   }

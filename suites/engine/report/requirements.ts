@@ -1,5 +1,6 @@
 /** From rows to requirements: each has the worst of its rows, and a guard needs both of its sides. */
 import type { Corpus, Requirement } from '../fixture/model.ts'
+import { allItems, provesOf } from '../items.ts'
 import { type Verdict, worstFirst } from '../outcome.ts'
 import type { RequirementReport, RowReport } from './model.ts'
 
@@ -101,14 +102,10 @@ const notSelected = (missing: readonly string[], selection: Selection): string =
   return selection.partial === 'only' ? 'Not selected by --only' : 'Not run'
 }
 
-/** Row keys by the requirement that they prove, as the fixtures say. */
+/** Keys of rows and of the cast by the requirement that they prove, as the fixtures say. */
 const plannedRows = (corpus: Corpus): Map<string, string[]> => {
   const planned = new Map<string, string[]>()
-  for (const scenario of corpus.scenarios)
-    for (const row of scenario.rows)
-      for (const id of row.proves ?? scenario.proves) {
-        const key = row.slug === null ? scenario.id : `${scenario.id}/${row.slug}`
-        planned.set(id, [...(planned.get(id) ?? []), key])
-      }
+  for (const item of allItems(corpus))
+    for (const id of new Set(provesOf(item))) planned.set(id, [...(planned.get(id) ?? []), item.key])
   return planned
 }
