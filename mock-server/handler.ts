@@ -97,7 +97,8 @@ function createGate(
     answer: plainAnswer(context, status, text),
   })
   return (request) => {
-    if (!rules.isCall(request.method, request.target, callPath, request.body)) return closed('http/path', 404, 'Not found')
+    if (!rules.isCall(request.method, request.target, callPath, request.body))
+      return closed('http/path', 404, 'Not found')
     if (request.body.length > profile.maxBodyBytes) return closed('http/size', 413, 'Content too large')
     if (!withinRate()) {
       const slow = closed('http/rate', 429, 'Too many requests')

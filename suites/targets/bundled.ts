@@ -3,12 +3,17 @@
  * nothing of suites/. Two witnesses that shared code would only be one.
  */
 import { profileChoices, type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
+import type { Mutant } from '../../mock-server/mutants.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { bundledSettings } from './bundled-settings.ts'
 import { openWire } from './http.ts'
 
-export type { ServerOptions }
+export type { Mutant, ServerOptions }
 export { profileChoices, serve, startMockServer }
+
+/** Servers that are wrong in one way each. Loaded only where they are hunted. */
+export const loadMutants = async (): Promise<readonly Mutant[]> =>
+  (await import('../../mock-server/mutants.ts')).mutants
 
 const requestTimeoutMs = 10_000
 

@@ -1,0 +1,255 @@
+import type { TokenResult } from '../rules/tokens.ts'
+import type { Rules } from '../rules.ts'
+import { rules } from '../rules.ts'
+import type { Token, TokenKind } from '../state.ts'
+import type { Mutant } from './mutant.ts'
+
+type Changed = { [Member in keyof TokenResult]?: unknown }
+
+/** Members of a result replaced; undefined leaves one out. */
+const granted = (change: (result: TokenResult) => Changed): Partial<Rules> => ({
+  grantResult: (result) => ({ ...result, ...change(result) }),
+})
+const refreshed = (change: (result: TokenResult) => Changed): Partial<Rules> => ({
+  refreshResult: (result) => ({ ...result, ...change(result) }),
+})
+/** Other texts name a token beside its own. */
+const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) => boolean): Partial<Rules> => ({
+  tokenNamed: (text, find, all, use) =>
+    find(text) ?? (use === wanted ? all().find((token) => token.kind === use && fits(text, token)) : undefined),
+})
+const seconds = (ms: number) => Math.floor(ms / 1000)
+
+const namedMutants = (kind: TokenKind, breaks: string): Mutant[] => [
+  {
+    id: `${kind}-token-in-any-case`,
+    breaks,
+    with: alsoNamed(kind, (text, token) => text.toLowerCase() === token.text.toLowerCase()),
+  },
+  {
+    id: `beginning-of-the-${kind}-token-taken`,
+    breaks,
+    with: alsoNamed(kind, (text, token) => text.length > 8 && token.text.startsWith(text)),
+  },
+  {
+    id: `longer-${kind}-token-taken`,
+    breaks,
+    with: alsoNamed(kind, (text, token) => text.startsWith(token.text)),
+  },
+  {
+    id: `first-half-of-the-${kind}-token-compared`,
+    breaks,
+    with: alsoNamed(kind, (text, token) => text.length > 20 && text.slice(0, 20) === token.text.slice(0, 20)),
+  },
+  {
+    id: `first-character-of-the-${kind}-token-ignored`,
+    breaks,
+    with: alsoNamed(kind, (text, token) => text.slice(1) === token.text.slice(1)),
+  },
+]
+
+/** Parts 4.2 and 5.3. */
+export const tokenMutants: Mutant[] = [
+  {
+    id: 'grant-is-the-default-grant-type',
+    breaks: 'grants/grant-type',
+    with: { grantType: ({ grantType }) => grantType ?? 'api_key_credentials' },
+  },
+  {
+    id: 'beginning-of-a-grant-type-taken',
+    breaks: 'grants/grant-type',
+    with: {
+      grantType: ({ grantType }) =>
+        typeof grantType === 'string' && grantType !== '' && 'api_key_credentials'.startsWith(grantType)
+          ? 'api_key_credentials'
+          : grantType,
+    },
+  },
+  {
+    id: 'unknown-grant-type-taken',
+    breaks: 'grants/grant-type',
+    with: {
+      grantType: ({ grantType }) => (grantType === 'refresh_token' ? 'refresh_token' : 'api_key_credentials'),
+    },
+  },
+  {
+    id: 'grant-without-scope',
+    breaks: 'grants/params',
+    with: { paramTaken: (_method, name, value, valid) => valid || (name === 'scope' && value === undefined) },
+  },
+  {
+    id: 'grant-with-a-text-as-scope',
+    breaks: 'grants/params',
+    with: { paramTaken: (_method, name, value, valid) => valid || (name === 'scope' && typeof value === 'string') },
+  },
+  {
+    id: 'grant-with-numbers-as-scope',
+    breaks: 'grants/params',
+    with: { paramTaken: (_method, name, value, valid) => valid || (name === 'scope' && Array.isArray(value)) },
+  },
+  {
+    id: 'grant-without-secret',
+    breaks: 'grants/params',
+    with: {
+      paramTaken: (_method, name, value, valid) => valid || (name === 'apiKeySecret' && value === undefined),
+      secretMatches: (received, expected, means) =>
+        rules.secretMatches(received, expected, means) || (means === 'grant' && received === ''),
+    },
+  },
+  { id: 'no-access-token', breaks: 'grants/result-access-token', with: granted(() => ({ accessToken: undefined })) },
+  { id: 'access-token-a-number', breaks: 'grants/result-access-token', with: granted(() => ({ accessToken: 7 })) },
+  {
+    id: 'no-access-token-expiry',
+    breaks: 'grants/result-access-token-expiry',
+    with: granted(() => ({ accessTokenExpiry: undefined })),
+  },
+  {
+    id: 'access-token-expiry-in-seconds',
+    breaks: 'grants/result-access-token-expiry',
+    with: granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: seconds(accessTokenExpiry) })),
+  },
+  {
+    id: 'access-token-expiry-a-date',
+    breaks: 'grants/result-access-token-expiry',
+    with: granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: new Date(accessTokenExpiry).toISOString() })),
+  },
+  {
+    id: 'access-token-expiry-a-duration',
+    breaks: 'grants/result-access-token-expiry',
+    with: granted(() => ({ accessTokenExpiry: 900_000 })),
+  },
+  {
+    id: 'access-token-expiry-a-fraction',
+    breaks: 'grants/result-access-token-expiry',
+    with: granted(({ accessTokenExpiry }) => ({ accessTokenExpiry: accessTokenExpiry + 0.5 })),
+  },
+  { id: 'no-refresh-token', breaks: 'grants/result-refresh-token', with: granted(() => ({ refreshToken: undefined })) },
+  { id: 'refresh-token-null', breaks: 'grants/result-refresh-token', with: granted(() => ({ refreshToken: null })) },
+  {
+    id: 'no-refresh-token-expiry',
+    breaks: 'grants/result-refresh-token-expiry',
+    with: granted(() => ({ refreshTokenExpiry: undefined })),
+  },
+  {
+    id: 'refresh-token-expiry-in-seconds',
+    breaks: 'grants/result-refresh-token-expiry',
+    with: granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: seconds(refreshTokenExpiry) })),
+  },
+  {
+    id: 'refresh-token-expiry-a-text',
+    breaks: 'grants/result-refresh-token-expiry',
+    with: granted(({ refreshTokenExpiry }) => ({ refreshTokenExpiry: String(refreshTokenExpiry) })),
+  },
+  { id: 'no-token-type', breaks: 'grants/result-token-type', with: granted(() => ({ tokenType: undefined })) },
+  {
+    id: 'token-type-in-lower-case',
+    breaks: 'grants/result-token-type',
+    with: granted(() => ({ tokenType: 'bearer' })),
+  },
+  { id: 'no-scope', breaks: 'grants/result-scope', with: granted(() => ({ scope: undefined })) },
+  {
+    id: 'scope-a-text',
+    breaks: 'grants/result-scope',
+    with: granted(({ scope }) => ({ scope: scope.join(' ') })),
+  },
+  {
+    id: 'scope-an-array-of-objects',
+    breaks: 'grants/result-scope',
+    with: granted(({ scope }) => ({ scope: scope.map((name) => ({ name })) })),
+  },
+  {
+    id: 'refresh-token-ends-before-its-access-token',
+    breaks: 'grants/expiry-order',
+    with: { reportedRefreshExpiry: (pair) => pair.accessExpiryMs - 60_000 },
+  },
+  {
+    id: 'access-token-never-works',
+    breaks: 'tokens/authorize',
+    with: { issuedTokenWorks: (kind) => kind !== 'access' },
+  },
+  ...namedMutants('access', 'tokens/authorize'),
+  {
+    id: 'any-access-token-taken',
+    breaks: 'tokens/authorize',
+    with: alsoNamed('access', () => true),
+  },
+  {
+    id: 'secret-taken-as-a-token',
+    breaks: 'tokens/authorize',
+    with: alsoNamed('access', (text, { pair }) => text === pair.key.secret),
+  },
+  {
+    id: 'refresh-token-opens-methods',
+    breaks: 'tokens/refresh-is-no-access',
+    with: { tokenKindTaken: (kind, use) => kind === use || use === 'access' },
+  },
+  {
+    id: 'access-token-refreshes',
+    breaks: 'tokens/access-is-no-refresh',
+    with: { tokenKindTaken: (kind, use) => kind === use || use === 'refresh' },
+  },
+  { id: 'access-token-never-expires', breaks: 'tokens/expire', with: { accessExpired: () => false } },
+  {
+    id: 'default-expiry-not-enforced',
+    breaks: 'tokens/expire',
+    with: { accessExpired: (pair, nowMs) => pair.expiresInMs !== undefined && nowMs >= pair.accessExpiryMs },
+  },
+  {
+    id: 'access-token-lives-a-minute-longer',
+    breaks: 'tokens/expire',
+    with: { accessExpired: (pair, nowMs) => nowMs >= pair.accessExpiryMs + 60_000 },
+  },
+  {
+    id: 'access-token-ends-a-minute-early',
+    breaks: 'tokens/expire',
+    with: {
+      accessExpired: (pair, nowMs) => nowMs >= pair.accessExpiryMs - (pair.expiresInMs === undefined ? 60_000 : 0),
+    },
+  },
+  {
+    id: 'expiry-beyond-the-enforced-one-reported',
+    breaks: 'tokens/expire',
+    with: { reportedAccessExpiry: (pair) => pair.accessExpiryMs + (pair.expiresInMs === undefined ? 3_600_000 : 0) },
+  },
+  {
+    id: 'default-expiry-reported-for-expires-in',
+    breaks: 'expires-in/reported',
+    with: { reportedAccessExpiry: (pair) => pair.issuedMs + 900_000 },
+  },
+  {
+    id: 'expires-in-ignored',
+    breaks: 'expires-in/reported',
+    with: { accessLifeMs: (_expiresInMs, profile) => profile.accessLifeMs },
+  },
+  {
+    id: 'expires-in-taken-for-seconds',
+    breaks: 'expires-in/reported',
+    with: {
+      accessLifeMs: (expiresInMs, profile) => (expiresInMs === undefined ? profile.accessLifeMs : expiresInMs * 1000),
+    },
+  },
+  {
+    id: 'expires-in-reported-and-not-enforced',
+    breaks: 'expires-in/enforced',
+    with: {
+      accessExpired: (pair, nowMs) =>
+        nowMs >= (pair.expiresInMs === undefined ? pair.accessExpiryMs : pair.issuedMs + 900_000),
+    },
+  },
+  {
+    id: 'expires-in-ends-at-half-time',
+    breaks: 'expires-in/enforced',
+    with: {
+      accessExpired: (pair, nowMs) =>
+        nowMs >= (pair.expiresInMs === undefined ? pair.accessExpiryMs : pair.issuedMs + pair.expiresInMs / 2),
+    },
+  },
+  {
+    id: 'expires-in-beyond-the-refresh-token',
+    breaks: 'expires-in/within-refresh-lifetime',
+    with: { expiresInTooLong: () => 'taken' },
+  },
+]
+
+/** What `refresh.ts` needs of the members of results and the names of tokens. */
+export const tokenWords = { refreshed, seconds, namedMutants }
