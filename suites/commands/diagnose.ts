@@ -55,10 +55,11 @@ function mistakeLines({ id, title, requirement, fix }: Diagnosis['mistakes'][num
   ]
 }
 
-function unexplainedLines({ key }: DiagnoseInput, { mistakes, ruledOut }: Diagnosis): string[] {
+function unexplainedLines({ key, url }: DiagnoseInput, { mistakes, ruledOut }: Diagnosis): string[] {
   const guess = `most likely another ${key.kind === 'secret' ? 'secret' : 'private key'}`
   return [
     mistakes.length === 0 ? `No known mistake: ${guess}` : `The signature has a further, unknown mistake: ${guess}`,
+    ...(url === undefined ? ['With "--url" mistakes with host, base path and query are tried as well'] : []),
     '',
     `Ruled out, each alone and with every other one (${ruledOut.length}):`,
     ...ruledOut.map((id) => `  ${id.padEnd(44)}${mistakeById(id)?.title ?? ''}`.trimEnd()),

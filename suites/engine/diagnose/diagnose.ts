@@ -14,7 +14,7 @@ import { looksLikeEd25519, searchByVerifying } from './search-ecc.ts'
 import { signatureIsRight, type VerifyInput, verify } from './verify.ts'
 
 export interface DiagnoseInput extends VerifyInput {
-  /** The whole URL that was called; without it mistakes with the host or the query are found only on this machine's own. */
+  /** The whole URL that was called; without it a mistake with host, base path or query is hardly found. */
   url?: string | undefined
   /** Other keys that may have been used by accident, each with the name under which to report it. */
   otherKeys?: readonly { name: string; key: SigningKey }[]
@@ -39,6 +39,9 @@ export interface Diagnosis {
   ruledOut: string[]
 }
 
+/** Mistakes that take the whole URL. */
+const needsUrl = ['data/with-full-url', 'data/with-host-and-path', 'data/with-base-path']
+
 /** What is wrong with a header. Pure and synchronous; under 300 ms for an HMAC and an ordinary body. */
 export function diagnose(input: DiagnoseInput): Diagnosis {
   if (verify(input).valid) return { valid: true, explained: true, mistakes: [], alternatives: [], ruledOut: [] }
@@ -55,7 +58,8 @@ export function diagnose(input: DiagnoseInput): Diagnosis {
     explained: false,
     mistakes: named(input, reading.mistakes),
     alternatives: [],
-    ruledOut: tried.map(({ id }) => id),
+    // Without the URL only a guess was tried, which rules nothing out.
+    ruledOut: tried.map(({ id }) => id).filter((id) => input.url !== undefined || !needsUrl.includes(id)),
   }
 }
 

@@ -1,5 +1,5 @@
 /** The search where the signature may be an Ed25519 one: it is checked against each candidate, so the public key is enough. */
-import { fromBase64Loose, fromHex, fromUtf8, toBase64 } from '../signer/bytes.ts'
+import { concat, fromBase64Loose, fromHex, fromUtf8, toBase64 } from '../signer/bytes.ts'
 import type { Draft } from '../signer/draft.ts'
 import { ed25519Matcher, publicKeyOfSeed, withLowS } from '../signer/ed25519.ts'
 import type { KnownMistake } from '../signer/mistake.ts'
@@ -59,9 +59,10 @@ export function looksLikeEd25519(received: string): boolean {
 
 function decodings(received: string): Decoded[] {
   const named = (bytes: Uint8Array | null, ...words: string[]): Decoded[] =>
-    bytes === null || bytes.length !== 64
-      ? []
-      : [{ bytes, mistakes: words.flatMap((word) => mistakeById(`signature/${word}`) ?? []) }]
+    wholeForms(bytes ?? new Uint8Array(0)).map(({ whole, word }) => ({
+      bytes: whole,
+      mistakes: [...word, ...words].flatMap((id) => mistakeById(`signature/${id}`) ?? []),
+    }))
   const text = (bytes: Uint8Array | null) => (bytes === null ? '' : (fromUtf8(bytes) ?? ''))
   const hex = fromHex(received)
   const whole = [
@@ -71,6 +72,17 @@ function decodings(received: string): Decoded[] {
     ...named(fromBase64Loose(text(fromBase64Loose(received))), 'base64-twice'),
   ]
   return whole.map(reduced)
+}
+
+/** The 64 bytes that were meant. A lost last byte is guessed: S is below L, so it is 16 at most. */
+function wholeForms(bytes: Uint8Array): { whole: Uint8Array; word: string[] }[] {
+  if (bytes.length === 64) return [{ whole: bytes, word: [] }]
+  if (bytes.length === 65) return [{ whole: bytes.slice(0, 64), word: ['one-byte-long'] }]
+  if (bytes.length !== 63) return []
+  return Array.from({ length: 17 }, (_, last) => ({
+    whole: concat(bytes, Uint8Array.of(last)),
+    word: ['one-byte-short'],
+  }))
 }
 
 function base64Forms(received: string, named: (bytes: Uint8Array | null, ...words: string[]) => Decoded[]): Decoded[] {

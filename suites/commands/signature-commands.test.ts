@@ -1,0 +1,235 @@
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { diagnose } from '../engine/diagnose/diagnose.ts'
+import { verify } from '../engine/diagnose/verify.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { type InvalidVector, loadVectors, type SignatureVector, vectorBytes } from '../engine/fixture/vectors.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { sign } from '../engine/signer/sign.ts'
+import { diagnoseJson, diagnoseText } from './diagnose.ts'
+import { signInputOf, signJson, signText } from './sign.ts'
+import { type CheckFlags, readCheck, type Surroundings } from './signature-flags.ts'
+import { verifyText } from './verify.ts'
+import { curlLine, visibleLines } from './visible.ts'
+
+const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
+const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
+const pair = ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....'))
+
+const around = (files: { [path: string]: string } = {}, stdin: string | null = null): Surroundings => ({
+  env: { SECRET: 'not-a-secret-0001', OTHER: 'other', EMPTY: '' },
+  readFile(path) {
+    const text = files[path]
+    if (text === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' })
+    return utf8(text)
+  },
+  readStdin: () => (stdin === null ? null : utf8(stdin)),
+})
+
+const check = (flags: CheckFlags, outside = around()) => readCheck({ secretEnv: ['SECRET'], ...flags }, outside)
+const flags = {
+  method: 'POST',
+  uri: '/api',
+  scheme: 'svc-hmac-sha256',
+  keyId: 'hmac-key-1',
+  secretEnv: ['SECRET'],
+  body,
+}
+const fresh = { nowMs: 1702555410352, nonce: 'q83vEjRWeJCrze8=' }
+
+describe('sign', () => {
+  test('the stages as JSON', () => {
+    expect(signJson(sign(signInputOf(flags, around(), fresh)))).toEqual({
+      dataToSign: `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}\n`,
+      dataToSignHex: Buffer.from(`1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}\n`).toString('hex'),
+      mac: '0846dc767661511937c40d3e45a0be52eb2a34244fe1a342e75cf2e0dec53da5',
+      macFirst20: '0846dc767661511937c40d3e45a0be52eb2a3424',
+      signature: 'CEbcdnZhURk3xA0+RaC+UusqNCQ=',
+      header: right,
+    })
+  })
+
+  test('the stages for people, with the first 20 bytes marked', () => {
+    const input = signInputOf(flags, around(), fresh)
+    const text = signText(input, sign(input), 'http://h:1')
+    expect(text).toContain('  1702555410352;q83vEjRWeJCrze8=;POST␊\n  /api␊\n')
+    expect(text).toContain('[0846dc767661511937c40d3e45a0be52eb2a3424] 4fe1a342e75cf2e0dec53da5')
+    expect(text).toContain(`curl -sS -X POST 'http://h:1/api'`)
+  })
+
+  test('body from stdin or a file, secret from a file, private key', () => {
+    const { body: _, secretEnv: __, ...bare } = flags
+    const outside = around({ b: body, s: 'not-a-secret-0001\n', k: pair.privateKeyPem }, body)
+    expect(sign(signInputOf({ ...bare, secretFile: ['s'] }, outside, fresh)).header).toBe(right)
+    expect(sign(signInputOf({ ...bare, bodyFile: 'b', secretFile: ['s'] }, outside, fresh)).header).toBe(right)
+    expect(signJson(sign(signInputOf({ ...bare, privateKey: 'k' }, outside, fresh)))).not.toHaveProperty('mac')
+  })
+
+  test.each([
+    [{ timestamp: 'now' }, 'Cannot use "now" for "--timestamp": expected milliseconds since 1970'],
+    [{ nonce: 'a;b' }, 'Cannot use "a;b" for "--nonce": it must not be empty or hold a semicolon'],
+    [{ secretEnv: ['EMPTY'] }, 'Set the environment variable "EMPTY" to the secret: it is not set'],
+    [{ secretEnv: [] }, 'Give the key: "--secret-env NAME"'],
+    [{ bodyFile: 'b' }, 'Give "--body" or "--body-file", not both'],
+    [{ secretEnv: [], secretFile: ['none'] }, 'Cannot read the secret "none": there is no such file'],
+    [
+      { secretEnv: [], privateKey: 'p' },
+      'Cannot use the private key "p": Expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"',
+    ],
+  ])('%j', (wrong, message) => {
+    const outside = around({ b: body, p: pair.publicKeyPem })
+    expect(() => signInputOf({ ...flags, ...wrong }, outside, fresh)).toThrow(message)
+  })
+
+  test('no body at a terminal', () => {
+    const { body: _, ...bare } = flags
+    expect(() => signInputOf(bare, around(), fresh)).toThrow(
+      'Give the body: "--body TEXT", "--body-file FILE" or stdin',
+    )
+  })
+})
+
+describe('verify', () => {
+  const vectors = loadVectors(packageRoot)
+  const asked = ({ input }: SignatureVector, header: string) => {
+    const { secret, 'public-key': publicKey = '' } = input
+    const key = secret === undefined ? { publicKey: 'p' } : { secretFile: ['s'] }
+    const { scheme = 'svc-hmac-sha256', 'key-id': keyId, method, path: uri } = input
+    // The line feed that ends a secret's file is dropped again.
+    const outside = around({ p: publicKey, s: `${secret}\n` })
+    const read = readCheck({ header, body: '', ...key, scheme, keyId, method, uri }, outside)
+    return { ...read, body: vectorBytes(input.body) }
+  }
+
+  test.each(vectors.valid)('$id is valid', (vector) => {
+    expect(verify(asked(vector, vector.expect.header))).toMatchObject({ valid: true })
+  })
+
+  test.each<InvalidVector>(vectors.invalid)('$id fails at one stage', (vector) => {
+    const { valid, stages } = verify(asked(vector, vector.received))
+    expect(valid).toBe(false)
+    expect(stages.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([vector['fails-at']])
+  })
+
+  test.each<InvalidVector>(vectors.invalid.filter(({ contains }) => contains !== undefined))(
+    '$id is diagnosed',
+    (vector) => {
+      const { mistakes, alternatives } = diagnose(asked(vector, vector.received))
+      expect([...mistakes, ...alternatives].map(({ id }) => id)).toContain(vector.contains)
+    },
+  )
+
+  test('points at the first byte in which the own data differ', () => {
+    const mine = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}`
+    const { stages } = verify(check({ header: right, body, dataToSignFile: 'mine' }, around({ mine })))
+    expect(stages.find(({ name }) => name === 'data-to-sign')).toEqual({
+      name: 'data-to-sign',
+      ok: false,
+      expected: 'byte 111 is LF (0a)',
+      received: 'the data ends after 111 bytes',
+    })
+  })
+
+  test('for people', () => {
+    expect(verifyText(verify(check({ header: right, body })))).toBe(
+      '✓ scheme\n✓ fields\n✓ version\n✓ timestamp\n✓ nonce\n✓ encoding\n✓ length\n✓ signature\n\nValid: every stage is right\n',
+    )
+    expect(verifyText(verify(check({ header: right.replace('CEbc', 'CEbd'), body })))).toContain(
+      '✗ signature\n    expected  CEbcdnZhURk3xA0+RaC+UusqNCQ=\n    received  CEbddnZhURk3xA0+RaC+UusqNCQ=\n',
+    )
+  })
+})
+
+describe('diagnose', () => {
+  const wrong = sign(signInputOf(flags, around(), fresh), { data: 'without-final-newline' }).header
+
+  test('the mistake, the sentence and the fix', () => {
+    const input = check({ header: wrong, body })
+    expect(diagnoseJson(diagnose(input))).toEqual({
+      valid: false,
+      explained: true,
+      mistakes: [
+        {
+          id: 'data/without-final-newline',
+          title: 'The data to sign lacks the line feed after the body',
+          requirement: 'signatures/request-line-feeds',
+          fix: 'End the data with one LF after the body',
+        },
+      ],
+      ruledOut: [],
+    })
+    expect(diagnoseText(input, diagnose(input))).toContain(
+      'Sentence  signatures/request-line-feeds: Method, URI and body each end with one LF, the body too',
+    )
+  })
+
+  test('another secret', () => {
+    const input = check({ header: wrong, body, secretEnv: ['OTHER'] })
+    const text = diagnoseText(input, diagnose(input))
+    expect(text).toContain('No known mistake: most likely another secret\nWith "--url"')
+    expect(text).toMatch(/Ruled out, each alone and with every other one \(\d\d+\):\n {2}data\/without-final-newline/)
+    const both = check({
+      header: wrong.replace(/;[^;]+$/, ';CEbcdnZhURk3xA0+RaC+UusqNCQ='),
+      body,
+      secretEnv: ['OTHER', 'SECRET'],
+    })
+    expect(diagnose(both).mistakes.map(({ id }) => id)).toEqual(['key/another-key'])
+  })
+
+  test('what the own data say', () => {
+    const said = (mine: string, header: string) => {
+      const input = check({ header, body, dataToSignFile: 'mine' }, around({ mine }))
+      return diagnoseText(input, diagnose(input))
+    }
+    const data = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}`
+    expect(said(data, wrong)).toContain(
+      'Your data to sign differ at line 3, byte 71: expected byte 111 is LF (0a), in yours the data ends after 111 bytes; the signature is made over your data',
+    )
+    expect(said(`${data}\n`, wrong)).toContain(
+      'Your data to sign are right; the signature is not made over your data with this key',
+    )
+  })
+
+  test('a curl line brings request and body along', () => {
+    const input = signInputOf({ ...flags, body: `${body.slice(0, -1)},"x":"it's"}` }, around(), fresh)
+    const line = curlLine(
+      'https://service.example/base/api',
+      'POST',
+      sign(input, { data: 'with-crlf' }).header,
+      input.body,
+    )
+    const { secretEnv } = flags
+    const read = readCheck({ header: '@line', secretEnv }, around({ line }))
+    expect(new TextDecoder().decode(read.body)).toBe(new TextDecoder().decode(input.body))
+    expect(read.url).toBe('https://service.example/base/api')
+    expect(diagnose(read).mistakes.map(({ id }) => id)).toEqual(['data/with-crlf'])
+  })
+
+  test('curl -d @file drops line ends, and so does the reading of it', () => {
+    const read = check({ header: `curl -d @b -H 'Authorization: ${right}' http://h/api` }, around({ b: `${body}\n` }))
+    expect(diagnose(read).valid).toBe(true)
+  })
+
+  test('without a header there is nothing to diagnose', () => {
+    expect(() => check({ header: 'curl http://h/api' })).toThrow('Cannot find an Authorization header in "--header"')
+  })
+})
+
+describe('visible bytes', () => {
+  test('line ends, tabs and what is not UTF-8', () => {
+    expect(visibleLines(utf8('a\r\n\tb\n'))).toEqual(['a␍␊', '␉b␊'])
+    expect(visibleLines(utf8('a\n\n'))).toEqual(['a␊', '␊'])
+    expect(visibleLines(Uint8Array.of(0x61, 0xff, 0x1b))).toEqual(['a\\xff\\x1b'])
+  })
+
+  test.skipIf(process.platform === 'win32')('a shell reads the curl line as it was meant', () => {
+    const echo = (text: Uint8Array) =>
+      curlLine(`http://h/it's`, 'POST', right, text).replace(/^curl|(?<=\| )curl/, 'printf %s\\\\n')
+    const { stdout } = spawnSync('sh', ['-c', echo(utf8(`{"a":"it's $HOME \\n"}`))])
+    expect(stdout.toString().split('\n').slice(-3)).toEqual(['--data-raw', `{"a":"it's $HOME \\n"}`, ''])
+    expect(curlLine('u', 'POST', right, Uint8Array.of(0, 255))).toMatch(
+      /^printf %s AP8= \| openssl base64 -d -A \| curl .* --data-binary @-$/,
+    )
+  })
+})
