@@ -134,6 +134,11 @@ export const authorizationMutants: Mutant[] = [
   { id: 'ecc-creates-no-keys', breaks: 'keys/create-authorized', with: without('ecc', creating) },
   { id: 'basic-creates-no-keys', breaks: 'keys/create-authorized', with: without('basic', creating) },
   { id: 'token-creates-no-keys', breaks: 'keys/create-authorized', with: without('token', creating) },
+  {
+    id: 'no-secret-granted-a-token',
+    breaks: 'grants/credentials',
+    with: { secretMatches: (received, expected, means) => means === 'basic' && same(received, expected, means) },
+  },
   { id: 'basic-never-taken', breaks: 'basic/credentials', with: without('basic', () => true) },
   {
     id: 'grant-needs-an-authorization-header',

@@ -6,7 +6,8 @@ import type { ApiKey, Means } from '../state.ts'
 import type { Mutant } from './mutant.ts'
 
 const day = 86_400_000
-const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant', 'token']
+/** Those of a key without public key. */
+const everyMeans: Means[] = ['hmac', 'basic', 'grant', 'token']
 
 /** Other public keys than ED25519 ones in PEM form are taken too. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Partial<Rules> => ({
@@ -38,11 +39,6 @@ export const keyMutants: Mutant[] = [
     with: { initialKeyScope: () => ['apiKey', 'solution', 'context'] },
   },
   {
-    id: 'initial-key-lists-no-solutions',
-    breaks: 'keys/initial-full-access',
-    with: { initialKeyScope: () => rules.initialKeyScope().filter((scope) => !scope.startsWith('solution')) },
-  },
-  {
     id: 'keys-end-after-30-days',
     breaks: 'keys/no-time-to-live',
     with: { keyExpired: (key, nowMs) => nowMs - key.createdMs > 30 * day },
@@ -64,7 +60,7 @@ export const keyMutants: Mutant[] = [
       with: { deletedKeyWorks: (_key, used) => used === means },
     },
   ]),
-  ...(['hmac', 'ecc', 'basic'] as const).map(
+  ...(['hmac', 'basic'] as const).map(
     (means): Mutant => ({
       id: `${means}-has-every-scope`,
       breaks: 'keys/scope-held',

@@ -120,7 +120,7 @@ export const sessionMutants: Mutant[] = [
   {
     id: 'seventeenth-session-does-not-work',
     breaks: 'sessions/next-works',
-    with: { issuedTokenWorks: (_kind, pair) => !/1[7-9]|number-17|seventeen/.test(pair.session?.name ?? '') },
+    with: { issuedTokenWorks: (_kind, pair) => !/\.17\./.test(pair.session?.name ?? '') },
   },
   {
     id: 'newest-session-removed',

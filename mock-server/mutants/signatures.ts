@@ -282,7 +282,11 @@ const dataMutants: Mutant[] = [
     breaks: 'signatures/request-uri',
     with: alsoParts(({ host, target }) => ({ uri: `${host}${target}` })),
   },
-  { id: 'uri-not-signed-too', breaks: 'signatures/request-uri', with: alsoParts(() => ({ uri: '' })) },
+  {
+    id: 'uri-not-signed-too',
+    breaks: 'signatures/request-uri',
+    with: alsoData(({ timestamp, nonce, httpMethod }, body) => `${timestamp};${nonce};${httpMethod}\n${body}\n`),
+  },
   {
     id: 'trailing-slash-signed-too',
     breaks: 'signatures/request-uri',

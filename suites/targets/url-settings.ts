@@ -1,7 +1,8 @@
 import type { TargetSettings } from '../engine/target.ts'
 
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/
-const secondLoopback = '127.0.0.2'
+// Begins like 127.0.0.1, since some servers compare no more than that.
+const secondLoopback = '127.0.0.12'
 
 /** The settings of a URL with what goes without saying on the loopback: our address, and a second one to try. */
 export function urlSettings(url: string, settings: TargetSettings): TargetSettings {
