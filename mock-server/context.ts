@@ -30,12 +30,13 @@ const virtualStartMs = Date.UTC(2026, 0, 1)
 export function createContext(options: ServerOptions = {}): ServerContext {
   const clock = clockOf(options)
   const profile = createProfile(options.profile)
+  const bounds = { ...defaultBounds, ...options.bounds }
   const seed = options.seed === undefined ? undefined : String(options.seed)
   const given = { ...options.rootKey }
   const context: ServerContext = {
     rules: options.rules ? { ...rules, ...options.rules } : rules,
     profile,
-    bounds: { ...defaultBounds, ...options.bounds },
+    bounds,
     clock,
     explain: options.explain ?? false,
     now: () => clock.now() + profile.clockOffsetMs,
@@ -45,7 +46,7 @@ export function createContext(options: ServerOptions = {}): ServerContext {
     },
   }
   function begin(): { state: State; random: RandomBytes; root: ApiKey } {
-    const state = createState()
+    const state = createState(bounds)
     const random = createRandom(seed)
     const table = options.rules ? { ...rules, ...options.rules } : rules
     const nowMs = clock.now() + profile.clockOffsetMs

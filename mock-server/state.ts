@@ -1,4 +1,6 @@
 import type { KeyObject } from 'node:crypto'
+import { createNonceMemory, type NonceMemory } from './nonces.ts'
+import type { Bounds } from './options.ts'
 
 /** The way a caller showed who it is; `grant` is manager/auth with a key's credentials. */
 export type Means = 'hmac' | 'ecc' | 'basic' | 'grant' | 'token'
@@ -96,34 +98,41 @@ export interface State {
   tokens: Map<string, Token>
   /** Live ones by user, in order of creation. */
   sessions: Map<string, Session[]>
-  /** Nonce to the moment when it is forgotten, oldest first. */
-  nonces: Map<string, number>
+  nonces: NonceMemory
   solutions: Map<string, Solution>
   contexts: Map<string, Context>
   /** Things dropped because a bound was reached, not because their time was over. */
-  forgotten: { nonces: number; tokens: number; keys: number; records: number }
+  forgotten: { tokens: number; keys: number; records: number }
   /** Set by the first body that was not JSON. */
   sawMalformed: boolean
+  /** Pairs of tokens issued so far. */
+  issued: number
 }
 
-export function createState(): State {
+export function createState(bounds: Bounds): State {
   return {
     keys: new Map(),
     tokens: new Map(),
     sessions: new Map(),
-    nonces: new Map(),
+    nonces: createNonceMemory(bounds.nonces),
     solutions: new Map(),
     contexts: new Map(),
-    forgotten: { nonces: 0, tokens: 0, keys: 0, records: 0 },
+    forgotten: { tokens: 0, keys: 0, records: 0 },
     sawMalformed: false,
+    issued: 0,
   }
 }
 
-/** Drops the oldest entries of `map` until it has room for one more; returns how many were dropped. */
+/**
+ * Drops the oldest entries of `map` when it has no room for one more; returns how many were dropped. A large map loses a hundredth at a
+ * time, since looking for its oldest entry gets slower with every one taken out.
+ */
 export function makeRoom(map: Map<unknown, unknown>, bound: number): number {
   let dropped = 0
+  if (map.size < bound) return dropped
+  const rest = bound - Math.floor(bound / 100)
   for (const key of map.keys()) {
-    if (map.size < bound) break
+    if (map.size < rest) break
     map.delete(key)
     dropped += 1
   }

@@ -83,12 +83,12 @@ export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
   return pair
 }
 
-/** Takes out tokens from the old end whose pair is over; a few at a time, so that no call pays for all. */
+/** Takes out the tokens at the old end whose pair is over; once in a while, so that not every call looks for them. */
 function dropExpired({ state }: ServerContext, nowMs: number): void {
-  let looked = 0
+  state.issued += 1
+  if (state.issued % 256 !== 0) return
   for (const [text, { pair }] of state.tokens) {
-    if (looked === 4 || Math.max(pair.refreshExpiryMs, pair.accessExpiryMs) > nowMs) break
+    if (Math.max(pair.refreshExpiryMs, pair.accessExpiryMs) > nowMs) break
     state.tokens.delete(text)
-    looked += 1
   }
 }

@@ -2,7 +2,7 @@ import type { ServerContext } from './context.ts'
 import type { MockRequest } from './http.ts'
 import { type Outcome, refuse, succeed } from './refusal.ts'
 import type { SignedParts } from './rules/signatures.ts'
-import { type ApiKey, makeRoom } from './state.ts'
+import type { ApiKey } from './state.ts'
 
 /** How long a nonce is remembered at least, in ms; longer where the time window is wider. */
 const nonceMemoryMs = 20 * 60_000
@@ -27,7 +27,7 @@ export function verifySignature(
   const found = keyOf(keyId, context.state.keys.get(keyId)?.publicKey === undefined ? 'hmac' : 'ecc')
   if (!found.ok) return found
   const key = found.value
-  if (nonceUsed(context, nonce, nowMs) && !rules.usedNonceTaken(profile))
+  if (context.state.nonces.has(nonce, nowMs) && !rules.usedNonceTaken(profile))
     return refuse('unauthorized', 'signature/nonce-used')
   if (profile.nonceBurntByBadSignature) rememberNonce(context, nonce, nowMs)
 
@@ -108,19 +108,6 @@ function eccIsRight(
     .some(({ verifyKey }) => verifyKey && signatures.some((bytes) => rules.eccVerifies(verifyKey, data, bytes)))
 }
 
-function nonceUsed({ state }: ServerContext, nonce: string, nowMs: number): boolean {
-  const until = state.nonces.get(nonce)
-  return until !== undefined && until > nowMs
-}
-
-function rememberNonce({ state, bounds, profile }: ServerContext, nonce: string, nowMs: number): void {
-  let looked = 0
-  for (const [old, until] of state.nonces) {
-    if (until > nowMs || looked === 2) break
-    state.nonces.delete(old)
-    looked += 1
-  }
-  state.forgotten.nonces += makeRoom(state.nonces, bounds.nonces)
-  state.nonces.delete(nonce)
-  state.nonces.set(nonce, nowMs + Math.max(nonceMemoryMs, 2 * profile.timeWindowMs))
+function rememberNonce({ state, profile }: ServerContext, nonce: string, nowMs: number): void {
+  state.nonces.add(nonce, nowMs + Math.max(nonceMemoryMs, 2 * profile.timeWindowMs), nowMs)
 }
