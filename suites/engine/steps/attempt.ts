@@ -4,6 +4,7 @@ import { describe } from '../judge/classify.ts'
 import { valueAt } from '../judge/match.ts'
 import type { GateKind } from '../knowledge.ts'
 import { type EnvelopeNote, judgedMarginMs } from '../outcome.ts'
+import { allProves } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
 import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from './judge-step.ts'
@@ -64,13 +65,15 @@ export async function attemptRow(
 ): Promise<Attempt> {
   const attempt = emptyAttempt()
   const rowProves = row.proves ?? scenario.proves
+  // A preparation is the control of everything that the row is to show.
+  const everything = allProves(scenario, row)
   const all = [
     ...scenario.given.map((step) => ({ step: withRow(step, row.values), given: true })),
     ...scenario.steps.map((step) => ({ step: withRow(step, row.values), given: false })),
   ]
   for (const [index, { step, given }] of all.entries()) {
     const proves = step.proves ?? rowProves
-    const trouble = await takeStep(seat, step, given, proves, names, schemas, attempt)
+    const trouble = await takeStep(seat, step, given, given ? everything : proves, names, schemas, attempt)
     if (trouble === undefined) continue
     attempt.troubles.push(trouble)
     // A warning ends nothing: what comes after it can still be judged.
@@ -79,7 +82,7 @@ export async function attemptRow(
     for (const { step: later, given: laterGiven } of all.slice(index + 1)) {
       if (!laterGiven && isJudged(later)) for (const id of later.proves ?? rowProves) attempt.unreached.add(id)
     }
-    if (given && trouble.kind !== 'broke') for (const id of rowProves) attempt.unreached.add(id)
+    if (given && trouble.kind !== 'broke') for (const id of everything) attempt.unreached.add(id)
     break
   }
   return attempt

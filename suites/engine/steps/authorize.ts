@@ -19,6 +19,8 @@ export interface AuthorizeInput {
   method: string
   body: Uint8Array
   settings: TargetSettings
+  /** The whole URL of the call; only mistakes sign it. */
+  url: string
   /** The word before a token. */
   tokenPrefix: string
   /** The server's time in ms. */
@@ -98,6 +100,7 @@ function signed(
         key,
         method: input.method,
         uri: input.settings.signedUri,
+        url: input.url,
         body: input.body,
         timestamp,
         nonce,

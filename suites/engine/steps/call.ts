@@ -20,6 +20,8 @@ export interface CallSpec {
   from?: 'first-address' | 'second-address' | undefined
   /** The private key behind a `publicKey` param, so that a created key can be used. */
   privateKey?: string
+  /** The id of the key that this call deletes, if it is one that does. */
+  removes?: string
   /** The member of the cast that this call creates. */
   member?: string
 }
@@ -152,6 +154,7 @@ function addAuthorization(
     method,
     body,
     settings: seat.instance.settings,
+    url: `${seat.instance.baseUrl}/api`,
     tokenPrefix: seat.knowledge.tokenPrefix ?? 'Bearer',
     serverNowMs,
     random: seat.run.random,
@@ -193,6 +196,7 @@ function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
     if (creates && answer.outcome !== 'broken') seat.ledger.notCreated(keyName(spec))
     return
   }
+  if (spec.removes !== undefined) seat.ledger.removed(spec.removes)
   const result = (typeof answer.result === 'object' && answer.result !== null ? answer.result : {}) as {
     [name: string]: unknown
   }

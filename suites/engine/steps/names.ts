@@ -1,5 +1,8 @@
 import type { Row } from '../fixture/model.ts'
 import type { Seat } from '../seat.ts'
+import { publicKeyOfSeed } from '../signer/ed25519.ts'
+import { publicKeyToPem } from '../signer/pem.ts'
+import type { Credential } from './authorize.ts'
 import { actor, credentialFor } from './call.ts'
 import type { Names } from './references.ts'
 import { suitableLifeMs } from './wait.ts'
@@ -19,6 +22,20 @@ export function builtInNames(seat: Seat, row: Row, members: Iterable<string>, at
       return [...seat.ledger.keys]
     },
   }
-  for (const member of members) names[member] = credentialFor(seat, member === 'root' ? actor(seat, 'root') : member)
+  for (const member of members) {
+    names[member] = withPublicKey(credentialFor(seat, member === 'root' ? actor(seat, 'root') : member))
+  }
   return names
+}
+
+/** `$bob.publicKey` is the PEM of his public key, computed only where a fixture asks for it. */
+function withPublicKey(credential: Credential): Credential & { readonly publicKey?: string } {
+  const { seed } = credential
+  if (seed === undefined) return credential
+  return {
+    ...credential,
+    get publicKey() {
+      return publicKeyToPem(publicKeyOfSeed(seed))
+    },
+  }
 }

@@ -1,5 +1,6 @@
 import type { Auth, CallStep, SendStep, Value } from '../fixture/model.ts'
 import type { Seat } from '../seat.ts'
+import { ed25519KeyPair } from '../signer/pem.ts'
 import { alter } from './authorize.ts'
 import { actor, type Called, type CallSpec, makeCall, makeCalls, type RawSpec, sendRaw } from './call.ts'
 import { type Names, resolve } from './references.ts'
@@ -43,8 +44,21 @@ function callSpec(seat: Seat, step: CallStep, names: Names): CallSpec {
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
     from: step.from,
+    ...privateKeyFor(seat, params),
+    ...(method === 'cleanup' ? { removes: String((params as { id?: unknown }).id) } : {}),
     ...('id' in step ? { id: resolve(step.id, names) } : {}),
   }
+}
+
+/** A key that is created with the public key of a member (`$bob.publicKey`) is used with that member's private key. */
+function privateKeyFor(seat: Seat, params: unknown): { privateKey?: string } {
+  if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
+  for (const { seed } of seat.cast.values()) {
+    if (seed === undefined) continue
+    const { publicKeyPem, privateKeyPem } = ed25519KeyPair(seed)
+    if (publicKeyPem === params.publicKey) return { privateKey: privateKeyPem }
+  }
+  return {}
 }
 
 /**
