@@ -25,7 +25,7 @@ export interface SignInput {
   timestamp: string
   nonce: string
   /** The whole URL that is called; only mistakes use it. */
-  url?: string
+  url?: string | undefined
 }
 
 /**
