@@ -1,11 +1,12 @@
-import express, { type Express } from 'express'
+import type { Express } from 'express'
 import type { Handle } from './http.ts'
 
 /**
  * The express edge: the reference server to mount in another server. It takes every path below its mount point; mount it before any body
- * parser, since a signature covers the bytes as sent.
+ * parser, since a signature covers the bytes as sent. express is loaded only here, so that a server without it starts quickly.
  */
-export function createApp(handle: Handle, options: { maxBodyBytes: number }): Express {
+export async function createApp(handle: Handle, options: { maxBodyBytes: number }): Promise<Express> {
+  const { default: express } = await import('express')
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')

@@ -3,9 +3,10 @@ import { timingSafeEqual } from 'node:crypto'
 
 /** Equal texts, compared in constant time; their lengths are no secret. */
 export function sameText(received: string, expected: string): boolean {
-  const left = Buffer.from(received)
-  const right = Buffer.from(expected)
-  return left.length === right.length && timingSafeEqual(left, right)
+  return (
+    received.length === expected.length &&
+    timingSafeEqual(Buffer.from(received, 'utf16le'), Buffer.from(expected, 'utf16le'))
+  )
 }
 
 /**

@@ -65,7 +65,8 @@ function write(response: ServerResponse, answer: MockAnswer, complete: boolean):
   }
   // A request that was not read to its end leaves bytes on the connection that would be taken for the next one.
   if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) })
+  answer.headers['content-length'] = String(Buffer.byteLength(answer.body))
+  response.writeHead(answer.status, answer.headers)
   response.end(answer.body)
 }
 

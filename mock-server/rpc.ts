@@ -7,16 +7,16 @@ import { methods } from './methods/index.ts'
 import { type Method, type Params, paramsProblem } from './methods/method.ts'
 import { type Outcome, type Refusal, refuse, succeed } from './refusal.ts'
 
-/** What became of one JSON-RPC request; `id` is undefined where none could be read. */
+/** What became of one JSON-RPC request. What could not be read is undefined. */
 export interface RpcOutcome {
   id: unknown
-  /** As sent; undefined where none could be read. */
+  /** As sent. */
   method: string | undefined
-  params?: Params
-  caller?: Caller
+  params: Params | undefined
+  caller: Caller | undefined
   outcome: Outcome<unknown>
   /** Answered without a body. */
-  silent?: boolean
+  silent: boolean
 }
 
 type Maybe<T> = T | Promise<T>
@@ -29,7 +29,7 @@ export function answerBody(context: ServerContext, request: MockRequest): Maybe<
   if (!body.ok) {
     state.sawMalformed = true
     const result = rules.malformedResult()
-    return result ? { id: 0, method: undefined, outcome: succeed(result) } : unread(body)
+    return result ? { ...unread(body), id: 0, outcome: succeed(result) } : unread(body)
   }
   // Once for the whole body: a second look at the same signature would find its nonce used.
   let found: Outcome<Caller> | undefined
@@ -55,7 +55,7 @@ async function answerList(
 }
 
 function unread(outcome: { ok: false; refusal: Refusal }): RpcOutcome {
-  return { id: undefined, method: undefined, outcome }
+  return { id: undefined, method: undefined, params: undefined, caller: undefined, outcome, silent: false }
 }
 
 function parse({ rules }: ServerContext, bytes: Buffer): Outcome<unknown> {
@@ -82,32 +82,46 @@ function answerOne(
   if (stage !== undefined) return unread(refuse('parse', stage))
   const { id } = envelope
   const named = String(envelope.method)
-  const base: Pick<RpcOutcome, 'id' | 'method' | 'silent'> = { id, method: named }
-  if (id === undefined && profile.notifications === 'no-body') base.silent = true
-
   const name = rules.methodName(named)
   const method = methods.get(name)
-  const unknown = () => {
-    const result = rules.unknownMethodResult(name)
-    return { ...base, outcome: result ? succeed(result) : refuse('method', 'method/unknown') }
+  // Filled in as the call gets on; one object, since this is the hot path.
+  const call: RpcOutcome = {
+    id,
+    method: named,
+    params: undefined,
+    caller: undefined,
+    outcome: unknownMethod,
+    silent: id === undefined && profile.notifications === 'no-body',
   }
-  if (!method && profile.methodCheckedFirst) return unknown()
-  let caller: Caller | undefined
+
+  if (!method && profile.methodCheckedFirst) return withUnknown(context, call, name)
   if (rules.authorizationRequired(name)) {
     const found = callerFor(name)
-    if (!found.ok) return { ...base, outcome: found }
-    caller = found.value
+    if (!found.ok) {
+      call.outcome = found
+      return call
+    }
+    call.caller = found.value
   } else if (method !== auth) {
     const found = request.headers.authorization === undefined ? undefined : callerFor(name)
-    caller = found?.ok ? found.value : initialCaller(context)
+    call.caller = found?.ok ? found.value : initialCaller(context)
   }
-  if (!method) return unknown()
+  if (!method) return withUnknown(context, call, name)
+  const { caller } = call
   const params = typeof envelope.params === 'object' && envelope.params !== null ? (envelope.params as Params) : {}
-  const refused = callProblem(context, method, params, caller)
-  const known = caller === undefined ? { ...base, params } : { ...base, params, caller }
-  if (refused) return { ...known, outcome: refused }
-  const outcome = method.run({ context, request, params, caller })
-  return outcome instanceof Promise ? outcome.then((late) => ({ ...known, outcome: late })) : { ...known, outcome }
+  call.params = params
+  const outcome = callProblem(context, method, params, caller) ?? method.run({ context, request, params, caller })
+  if (outcome instanceof Promise) return outcome.then((late) => ({ ...call, outcome: late }))
+  call.outcome = outcome
+  return call
+}
+
+const unknownMethod = refuse('method', 'method/unknown')
+
+function withUnknown({ rules }: ServerContext, call: RpcOutcome, name: string): RpcOutcome {
+  const result = rules.unknownMethodResult(name)
+  if (result) call.outcome = succeed(result)
+  return call
 }
 
 /** The first thing that is wrong about the members of a request, as a stage. */

@@ -88,7 +88,7 @@ test('a token is bound to the address it came for', async () => {
 
 test('the express edge gives the same answers below any mount point', async () => {
   const { handle, context } = createHandler({ clock: 'virtual', profile: { basePath: '/auth' } })
-  const app = createApp(handle, { maxBodyBytes: 1024 })
+  const app = await createApp(handle, { maxBodyBytes: 1024 })
   const server = createServer(app).listen(0, '127.0.0.1')
   open.push({
     close: () =>

@@ -18,7 +18,15 @@ export interface SignedParts {
   body: Buffer
 }
 
-const lineFeed = Buffer.from('\n')
+/** A text, bytes and a final line feed in one piece. */
+function joinText(head: string, body: Buffer): Buffer {
+  const headBytes = Buffer.byteLength(head)
+  const joined = Buffer.allocUnsafe(headBytes + body.length + 1)
+  joined.write(head)
+  body.copy(joined, headBytes)
+  joined[joined.length - 1] = 0x0a
+  return joined
+}
 
 /** Part 5.1 of the document. */
 export const signatureRules = {
@@ -50,11 +58,7 @@ export const signatureRules = {
    * one must be signed. `<timestamp>;<nonce>;<METHOD>LF<URI>LF<body>LF` and no other.
    */
   dataToSign: (parts: SignedParts): Uint8Array[] => [
-    Buffer.concat([
-      Buffer.from(`${parts.timestamp};${parts.nonce};${parts.httpMethod}\n${parts.uri}\n`),
-      parts.body,
-      lineFeed,
-    ]),
+    joinText(`${parts.timestamp};${parts.nonce};${parts.httpMethod}\n${parts.uri}\n`, parts.body),
   ],
 
   /** signatures/key-id: the keys whose secret or public key may verify a signature that names `key`. */

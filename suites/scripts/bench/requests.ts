@@ -1,0 +1,21 @@
+import { createHmac, type KeyObject, randomBytes, sign } from 'node:crypto'
+
+const body = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+
+export type Signer = { id: string; secret: string } | { id: string; privateKey: KeyObject }
+
+/** `count` signed calls of solution/listSolutions as they go over the wire, each with a nonce of its own. */
+export function signedRequests(signer: Signer, count: number, timestampMs = Date.now()): Buffer[] {
+  return Array.from({ length: count }, () => {
+    const nonce = randomBytes(12).toString('base64')
+    const data = `${timestampMs};${nonce};POST\n/api\n${body}\n`
+    const signature =
+      'secret' in signer
+        ? createHmac('sha256', signer.secret).update(data).digest().subarray(0, 20)
+        : sign(null, Buffer.from(data), signer.privateKey)
+    const credentials = [signer.id, '1', timestampMs, nonce, signature.toString('base64')].join(';')
+    return Buffer.from(
+      `POST /api HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: svc-hmac-sha256 ${credentials}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+  })
+}
