@@ -1,10 +1,14 @@
 import { authorizationMutants } from './mutants/authorization.ts'
+import { dataToSignMutants } from './mutants/data-to-sign.ts'
+import { eccMutants } from './mutants/ecc.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
-import { keyMutants, limitMutants } from './mutants/keys.ts'
+import { hmacMutants } from './mutants/hmac.ts'
+import { keyMutants } from './mutants/keys.ts'
+import { limitMutants } from './mutants/limits.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { refreshMutants } from './mutants/refresh.ts'
 import { scopeMutants, sessionMutants } from './mutants/scopes.ts'
-import { signatureMutants } from './mutants/signatures.ts'
+import { signatureHeaderMutants } from './mutants/signature-header.ts'
 import { tokenMutants } from './mutants/tokens.ts'
 
 export type { Mutant }
@@ -13,7 +17,10 @@ export type { Mutant }
 export const mutants: readonly Mutant[] = [
   ...envelopeMutants,
   ...authorizationMutants,
-  ...signatureMutants,
+  ...dataToSignMutants,
+  ...hmacMutants,
+  ...eccMutants,
+  ...signatureHeaderMutants,
   ...keyMutants,
   ...limitMutants,
   ...tokenMutants,

@@ -6,8 +6,7 @@ import type { ApiKey, Means } from '../state.ts'
 import type { Mutant } from './mutant.ts'
 
 const day = 86_400_000
-/** Those of a key without public key. */
-const everyMeans: Means[] = ['hmac', 'basic', 'grant', 'token']
+const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant']
 
 /** Other public keys than ED25519 ones in PEM form are taken too. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Partial<Rules> => ({
@@ -60,7 +59,7 @@ export const keyMutants: Mutant[] = [
       with: { deletedKeyWorks: (_key, used) => used === means },
     },
   ]),
-  ...(['hmac', 'basic'] as const).map(
+  ...(['hmac', 'ecc', 'basic'] as const).map(
     (means): Mutant => ({
       id: `${means}-has-every-scope`,
       breaks: 'keys/scope-held',
@@ -163,45 +162,3 @@ export const keyMutants: Mutant[] = [
     with: { scopeOpens: (scope, area) => rules.scopeOpens(scope, area) || (scope === 'context' && area === 'manager') },
   },
 ]
-
-const race =
-  (wanted: 'refresh' | 'key' | 'session'): Rules['beforeEffect'] =>
-  (effect) =>
-    effect === wanted ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined
-
-/** Part 8: how many keys there may be. */
-export const limitMutants: Mutant[] = [
-  { id: 'eleven-keys-created', breaks: 'limits/ten-keys', with: { keyLimit: () => 11 } },
-  { id: 'any-number-of-keys-created', breaks: 'limits/ten-keys', with: { keyLimit: () => 1000 } },
-  {
-    id: 'keys-with-a-public-key-not-counted',
-    breaks: 'limits/ten-keys',
-    with: {
-      keysCounted: (all, profile) =>
-        rules.keysCounted(
-          all.filter((key) => key.publicKey === undefined),
-          profile,
-        ),
-    },
-  },
-  { id: 'key-limit-races', breaks: 'limits/ten-keys', with: { beforeEffect: race('key') } },
-  { id: 'eight-keys-created', breaks: 'limits/ten-can-be-made', with: { keyLimit: () => 8 } },
-  { id: 'five-keys-created', breaks: 'limits/ten-can-be-made', with: { keyLimit: () => 5 } },
-  {
-    id: 'eleventh-key-created-and-the-oldest-removed',
-    breaks: 'limits/eleventh-refused',
-    with: { beyondKeyLimit: () => 'oldest-removed' },
-  },
-  {
-    id: 'first-key-lost-to-a-new-one',
-    breaks: 'limits/earlier-keys-kept',
-    with: { keysLostToNewKey: (all) => all.filter((key) => !key.initial && !key.deleted).slice(0, 1) },
-  },
-  {
-    id: 'newest-key-lost-to-a-refusal',
-    breaks: 'limits/earlier-keys-kept',
-    with: { keysLostToRefusal: (all) => all.filter((key) => !key.initial && !key.deleted).slice(-1) },
-  },
-]
-
-export const refreshRace = race('refresh')

@@ -1,7 +1,6 @@
 import { rules } from '../rules.ts'
 import type { TokenPair } from '../state.ts'
-import { refreshRace } from './keys.ts'
-import type { Mutant } from './mutant.ts'
+import { type Mutant, race } from './mutant.ts'
 import { tokenWords } from './tokens.ts'
 
 const { refreshed, seconds, namedMutants } = tokenWords
@@ -87,7 +86,7 @@ export const refreshMutants: Mutant[] = [
     breaks: 'refresh/revokes-refresh',
     with: { revokedTokenWorks: (kind, pair) => kind === 'refresh' && takenTwice(pair) },
   },
-  { id: 'refreshes-race', breaks: 'refresh/revokes-refresh', with: { beforeEffect: refreshRace } },
+  { id: 'refreshes-race', breaks: 'refresh/revokes-refresh', with: { beforeEffect: race('refresh') } },
   {
     id: 'refresh-needs-a-live-access-token',
     breaks: 'refresh/after-access-expiry',
