@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { registerCompare } from './commands/compare.ts'
 import { registerDiagnose } from './commands/diagnose.ts'
 import { registerInit } from './commands/init.ts'
+import { registerLab } from './commands/lab.ts'
 import { registerList } from './commands/list.ts'
 import { packageVersion } from './commands/package-version.ts'
 import { registerRun } from './commands/run.ts'
@@ -49,6 +50,7 @@ function commandLine(): Command {
     registerSign,
     registerVerify,
     registerDiagnose,
+    registerLab,
   ])
     register(program)
   return program

@@ -66,9 +66,8 @@ export function diagnose(input: DiagnoseInput): Diagnosis {
 function search(input: DiagnoseInput, fields: HeaderFields) {
   const { keyId, timestamp, nonce, signature } = fields
   const otherKeys = input.otherKeys ?? []
-  const { url, ...rest } = input
   const right = draftOf(
-    { ...rest, ...(url === undefined ? {} : { url }), keyId, timestamp, nonce },
+    { ...input, keyId, timestamp, nonce },
     otherKeys.map(({ key }) => key),
   )
   const tried = [...mistakes.filter(({ looked }) => looked), ...otherKeys.flatMap(wrongKey)]

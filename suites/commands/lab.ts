@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import { labPage, serveLab } from '../lab/lab-page.ts'
+import { fileProblem } from './inputs.ts'
+import { positive } from './values.ts'
+
+interface LabFlags {
+  out?: string
+  port?: string
+}
+
+/** `lab`: the signature lab as one HTML file, written or served. */
+export function registerLab(program: Command): void {
+  program
+    .command('lab')
+    .description('the signature lab: one HTML page that names the mistake in a signature; nothing leaves the browser')
+    .option('--out <file>', 'write the page to a file')
+    .option('--port <port>', 'serve the page on 127.0.0.1 (any free port without this and without --out)')
+    .action(async (flags: LabFlags) => {
+      if (flags.out !== undefined && flags.port !== undefined) {
+        throw new SuiteError('usage', 'Give "--out" or "--port", not both')
+      }
+      const page = await labPage()
+      if (flags.out === undefined) await serveUntilStopped(page, positive('--port', flags.port, 0))
+      else writeLab(flags.out, page)
+    })
+}
+
+function writeLab(file: string, page: string): void {
+  try {
+    writeFileSync(file, page)
+  } catch (cause) {
+    throw new SuiteError('usage', `Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+  }
+  process.stdout.write(`${file}\n`)
+}
+
+async function serveUntilStopped(page: string, port: number): Promise<void> {
+  try {
+    const server = await serveLab(page, port)
+    process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}/\n`)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    const reason = code === 'EADDRINUSE' ? 'the port is taken, choose another one' : String(code)
+    throw new SuiteError('usage', `Cannot listen on "127.0.0.1:${port}": ${reason}`, { cause })
+  }
+}

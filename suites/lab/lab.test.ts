@@ -1,0 +1,252 @@
+/// <reference lib="dom" />
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { loadVectors } from '../engine/fixture/vectors.ts'
+import { buildLab } from './build-lab.ts'
+import { type LabFields, labResult } from './compute.ts'
+import { serveLab } from './lab-page.ts'
+
+const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
+const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
+const untruncated =
+  'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCRP4aNC51zy4N7FPaU='
+
+const fields: LabFields = {
+  request: right,
+  body,
+  bodyForm: 'text',
+  key: 'not-a-secret-0001',
+  otherSecrets: '',
+  method: '',
+  uri: '/api',
+  url: '',
+  scheme: 'svc-hmac-sha256',
+  ownData: '',
+}
+
+describe('what the page shows', () => {
+  test('a right header is valid, and every stage is there', () => {
+    const result = labResult(fields)
+    expect(result).toMatchObject({ kind: 'checked', diagnosis: { valid: true }, right: { header: right } })
+  })
+
+  test.each([
+    [{ request: '' }, 'Paste an Authorization header, a curl line or a raw request'],
+    [{ request: 'curl http://h/api' }, 'Paste an Authorization header, a curl line or a raw request'],
+    [{ key: '' }, 'Give the secret of the key, or its private or public key in PEM'],
+    [
+      { key: '-----BEGIN EC KEY-----\nAA==\n-----END EC KEY-----' },
+      'Expected a PEM labelled "PRIVATE KEY", got "EC KEY"',
+    ],
+    [{ body: '***', bodyForm: 'base64' as const }, 'The body is not padded BASE64'],
+  ])('%j waits for what is missing', (missing, message) => {
+    expect(labResult({ ...fields, ...missing })).toEqual({ kind: 'waiting', message })
+  })
+
+  test('the body of a pasted request is taken, and one from a file is asked for', () => {
+    const curl = `curl -H 'Authorization: ${right}' http://h/api`
+    const note = (text: string) => labResult({ ...fields, request: text, body: '' })
+    expect(note(`${curl} -d '${body}'`)).toMatchObject({
+      diagnosis: { valid: true },
+      note: 'The body is the one of the pasted request',
+    })
+    expect(note(`${curl} -d @b.json`)).toMatchObject({
+      note: 'The request takes its body from "b.json": paste it into the field "Body"',
+    })
+  })
+
+  test('text with CR LF and BASE64 reach the same bytes', () => {
+    const bytes = (more: Partial<LabFields>) => {
+      const result = labResult({ ...fields, ...more })
+      return result.kind === 'checked' ? new TextDecoder().decode(result.input.body) : result.message
+    }
+    expect(bytes({ body: 'a\nb', bodyForm: 'crlf' })).toBe('a\r\nb')
+    expect(bytes({ body: 'YQ0K\nYg==', bodyForm: 'base64' })).toBe('a\r\nb')
+  })
+})
+
+/** Debian's; elsewhere CHROMIUM names it. */
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const missing = existsSync(executablePath) ? '' : ` (NOT RUN: there is no ${executablePath}; CHROMIUM names another)`
+const flags =
+  '--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run'
+
+describe.skipIf(missing !== '')(`in Chromium${missing}`, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
+  const file = join(folder, 'lab.html')
+  let browser: Browser
+  let page: Page
+  const requests: string[] = []
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    writeFileSync(file, await buildLab())
+    browser = await chromium.launch({ executablePath, args: flags.split(' ') })
+    page = await browser.newPage()
+    page.on('request', (request) => requests.push(request.url()))
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    await page.goto(pathToFileURL(file).href)
+  }, 60_000)
+
+  afterAll(async () => {
+    await browser?.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const says = (text: string) => page.locator('#verdict', { hasText: text }).waitFor({ timeout: 10_000 })
+
+  test('a mistake is named while one types, by keyboard alone', async () => {
+    await page.getByRole('button', { name: 'Clear all fields' }).click()
+    await says('Paste an Authorization header')
+    await page.getByLabel('Authorization header, curl line or raw request').focus()
+    await page.keyboard.insertText(untruncated)
+    await page.keyboard.press('Tab')
+    await page.keyboard.insertText(body)
+    // Over the choice of the form of the body.
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.insertText('not-a-secret-0001')
+    await says('Not valid at length; the mistake is found')
+    const diagnosis = await page.getByRole('region', { name: 'Diagnosis' }).textContent()
+    expect(diagnosis).toContain('All 32 bytes of the MAC were sent')
+    expect(diagnosis).toContain('signatures/hmac-length')
+    expect(await page.locator('mark').textContent()).toBe('0846dc767661511937c40d3e45a0be52eb2a3424')
+    await page.getByLabel('Authorization header, curl line or raw request').fill(right)
+    await says('Valid: every stage is right')
+  })
+
+  test('every byte of the data is coloured by its origin and named in a table', async () => {
+    const pieces = await page
+      .locator('pre .piece')
+      .evaluateAll((spans) => spans.map((span) => [span.getAttribute('title'), span.textContent]))
+    expect(pieces.map(([origin]) => origin)).toEqual([
+      'timestamp',
+      'semicolon',
+      'nonce',
+      'semicolon',
+      'method',
+      'line feed',
+      'URI',
+      'line feed',
+      'body',
+      'line feed',
+    ])
+    expect(pieces[8]?.[1]).toBe(body)
+    const colours = await page
+      .locator('pre .piece')
+      .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).backgroundColor))
+    expect(new Set(colours).size).toBe(7)
+    await page.getByText('Byte by byte').click()
+    expect(await page.getByRole('row', { name: /^method 4 504f5354/ }).count()).toBe(1)
+  })
+
+  test('every vector can be loaded, and is judged as it should be', async () => {
+    const { valid, invalid } = loadVectors(packageRoot)
+    const verdictOf = async (id: string) => {
+      await page.getByLabel('Load a vector').selectOption(id)
+      return page.locator('#verdict').textContent()
+    }
+    for (const { id } of valid) expect([id, await verdictOf(id)]).toEqual([id, 'Valid: every stage is right'])
+    for (const vector of invalid.filter((one) => one['fails-at'] !== 'key-id')) {
+      expect([vector.id, await verdictOf(vector.id)]).toEqual([
+        vector.id,
+        expect.stringContaining(`Not valid at ${vector['fails-at']}`),
+      ])
+    }
+  }, 60_000)
+
+  test('what is pasted stays text', async () => {
+    await page
+      .getByLabel('Authorization header, curl line or raw request')
+      .fill(`svc-hmac-sha256 <img src=x onerror=alert(1)>;1;1;<b>;x`)
+    await says('Not valid at')
+    expect(await page.locator('#results img, #results b').count()).toBe(0)
+  })
+
+  test('the policy names no network source, and the page asked for nothing but itself', async () => {
+    const policy = (await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute('content')) ?? ''
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'sha256-[^ ]+'; style-src 'sha256-[^ ]+'; img-src data:; base-uri 'none'; form-action 'none'$/,
+    )
+    expect(requests.filter((url) => !url.startsWith('file:') && !url.startsWith('data:'))).toEqual([])
+    expect(requests.filter((url) => url.startsWith('file:'))).toEqual([pathToFileURL(file).href])
+    expect(complaints).toEqual([])
+    const tried = await page.evaluate(() =>
+      fetch('http://127.0.0.1:1/').then(
+        () => 'sent',
+        (error) => String(error),
+      ),
+    )
+    expect(tried).toContain('Failed to fetch')
+    expect(complaints.join()).toContain('Content Security Policy')
+  })
+
+  test('every field has a label, and the result is announced', async () => {
+    const unnamed = await page
+      .locator('textarea, input, select')
+      .evaluateAll((all) => all.filter((one) => (one as HTMLInputElement).labels?.length !== 1).length)
+    expect(unnamed).toBe(0)
+    expect(await page.getByRole('status').getAttribute('aria-live')).toBe('polite')
+  })
+
+  test.each([['light'], ['dark']] as const)('text is readable in the %s scheme', async (colorScheme) => {
+    await page.emulateMedia({ colorScheme })
+    await page.getByLabel('Load a vector').selectOption('vectors/invalid/hmac-untruncated')
+    const poor = await page.evaluate(contrasts)
+    expect(poor).toEqual([])
+  })
+
+  test('it fits a phone', async () => {
+    await page.setViewportSize({ width: 360, height: 800 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
+  })
+
+  test('served, it is the same page and no other', async () => {
+    const server = await serveLab(await buildLab(), 0)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    try {
+      const answer = await page.goto(url)
+      expect(answer?.status()).toBe(200)
+      await says('Paste an Authorization header')
+      expect((await fetch(`${url}other`)).status).toBe(404)
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+})
+
+/** Runs in the page: texts whose contrast with their background is below 4.5:1 (WCAG 2, AA). */
+function contrasts(): string[] {
+  const channels = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number)
+  const luminance = (colour: string) => {
+    const [r = 0, g = 0, b = 0] = channels(colour).map((value) => {
+      const part = value / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const background = (element: Element | null): string => {
+    if (element === null) return 'rgb(255, 255, 255)'
+    const colour = getComputedStyle(element).backgroundColor
+    return channels(colour)[3] === 0 ? background(element.parentElement) : colour
+  }
+  const withText = [...document.querySelectorAll('body *')].filter((element) =>
+    [...element.childNodes].some((node) => node.nodeType === 3 && (node.textContent ?? '').trim() !== ''),
+  )
+  return withText.flatMap((element) => {
+    const text = luminance(getComputedStyle(element).color)
+    const behind = luminance(background(element))
+    const ratio = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05)
+    return ratio < 4.5 && element.tagName !== 'SCRIPT' && element.tagName !== 'STYLE'
+      ? [`${element.tagName}.${element.className}: ${ratio.toFixed(2)}`]
+      : []
+  })
+}

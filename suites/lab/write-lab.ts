@@ -1,0 +1,5 @@
+/** A step of `npm run build`: leaves the lab page beside its compiled modules. */
+import { writeFileSync } from 'node:fs'
+import { buildLab } from './build-lab.ts'
+
+writeFileSync(new URL('lab.html', import.meta.url), await buildLab())
