@@ -29,7 +29,8 @@ export async function runVitest(
   onOutcome: (outcome: RowOutcome) => void,
   onStart: (cancel: () => Promise<void>) => void,
 ): Promise<VitestRun> {
-  const outcomes: RowOutcome[] = []
+  // By key: a cancelled vitest reports finished tests again.
+  const outcomes = new Map<string, RowOutcome>()
   const defects: string[] = []
   let stopped: Stop | null = null
   const reporter: Reporter = {
@@ -38,8 +39,8 @@ export async function runVitest(
       stopped ??= reason ?? null
       const result = testCase.result()
       if (outcome !== undefined) {
-        outcomes.push(outcome)
-        onOutcome(outcome)
+        if (!outcomes.has(outcome.key)) onOutcome(outcome)
+        outcomes.set(outcome.key, outcome)
       } else if (result.state === 'failed') {
         defects.push(`${testCase.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
       }
@@ -90,5 +91,5 @@ export async function runVitest(
     // The exit code is the report's to say.
     process.exitCode = exitCode
   }
-  return { outcomes, defects, stopped }
+  return { outcomes: [...outcomes.values()], defects, stopped }
 }

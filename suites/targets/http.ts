@@ -169,8 +169,10 @@ function flat(headers: { [name: string]: string | string[] | undefined }): { [na
 }
 
 function noAnswer(error: unknown, reused: boolean): WireAnswer {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   const message = error instanceof Error ? error.message : String(error)
+  // supertest puts the code of a refused connection into the message and keeps none.
+  const named = /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? ''
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
   const reason = sentences[code] ?? message
   return {
     kind: 'none',

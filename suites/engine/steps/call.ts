@@ -20,6 +20,8 @@ export interface CallSpec {
   from?: 'first-address' | 'second-address' | undefined
   /** The private key behind a `publicKey` param, so that a created key can be used. */
   privateKey?: string
+  /** Not on a kept connection. */
+  freshConnection?: boolean
   /** The id of the key that this call deletes, if it is one that does. */
   removes?: string
   /** The member of the cast that this call creates. */
@@ -119,7 +121,8 @@ function prepareCall(seat: Seat, spec: CallSpec): { build: Build; sent: Called['
       headers: withTargetHeaders(seat, headers),
       body,
       // What changes state is never sent on a connection that may be stale.
-      connection: seat.run.target.lasting && spec.method.startsWith('manager/') ? 'fresh' : 'kept',
+      connection:
+        spec.freshConnection || (seat.run.target.lasting && spec.method.startsWith('manager/')) ? 'fresh' : 'kept',
     }
     return spec.from === undefined ? request : { ...request, from: spec.from }
   }

@@ -3,7 +3,7 @@ import { diagnoseTarget } from '../diagnose-target.ts'
 import type { Auth, Row, Scenario } from '../fixture/model.ts'
 import type { RowOutcome } from '../outcome.ts'
 import { castUsed, unjudged } from '../rows.ts'
-import { leaveSeat, type Run, requirementLevel, type Seat, takeSeat } from '../seat.ts'
+import { leaveSeat, type Run, requirementLevel, type Seat, type Stop, takeSeat } from '../seat.ts'
 import { type Attempt, attemptRow, rootControl, type Trouble } from './attempt.ts'
 import { makeCall } from './call.ts'
 import { conclude } from './conclude.ts'
@@ -48,8 +48,35 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
   const timed = [...scenario.given, ...scenario.steps].some((step) => 'wait' in step || step.before !== undefined)
   const late = attempt.troubles.some(({ kind }) => kind === 'too-late')
   if (timed && (attempt.throttled || late) && number < tries) return 'again'
+  await noticeGone(seat, attempt)
+  // What a target fails to answer while it goes away says nothing about what it does.
+  if (stopOf(run) !== null && attempt.troubles.some(isUnanswered)) {
+    return unjudged(scenario, row, 'blocked', `not run: ${stopOf(run)?.message}`)
+  }
   await noticeLockOut(seat, attempt)
   return conclude(seat, scenario, row, attempt, isMust, await hintFor(seat, attempt))
+}
+
+/** Read anew: a call in between may have set it. */
+const stopOf = (run: Run): Stop | null => run.stopped
+
+const isUnanswered = ({ called }: Trouble): boolean =>
+  called.some(({ answer }) => answer.outcome === 'broken' && answer.status === null)
+
+/** A call without any answer on a lasting target: is the target still there? */
+async function noticeGone(seat: Seat, attempt: Attempt): Promise<void> {
+  const { run } = seat
+  if (!run.target.lasting || run.stopped !== null || !attempt.troubles.some(isUnanswered)) return
+  // On a connection of its own: a server that is shutting down may still answer on a kept one.
+  const { answer } = await makeCall(seat, {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: 'none',
+    freshConnection: true,
+  })
+  if (answer.outcome === 'broken' && answer.status === null) {
+    run.stopped ??= { kind: 'gone', message: `${run.target.name} went away: ${answer.reason}` }
+  }
 }
 
 /** After a right signature was refused, which classic mistake does the server make? */
