@@ -1,17 +1,21 @@
 import { Command, CommanderError } from 'commander'
-import { registerCompare } from './commands/compare.ts'
-import { registerDiagnose } from './commands/diagnose.ts'
-import { registerInit } from './commands/init.ts'
-import { registerLab } from './commands/lab.ts'
-import { registerList } from './commands/list.ts'
 import { packageVersion } from './commands/package-version.ts'
-import { registerRun } from './commands/run.ts'
-import { registerServe } from './commands/serve.ts'
-import { registerSign } from './commands/sign.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
-import { registerVectors } from './commands/vectors.ts'
-import { registerVerify } from './commands/verify.ts'
 import { SuiteError } from './engine/errors.ts'
+
+/** Loaded when they are asked for: `serve` need not wait for what `run` needs. */
+const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
+  run: async () => (await import('./commands/run.ts')).registerRun,
+  serve: async () => (await import('./commands/serve.ts')).registerServe,
+  init: async () => (await import('./commands/init.ts')).registerInit,
+  list: async () => (await import('./commands/list.ts')).registerList,
+  compare: async () => (await import('./commands/compare.ts')).registerCompare,
+  vectors: async () => (await import('./commands/vectors.ts')).registerVectors,
+  sign: async () => (await import('./commands/sign.ts')).registerSign,
+  verify: async () => (await import('./commands/verify.ts')).registerVerify,
+  diagnose: async () => (await import('./commands/diagnose.ts')).registerDiagnose,
+  lab: async () => (await import('./commands/lab.ts')).registerLab,
+}
 
 /** Where a defect of the suite itself is reported. */
 const reportDefect =
@@ -28,31 +32,24 @@ export async function main(argv: readonly string[]): Promise<void> {
     if (error.code !== 'EPIPE') throw error
   })
   try {
-    await commandLine().parseAsync(argv, { from: 'user' })
+    await (await commandLine(argv[0])).parseAsync(argv, { from: 'user' })
   } catch (error) {
     process.exitCode = explain(error)
   }
 }
 
-function commandLine(): Command {
+/** With the named command alone where it is known; else with all of them, for the help and the did-you-mean. */
+async function commandLine(name: string | undefined): Promise<Command> {
   const program = new Command('svc-conformance')
     .description('Does this server keep the service authorization interface, and if not, which sentence does it break?')
     .version(packageVersion(), '--version')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  for (const register of [
-    registerRun,
-    registerServe,
-    registerInit,
-    registerList,
-    registerCompare,
-    registerVectors,
-    registerSign,
-    registerVerify,
-    registerDiagnose,
-    registerLab,
-  ])
-    register(program)
+  const loaders = name !== undefined && Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands)
+  for (const load of loaders) {
+    const register = await load?.()
+    register?.(program)
+  }
   return program
 }
 

@@ -6,7 +6,6 @@ import { profileChoices, type ServerOptions, serve, startMockServer } from '../.
 import type { Mutant } from '../../mock-server/mutants.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { bundledSettings } from './bundled-settings.ts'
-import { openWire } from './http.ts'
 
 export type { Mutant, ServerOptions }
 export { profileChoices, serve, startMockServer }
@@ -35,6 +34,8 @@ export function lastingTarget(server: ServerOptions = {}, settings: Partial<Targ
 async function openBundled(options: ServerOptions, settings: Partial<TargetSettings>): Promise<Instance> {
   const server = await startMockServer({ clock: 'virtual', ...options })
   const allSettings = { ...bundledSettings(server.solutions), ...settings }
+  // Loaded here, so that `serve`, which comes through this door too, need not wait for it.
+  const { openWire } = await import('./http.ts')
   const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress: allSettings.secondAddress })
   return {
     baseUrl: server.url,
