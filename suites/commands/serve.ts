@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
-import { profileChoices, serve } from '../targets/bundled.ts'
+import { loadMutants, profileChoices, type ServerOptions, serve } from '../targets/bundled.ts'
 import { readText } from './inputs.ts'
 import { collect } from './run-flags.ts'
 import { positive } from './values.ts'
@@ -17,6 +17,7 @@ interface ServeFlags {
   publicKey?: string
   seed?: string
   set?: string[]
+  mutant?: string
 }
 
 /** `serve`: the reference server on its own, until it is stopped. */
@@ -34,9 +35,22 @@ export function registerServe(program: Command): void {
     .option('--public-key <file>', 'ED25519 public key (PEM): the initial key takes ECC signatures only')
     .option('--seed <word>', 'the same seed gives the same ids, secrets and tokens; for tests only')
     .option('--set <name=value>', 'a choice where the document is silent; repeatable', collect)
+    .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like')
     .action(async (flags: ServeFlags) => {
-      process.exitCode = await serve(serveOptions(flags))
+      const rules = flags.mutant === undefined ? {} : { rules: await mutantRules(flags.mutant) }
+      process.exitCode = await serve({ ...serveOptions(flags), ...rules })
     })
+}
+
+/** @throws SuiteError (`usage`) for a mutant that is not known */
+async function mutantRules(id: string): Promise<NonNullable<ServerOptions['rules']>> {
+  const mutants = await loadMutants()
+  const mutant = mutants.find((one) => one.id === id)
+  if (mutant === undefined) {
+    const ids = mutants.map((one) => one.id)
+    throw new SuiteError('usage', `Unknown mutant "${id}"${suggestion(id, ids) || ', such as "whole-mac-expected"'}`)
+  }
+  return mutant.with
 }
 
 type ServeOptions = Parameters<typeof serve>[0]
