@@ -115,7 +115,7 @@ export function drawData({ pieces }: Checked): Child[] {
 }
 
 function drawPiece({ origin, bytes }: Piece): HTMLElement {
-  const piece = element('span', `piece ${origin}`, visible(bytes))
+  const piece = element('span', `piece ${origin}`, ...visible(bytes))
   piece.title = names[origin] ?? origin
   return piece
 }
@@ -164,8 +164,15 @@ export function drawSignature({ right, input }: Checked): Child[] {
   ]
 }
 
-/** Text in which every line end is seen. */
-function visible(bytes: Uint8Array): string {
+const controls: { [mark: string]: string } = { '\r': 'CR', '\n': 'LF', '\t': 'TAB', '\ufeff': 'BOM' }
+
+/** Text in which line ends, tabs and byte order marks are seen by their names: few fonts have pictures for them. */
+function visible(bytes: Uint8Array): Child[] {
   const text = fromUtf8(bytes) ?? fromLatin1(bytes)
-  return text.replaceAll('\r', '␍').replaceAll('\n', '␊\n').replaceAll('\t', '␉').replaceAll('\ufeff', '(BOM)')
+  return text.split(/([\r\n\t\ufeff])/).flatMap((part) => {
+    const name = controls[part]
+    if (name === undefined) return part
+    const control = element('span', 'control', name)
+    return part === '\n' ? [control, '\n'] : control
+  })
 }
