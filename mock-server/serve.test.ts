@@ -28,12 +28,12 @@ test('serve prints one line of JSON and ends with 0 when stopped', async () => {
 })
 
 test('serve names the control port in its line, and a random profile on stderr', async () => {
-  const { printed, complained } = await run({ control: { token: 't' }, profile: ['random', 'basePath='], seed: 3 })
+  const { printed, complained } = await run({ control: { token: 't' }, profileWords: ['random', 'basePath='], seed: 3 })
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({
     controlUrl: expect.stringContaining('127.0.0.1'),
     controlToken: 't',
   })
-  const again = await run({ profile: ['random', 'basePath='], seed: 3 })
+  const again = await run({ profileWords: ['random', 'basePath='], seed: 3 })
   expect(again.complained).toEqual(complained)
   expect(JSON.parse((complained[0] ?? '').replace('Profile: ', ''))).toMatchObject({ basePath: '' })
 })
@@ -51,7 +51,7 @@ test('a port that is taken, an unknown address and a wrong profile are said in o
   expect((await run({ host: '192.0.2.1' })).complained).toEqual([
     'Cannot listen on "192.0.2.1:0": this machine has no such address',
   ])
-  expect((await run({ profile: ['tokenprefix=x'] })).complained).toEqual([
+  expect((await run({ profileWords: ['tokenprefix=x'] })).complained).toEqual([
     'Unknown switch "tokenprefix", did you mean "tokenPrefix"?',
   ])
 })

@@ -2,9 +2,9 @@ import { profileFromWords } from './profile-file.ts'
 import { createRandom } from './random.ts'
 import { type MockServer, type StartOptions, startMockServer } from './start.ts'
 
-export interface ServeOptions extends Omit<StartOptions, 'profile'> {
-  /** Switches, or words of the command line: `random`, `switch=value`, the path of a JSON file. */
-  profile?: StartOptions['profile'] | readonly string[]
+export interface ServeOptions extends StartOptions {
+  /** Words of the command line, under the switches of `profile`: `random`, `switch=value`, the path of a JSON file. */
+  profileWords?: readonly string[]
 }
 
 /** What `serve` needs of the process that it runs in. */
@@ -23,10 +23,10 @@ export interface ServeEdge {
 export async function serve(options: ServeOptions, edge: ServeEdge = processEdge): Promise<0 | 2> {
   let server: MockServer
   try {
-    const { profile, ...rest } = options
+    const { profileWords = [], ...rest } = options
     const random = createRandom(options.seed === undefined ? undefined : `profile ${options.seed}`)
-    const switches = isWords(profile) ? profileFromWords(profile, () => random(4).readUInt32LE() / 2 ** 32) : profile
-    server = await startMockServer(switches === undefined ? rest : { ...rest, profile: switches })
+    const words = profileFromWords(profileWords, () => random(4).readUInt32LE() / 2 ** 32)
+    server = await startMockServer({ ...rest, profile: { ...words, ...options.profile } })
   } catch (error) {
     edge.complain(startProblem(error, options))
     return 2
@@ -40,15 +40,10 @@ export async function serve(options: ServeOptions, edge: ServeEdge = processEdge
       ...(control ? { controlUrl: control.url, controlToken: control.token } : {}),
     }),
   )
-  if (isWords(options.profile) && options.profile.includes('random'))
-    edge.complain(`Profile: ${JSON.stringify(profile)}`)
+  if (options.profileWords?.includes('random')) edge.complain(`Profile: ${JSON.stringify(profile)}`)
   await new Promise<void>((resolve) => edge.onStop(resolve))
   await server.stop()
   return 0
-}
-
-function isWords(profile: ServeOptions['profile']): profile is readonly string[] {
-  return Array.isArray(profile)
 }
 
 function startProblem(error: unknown, { host = '127.0.0.1', port = 0 }: ServeOptions): string {

@@ -2,11 +2,12 @@ import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import { loadMutants, profileChoices, type ServerOptions, serve } from '../targets/bundled.ts'
+import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
 import { readText } from './inputs.ts'
 import { collect } from './run-flags.ts'
 import { positive } from './values.ts'
 
-interface ServeFlags {
+interface ServeFlags extends ControlFlags {
   port: string
   host: string
   scheme?: string
@@ -18,11 +19,12 @@ interface ServeFlags {
   seed?: string
   set?: string[]
   mutant?: string
+  trustProxy?: boolean
 }
 
 /** `serve`: the reference server on its own, until it is stopped. */
 export function registerServe(program: Command): void {
-  program
+  const command = program
     .command('serve')
     .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
     .option('--port <port>', '0: any free one', '0')
@@ -36,10 +38,11 @@ export function registerServe(program: Command): void {
     .option('--seed <word>', 'the same seed gives the same ids, secrets and tokens; for tests only')
     .option('--set <name=value>', 'a choice where the document is silent; repeatable', collect)
     .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like')
-    .action(async (flags: ServeFlags) => {
-      const rules = flags.mutant === undefined ? {} : { rules: await mutantRules(flags.mutant) }
-      process.exitCode = await serve({ ...serveOptions(flags), ...rules })
-    })
+    .option('--trust-proxy', 'take the address of a caller from X-Forwarded-For')
+  addControlFlags(command).action(async (flags: ServeFlags) => {
+    const rules = flags.mutant === undefined ? {} : { rules: await mutantRules(flags.mutant) }
+    process.exitCode = await serve({ ...serveOptions(flags), ...rules })
+  })
 }
 
 /** @throws SuiteError (`usage`) for a mutant that is not known */
@@ -63,6 +66,7 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
   return {
     port,
     host: flags.host,
+    ...controlOptions(flags),
     ...(flags.seed === undefined ? {} : { seed: flags.seed }),
     rootKey: {
       ...(flags.keyId === undefined ? {} : { id: flags.keyId }),
@@ -71,6 +75,7 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
     },
     profile: {
       ...switches(flags.set ?? []),
+      ...(flags.trustProxy ? { trustProxy: true } : {}),
       ...(flags.scheme === undefined ? {} : { scheme: flags.scheme }),
       ...(flags.tokenPrefix === undefined ? {} : { tokenPrefix: flags.tokenPrefix }),
       ...(flags.basePath === undefined ? {} : { basePath: flags.basePath }),

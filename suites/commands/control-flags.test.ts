@@ -1,0 +1,34 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
+
+const read = (...argv: string[]) =>
+  controlOptions(addControlFlags(new Command().exitOverride()).parse(argv, { from: 'user' }).opts<ControlFlags>())
+
+test('the control port is closed unless a flag names it', () => {
+  expect(read()).toEqual({})
+  expect(read('--control')).toEqual({ control: {} })
+  expect(read('--control-port', '0')).toEqual({ control: { port: 0 } })
+  expect(read('--control-token', 't')).toEqual({ control: { token: 't' } })
+})
+
+test('clock, journal, profiles, origins and explanations are handed on', () => {
+  const argv = ['--virtual-clock', '--now', '1000', '--journal', '5', '--profile', 'random', '--profile', 'p.json']
+  expect(read(...argv, '--cors', '*', '--explain')).toEqual({
+    clock: 'virtual',
+    now: 1000,
+    journal: { size: 5 },
+    profileWords: ['random', 'p.json'],
+    cors: ['*'],
+    explain: true,
+  })
+})
+
+test.each([
+  [['--control-port', '70000'], 'Cannot use "70000" for "--control-port": expected a whole number from 0 to 65535'],
+  [['--journal', '1.5'], 'Cannot use "1.5" for "--journal": expected a whole number from 0 to 1000000'],
+  [['--now', 'noon'], 'Cannot use "noon" for "--now": expected a number, 0 or more'],
+  [['--control-token', ''], 'Give "--control-token" a token that is not empty'],
+])('%j cannot be used', (argv, message) => {
+  expect(() => read(...argv)).toThrow(message)
+})

@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import type { serve } from '../targets/bundled.ts'
+import { collect } from './run-flags.ts'
+import { positive } from './values.ts'
+
+/** The flags of `serve` for those who test a client against it. */
+export interface ControlFlags {
+  profile?: string[]
+  explain?: boolean
+  control?: boolean
+  controlPort?: string
+  controlToken?: string
+  virtualClock?: boolean
+  now?: string
+  journal?: string
+  cors?: string[]
+}
+
+export function addControlFlags(command: Command): Command {
+  return command
+    .option(
+      '--profile <file>',
+      'JSON file of such choices, or "random": picked at random and printed; repeatable',
+      collect,
+    )
+    .option('--explain', 'say in the header x-refused-at where a call was refused')
+    .option('--control', 'open the control port: clock, journal, faults, scenes (spec/control.openapi.json)')
+    .option('--control-port <port>', 'the port it takes, 0: any free one')
+    .option('--control-token <token>', 'the token it wants, made up by default')
+    .option('--virtual-clock', 'time stands still until the control port moves it')
+    .option('--now <ms>', 'where the clock starts, in milliseconds since 1970')
+    .option('--journal <calls>', 'how many calls the journal holds')
+    .option('--cors <origin>', 'let pages of this origin call, "*": any; repeatable', collect)
+}
+
+/** @throws SuiteError (`usage`) for values that cannot be used */
+export function controlOptions(flags: ControlFlags): Partial<Parameters<typeof serve>[0]> {
+  const opens = flags.control || flags.controlPort !== undefined || flags.controlToken !== undefined
+  return {
+    ...(opens ? { control: portAndToken(flags) } : {}),
+    ...(flags.explain ? { explain: true } : {}),
+    ...(flags.virtualClock ? { clock: 'virtual' as const } : {}),
+    ...(flags.now === undefined ? {} : { now: positive('--now', flags.now, 0) }),
+    ...(flags.journal === undefined ? {} : { journal: { size: wholeNumber('--journal', flags.journal, 1_000_000) } }),
+    ...(flags.cors === undefined ? {} : { cors: flags.cors }),
+    ...(flags.profile === undefined ? {} : { profileWords: flags.profile }),
+  }
+}
+
+function portAndToken(flags: ControlFlags): { port?: number; token?: string } {
+  if (flags.controlToken === '') throw new SuiteError('usage', 'Give "--control-token" a token that is not empty')
+  return {
+    ...(flags.controlPort === undefined ? {} : { port: wholeNumber('--control-port', flags.controlPort, 65_535) }),
+    ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),
+  }
+}
+
+function wholeNumber(flag: string, text: string, most: number): number {
+  const value = positive(flag, text, 0)
+  if (Number.isInteger(value) && value <= most) return value
+  throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a whole number from 0 to ${most}`)
+}
