@@ -72,7 +72,8 @@ function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wante
   const { rules, profile } = context
   const [unknown] = wanted.unknown
   if (unknown !== undefined && profile.unknownScopes === 'refused') return refuse('scope', 'scope/unknown', unknown)
-  const keyScope = effectiveKeyScope(key.scope, profile)
+  // The initial key has every scope in the server's own spelling, whichever spelling callers use.
+  const keyScope = key.scope === context.root.scope ? key.scope : effectiveKeyScope(key.scope, profile)
   const beyond = wanted.scopes.filter((scope) => !rules.scopeWithinKey(scope, keyScope, profile))
   if (beyond[0] !== undefined && rules.scopeBeyondKey() === 'refused')
     return refuse('scope', 'scope/beyond-key', beyond[0])
