@@ -14,8 +14,22 @@ export function signedRequests(signer: Signer, count: number, timestampMs = Date
         ? createHmac('sha256', signer.secret).update(data).digest().subarray(0, 20)
         : sign(null, Buffer.from(data), signer.privateKey)
     const credentials = [signer.id, '1', timestampMs, nonce, signature.toString('base64')].join(';')
-    return Buffer.from(
-      `POST /api HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: svc-hmac-sha256 ${credentials}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    )
+    return overTheWire(body, `authorization: svc-hmac-sha256 ${credentials}\r\n`)
   })
+}
+
+/** `count` grants of tokens for a key, each with a session of its own name. */
+export function grantRequests(key: { id: string; secret: string }, count: number): Buffer[] {
+  return Array.from({ length: count }, () => {
+    const scope = ['solution', `session:${randomBytes(6).toString('hex')}`]
+    const params = { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret, scope }
+    return overTheWire(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'manager/auth', params }), '')
+  })
+}
+
+function overTheWire(text: string, headers: string): Buffer {
+  const length = Buffer.byteLength(text)
+  return Buffer.from(
+    `POST /api HTTP/1.1\r\nhost: 127.0.0.1\r\n${headers}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n${text}`,
+  )
 }
