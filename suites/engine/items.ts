@@ -62,7 +62,7 @@ const scenarioId = (item: Item): string => (item.kind === 'cast' ? item.key : it
 
 /**
  * The order of a run. Where every row has an instance of its own it is random. On a lasting target: the cast first, then what
- * creates nothing, and last what fills a limit, keys after sessions.
+ * creates nothing, then keys that should be refused, then keys that should not, and last what fills a limit, keys after sessions.
  */
 export function orderItems(items: readonly Item[], lasting: boolean, random: Random): Item[] {
   const mixed = shuffled(items, random)
@@ -76,8 +76,16 @@ function weight(item: Item): number {
   const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
   if (item.kind === 'cast') return 0
   const has = heavy.map((name) => item.scenario.needs.includes(name))
-  if (has[1]) return has[2] ? 4 : 3
-  return has[2] ? 2 : 1
+  if (has[1]) return has[2] ? 5 : 4
+  if (!has[2]) return 1
+  return makesKeys(item.scenario) ? 3 : 2
+}
+
+/** A right server creates a key here, and there are only ten places. */
+function makesKeys({ given, steps }: Scenario): boolean {
+  return [...given, ...steps].some(
+    (step) => 'call' in step && step.call === 'manager/createApiKey' && step.expect !== 'refused',
+  )
 }
 
 /** The outcome of an item that cannot be asked of this target, or was not reached. */
