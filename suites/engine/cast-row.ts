@@ -1,11 +1,12 @@
-import { createMember, ensureCast } from './cast.ts'
-import { castRow, castScenario, declaredWay } from './cast-scenario.ts'
-import type { CallStep, CastMember } from './fixture/model.ts'
+import { createMember, ensureCast, tokenOf } from './cast.ts'
+import { castRow, castScenario, declaredWay, type Way } from './cast-scenario.ts'
+import type { Auth, CallStep, CastMember } from './fixture/model.ts'
 import { describe } from './judge/classify.ts'
 import type { RowOutcome } from './outcome.ts'
 import { unjudged } from './rows.ts'
-import { leaveSeat, type Run, requirementLevel, takeSeat } from './seat.ts'
+import { leaveSeat, type Run, requirementLevel, type Seat, takeSeat } from './seat.ts'
 import { emptyAttempt } from './steps/attempt.ts'
+import { makeCall } from './steps/call.ts'
 import { conclude } from './steps/conclude.ts'
 
 /** Creates a member in the way that it declares, which is the evidence; where that fails the rows make it in another way. */
@@ -50,6 +51,8 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
     if (problem !== undefined) {
       if (called === undefined) return timed(unjudged(scenario, castRow, 'blocked', problem))
       const accepted = called.answer.outcome === 'accepted'
+      const control = accepted ? undefined : await refusedControl(seat, declared.way, declared.by)
+      if (control !== undefined) return timed(unjudged(scenario, castRow, 'blocked', control))
       const broken = member.proves.filter((id) => (id === 'keys/create-result') === accepted)
       attempt.troubles.push({
         kind: called.answer.outcome === 'throttled' ? 'blocked' : 'broke',
@@ -73,3 +76,14 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
 }
 
 const castStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }
+
+/** A creation that is refused says something only if an ordinary call with the same authorization is accepted. */
+async function refusedControl(seat: Seat, way: Way, by: string): Promise<string | undefined> {
+  const token = way === 'token' ? await tokenOf(seat, by, 'solution') : undefined
+  if (way === 'token' && token === undefined) return 'preparation: no access token was granted'
+  const auth = (token === undefined ? { [way]: by } : { token }) as Auth
+  const { answer } = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth })
+  return answer.outcome === 'accepted'
+    ? undefined
+    : `preparation: an ordinary call with this authorization was ${describe(answer)}`
+}

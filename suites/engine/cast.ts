@@ -79,7 +79,8 @@ async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creat
   return { called }
 }
 
-async function tokenOf(seat: Seat, by: string, scope: string): Promise<string | undefined> {
+/** An access token of this scope, if it is granted. */
+export async function tokenOf(seat: Seat, by: string, scope: string): Promise<string | undefined> {
   const credential = seat.cast.get(by)
   if (credential === undefined) return undefined
   const { answer } = await makeCall(seat, {
