@@ -36,7 +36,8 @@ export const envelopeRules = {
 
   /** envelope/request-members, envelope/empty-params: params is an object, {} where there is nothing to say. */
   paramsTaken: (value: unknown, profile: Profile): boolean =>
-    (typeof value === 'object' && value !== null && !Array.isArray(value)) || !profile.strictEnvelope,
+    (typeof value === 'object' && value !== null && !Array.isArray(value)) ||
+    (!profile.strictEnvelope && (value === undefined || value === null || Array.isArray(value))),
 
   /** envelope/method-names: the name of the method that a call names. */
   methodName: (name: string): string => name,

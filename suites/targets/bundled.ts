@@ -4,15 +4,19 @@
  */
 import { profileChoices, type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
 import type { Mutant } from '../../mock-server/mutants.ts'
+import type { Variant } from '../../mock-server/variants.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { bundledSettings } from './bundled-settings.ts'
 
-export type { Mutant, ServerOptions }
+export type { Mutant, ServerOptions, Variant }
 export { profileChoices, serve, startMockServer }
 
 /** Servers that are wrong in one way each. Loaded only where they are hunted. */
 export const loadMutants = async (): Promise<readonly Mutant[]> =>
   (await import('../../mock-server/mutants.ts')).mutants
+/** Conforming servers that answer open questions otherwise. Loaded only where they are tried. */
+export const loadVariants = async (): Promise<readonly Variant[]> =>
+  (await import('../../mock-server/variants.ts')).variants
 
 const requestTimeoutMs = 10_000
 

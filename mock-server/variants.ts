@@ -1,0 +1,109 @@
+import type { Profile } from './profile.ts'
+
+/** A conforming server that differs from the reference only where the document is silent. */
+export interface Variant {
+  id: string
+  /** The open questions that it answers otherwise. */
+  questions: readonly string[]
+  profile: Partial<Profile>
+  /** What a user would tell the suite about such a server. */
+  settings?: { scheme: string }
+}
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+const variant = (
+  id: string,
+  profile: Partial<Profile>,
+  questions: readonly string[],
+  settings?: Variant['settings'],
+): Variant => ({ id, questions, profile, ...(settings === undefined ? {} : { settings }) })
+
+/** None of them may fail; a warning has a reason (suites/self/variant-warnings.yaml). */
+export const variants: readonly Variant[] = [
+  variant('http-statuses', { refusalStatus: 'http' }, ['errors/http-status']),
+  variant('refusals-as-text', { errorBody: 'text' }, ['errors/shape', 'errors/http-status']),
+  variant('refusals-without-body', { errorBody: 'none' }, ['errors/shape', 'errors/http-status']),
+  variant('error-ids-null', { errorId: 'null' }, ['errors/id']),
+  variant('error-ids-left-out', { errorId: 'none' }, ['errors/id']),
+
+  variant('nonces-reusable', { nonceReuse: 'accepted' }, ['signatures/nonce-reuse']),
+  variant('nonces-kept-by-bad-signatures', { nonceBurntByBadSignature: false }, ['signatures/nonce-burnt']),
+  variant('sample-padding-taken', { noncePadding: 'accepted' }, ['signatures/nonce-padding']),
+  variant('unpadded-signatures-taken', { unpaddedSignatures: 'accepted' }, ['signatures/base64-padding']),
+  variant('short-nonces-only', { nonceMaxLength: 64 }, ['signatures/nonce-length']),
+  variant('long-nonces-taken', { nonceMaxLength: 1024 }, ['signatures/nonce-length']),
+  variant('narrow-time-window', { timeWindowMs: 30_000 }, ['signatures/time-window']),
+  variant('wide-time-window', { timeWindowMs: day }, ['signatures/time-window']),
+  variant('scheme-of-its-own', { scheme: 'x-svc-hmac' }, [], { scheme: 'x-svc-hmac' }),
+  variant('scheme-words-in-any-case', { schemeCase: 'any' }, ['signatures/scheme-case']),
+  variant('weak-public-keys-taken', { weakPublicKeys: 'accepted' }, ['keys/small-order']),
+
+  variant('clock-ahead', { clockOffsetMs: 7 * minute }, ['signatures/time-window']),
+  variant('clock-behind', { clockOffsetMs: -7 * minute }, ['signatures/time-window']),
+  variant('clock-hours-ahead', { clockOffsetMs: 190 * minute }, ['signatures/time-window']),
+  variant('slow', { delayMs: 80 }, ['limits/rate']),
+  variant('connections-closed', { closeConnections: true }, []),
+  variant('rate-limited', { callsPerSecond: 20 }, ['limits/rate']),
+  variant('base-url-with-a-path', { basePath: '/service/v1' }, ['envelope/other-path']),
+  variant('forwarding-header-trusted', { trustProxy: true }, ['addresses/forwarded']),
+  variant('bodies-up-to-16-kib', { maxBodyBytes: 16 * 1024 }, ['limits/request-size', 'signatures/large-body']),
+
+  variant('lenient-envelope', { strictEnvelope: false, idTypes: 'any', notifications: 'answered', batch: 'answered' }, [
+    'envelope/jsonrpc-version',
+    'envelope/params-type',
+    'envelope/id-types',
+    'envelope/missing-id',
+    'envelope/batch',
+  ]),
+  variant('integer-ids-only', { idTypes: 'integers', notifications: 'no-body' }, [
+    'envelope/id-types',
+    'envelope/missing-id',
+  ]),
+  variant('json-type-only', { contentType: 'json-only' }, ['envelope/content-type']),
+  variant('further-members-refused', { extraMembers: 'refused' }, ['envelope/extra-members']),
+  variant('authorization-before-the-method', { methodCheckedFirst: false }, ['envelope/method-not-found']),
+  variant('further-params-ignored', { extraParams: 'ignored' }, ['grants/extra-params']),
+  variant('further-members-in-results', { extraResultMembers: true }, ['keys/create-result-extras']),
+  variant('solutions-member', { listShape: 'solutions' }, ['solutions/list-result']),
+  variant('counted-listing', { listShape: 'counted' }, ['solutions/list-result']),
+
+  variant('initial-key-counts', { initialKeyCounts: true }, ['keys/limit-counts-initial']),
+  variant('eleventh-key-removes-the-oldest', { eleventhKey: 'oldest-removed' }, ['keys/limit-exceeded']),
+  variant('unknown-scopes-of-keys-refused', { unknownKeyScopes: 'refused' }, ['keys/unknown-scopes']),
+
+  variant('scope-names-in-any-case', { scopeCase: 'any' }, ['scopes/case']),
+  variant('apikey-in-lower-case', { apikeySpelling: 'apikey' }, ['scopes/apikey-spelling']),
+  variant('apikey-in-camel-case', { apikeySpelling: 'apiKey' }, ['scopes/apikey-spelling']),
+  variant('unknown-scopes-left-out', { unknownScopes: 'left-out' }, ['grants/unknown-scope']),
+  variant('empty-scope-is-the-whole-key', { emptyScope: 'whole-key' }, ['grants/empty-scope']),
+  variant('empty-scope-refused', { emptyScope: 'refused' }, ['grants/empty-scope']),
+  variant('scopes-echoed-as-requested', { scopeEcho: 'as-requested' }, ['grants/scope-echo']),
+  variant('scopes-echoed-sorted', { scopeEcho: 'sorted' }, ['grants/scope-echo']),
+  variant('no-solution-id-from-any', { solutionIdFromAny: false }, ['scopes/solution-id-from-any']),
+
+  variant('header-on-a-grant-judged', { authHeaderOnGrant: 'judged' }, ['grants/authorization-header']),
+  variant('header-on-a-grant-refused', { authHeaderOnGrant: 'refused' }, ['grants/authorization-header']),
+  variant('scope-on-a-refresh-ignored', { scopeOnRefresh: 'ignored' }, ['grants/scope-with-refresh']),
+  variant('scope-on-a-refresh-narrows', { scopeOnRefresh: 'narrows' }, ['grants/scope-with-refresh']),
+  variant('token-word', { tokenPrefix: 'Token' }, ['tokens/prefix']),
+  variant('no-token-word', { tokenPrefix: '' }, ['tokens/prefix']),
+  variant('long-tokens', { tokenLength: 400 }, ['tokens/format']),
+  variant('short-access-lifetime', { accessLifeMs: 30_000 }, ['limits/token-lifetimes']),
+  variant('long-access-lifetime', { accessLifeMs: day }, ['limits/token-lifetimes']),
+  variant('short-refresh-lifetime', { refreshLifeMs: minute }, ['limits/token-lifetimes', 'sessions/lifetime']),
+  variant('long-refresh-lifetime', { refreshLifeMs: 365 * day }, ['limits/token-lifetimes', 'sessions/lifetime']),
+  variant('expires-in-cut', { expiresInTooLong: 'capped' }, ['expires-in/too-long']),
+  variant('expiries-rounded-up', { expiryRounding: 'up-to-second' }, ['limits/token-lifetimes']),
+  variant('expires-in-for-one-token', { expiresInKept: false }, ['refresh/expires-in-kept']),
+  variant('family-revoked', { reuseRevokesFamily: true }, ['refresh/family']),
+  variant('refresh-from-the-bound-address-only', { refreshChecksAddress: true }, ['refresh/foreign-address']),
+  variant('refresh-lifetime-kept', { refreshLifetime: 'kept' }, ['refresh/lifetime-renewed']),
+
+  variant('every-grant-a-session', { unnamedCountAsSessions: true }, ['sessions/counting']),
+  variant('session-names-add', { reusedSessionName: 'adds' }, ['sessions/reused-name']),
+  variant('session-names-join', { reusedSessionName: 'joins' }, ['sessions/reused-name']),
+  variant('one-user-for-all-keys', { sessionUser: 'all-keys' }, ['sessions/user']),
+  variant('longest-unused-session-removed', { oldestSession: 'longest-unused' }, ['sessions/age']),
+]
