@@ -50,7 +50,7 @@ export function diagnose(input: DiagnoseInput): Diagnosis {
   if (signatureIsRight(input, reading.fields)) return explained(input, reading.mistakes)
   const { explanations, tried } = search(input, reading.fields)
   const [likeliest, ...others] = explanations
-  if (likeliest !== undefined) return explained(input, [...reading.mistakes, ...likeliest], others)
+  if (likeliest !== undefined) return explained(input, together(reading.mistakes, likeliest), others)
   const shape = shapeOf(input, reading.fields)
   if (shape !== null) return explained(input, [...reading.mistakes, shape])
   return {
@@ -61,6 +61,12 @@ export function diagnose(input: DiagnoseInput): Diagnosis {
     // Without the URL only a guess was tried, which rules nothing out.
     ruledOut: tried.map(({ id }) => id).filter((id) => input.url !== undefined || !needsUrl.includes(id)),
   }
+}
+
+/** What was read off the header and what was found by computing, each thing said once. */
+function together(read: readonly KnownMistake[], computed: readonly KnownMistake[]): KnownMistake[] {
+  const ofUnits = computed.some(({ id }) => id === 'data/with-timestamp-in-milliseconds')
+  return [...read.filter(({ id }) => !ofUnits || !id.startsWith('fields/timestamp-in-')), ...computed]
 }
 
 function search(input: DiagnoseInput, fields: HeaderFields) {

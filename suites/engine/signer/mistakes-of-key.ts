@@ -125,7 +125,7 @@ const seedMistakes: readonly KnownMistake[] = [
     (seed) => utf8(toBase64(seed)).slice(0, 32),
   ),
   ofSeed('key/reversed-seed', 'The seed was used in reversed byte order', 'the seed is reversed', (seed) =>
-    seed.slice().reverse(),
+    Uint8Array.from(seed).reverse(),
   ),
 ]
 

@@ -226,7 +226,7 @@ export const cutMistakes: readonly KnownMistake[] = [
       fix: 'Send the bytes in the order in which they come',
       when: 'the bytes of the signature are reversed',
     },
-    (right) => right.slice().reverse(),
+    (right) => Uint8Array.from(right).reverse(),
   ),
   cutMistake(
     {
