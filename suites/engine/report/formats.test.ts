@@ -34,6 +34,14 @@ describe('text', () => {
 `)
   })
 
+  test('a hint that was given already is pointed at, without the same bytes', () => {
+    const row = report.scenarios.find((one) => one.problem?.hint !== undefined) as (typeof report.scenarios)[number]
+    const twice = renderText({ ...report, scenarios: [row, { ...row, key: 'signatures/other' }] }, { colour: false })
+    expect(twice).toContain(`Hint  As for ${row.key}`)
+    expect(twice.match(/> POST/g)).toHaveLength(1)
+    expect(twice).toContain('--only signatures/hmac-accepted/all-in-one-line --trace')
+  })
+
   test('rows that are blocked by one cause are told once', () => {
     expect(text.match(/The control was refused/g)).toHaveLength(1)
     expect(text).toContain('Also  blocked by the same: tokens/three, tokens/two')

@@ -27,7 +27,7 @@ export function renderText(raw: Report, options: { colour: boolean }): string {
   const paint = colours(options.colour)
   const sections = [
     heading(report, paint),
-    ...rowsWith(report, 'failed').map((row, index) => failure(report, row, paint, index < fullFailures)),
+    ...failures(report, paint),
     ...blocked(report, paint),
     ...rowsWith(report, 'warned').map((row) => failure(report, row, paint, true)),
     known(report, paint),
@@ -76,6 +76,19 @@ const marks: { [verdict in Verdict]: string } = {
   blocked: '■',
   known: '~',
   'not-testable': '-',
+}
+
+/** A hint that was given already, with its bytes, is only pointed at: many failures often have one cause. */
+function failures(report: Report, paint: Colours): string[][] {
+  const hinted = new Map<string, string>()
+  return rowsWith(report, 'failed').map((row, index) => {
+    const hint = row.problem?.hint
+    const earlier = hint === undefined ? undefined : hinted.get(hint)
+    if (hint !== undefined && earlier === undefined) hinted.set(hint, row.key)
+    if (row.problem === null || earlier === undefined) return failure(report, row, paint, index < fullFailures)
+    const problem = { ...row.problem, hint: `As for ${earlier}`, exchanges: [] }
+    return failure(report, { ...row, problem }, paint, index < fullFailures)
+  })
 }
 
 function failure(report: Report, row: RowReport, paint: Colours, full: boolean): string[] {
