@@ -33,14 +33,14 @@ export function processOutlet(env: Environment): Outlet {
  * @throws SuiteError (`usage`) for a file that cannot be written, after the others were
  */
 export function writeReports(report: Report, requests: readonly ReportRequest[], outlet: Outlet): void {
-  let failure: SuiteError | null = null
+  const problems: SuiteError[] = []
   for (const { format, file } of requests) {
     const text = render[format](report, file === null && outlet.colour)
     if (file === null) outlet.stdout(text)
-    else failure ??= writeFile(file, text)
+    else problems.push(...writeFile(file, text))
   }
   if (!requests.some(({ file }) => file === null)) outlet.stderr(`${report.conclusion.join('\n')}\n`)
-  if (failure !== null) throw failure
+  if (problems[0] !== undefined) throw problems[0]
 }
 
 const render: { [format in ReportFormat]: (report: Report, colour: boolean) => string } = {
@@ -51,11 +51,11 @@ const render: { [format in ReportFormat]: (report: Report, colour: boolean) => s
   markdown: renderMarkdown,
 }
 
-function writeFile(file: string, text: string): SuiteError | null {
+function writeFile(file: string, text: string): SuiteError[] {
   try {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)
-    return null
+    return []
   } catch (cause) {
     return new SuiteError('usage', `Cannot write the report "${file}": ${fileProblem(cause, 'folder')}`, {
       cause,
