@@ -57,8 +57,7 @@ function writeFile(file: string, text: string): SuiteError[] {
     writeFileSync(file, text)
     return []
   } catch (cause) {
-    return new SuiteError('usage', `Cannot write the report "${file}": ${fileProblem(cause, 'folder')}`, {
-      cause,
-    })
+    const message = `Cannot write the report "${file}": ${fileProblem(cause, 'folder')}`
+    return [new SuiteError('usage', message, { cause })]
   }
 }
