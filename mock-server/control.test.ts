@@ -94,6 +94,10 @@ test('every route answers as the file says', async () => {
   const scene = (await call('post', '/scenes', { scene: 'revoked-pair' })).json
   expect((await call('post', '/scenes', { scene: '__proto__' })).status).toBe(400)
   expect((await call('post', '/tokens/expire', { token: scene.tokens[1].accessToken })).status).toBe(204)
+  const nowMs = server.clock.now()
+  const { refreshToken } = scene.tokens[1]
+  expect((await call('post', '/tokens/expire', { token: refreshToken, inMs: 1000 })).status).toBe(204)
+  expect(server.journal.lineage()[1]).toMatchObject({ accessExpiryMs: nowMs, refreshExpiryMs: nowMs + 1000 })
   expect((await call('post', '/tokens/expire', { token: 'x', inMs: 1000 })).status).toBe(404)
   expect((await call('post', '/tokens/expire', { token: 'x', inMs: 'x' })).status).toBe(400)
   expect((await call('get', '/journal/lineage')).json.pairs).toMatchObject([{ parent: null }, { generation: 1 }])

@@ -6,6 +6,7 @@ import { profileChoices } from './profile.ts'
 import { profileFromWords, randomProfile, readProfile } from './profile-file.ts'
 import { type ServeOptions, serve } from './serve.ts'
 import { startMockServer } from './start.ts'
+import { httpCall } from './test-http.ts'
 
 /** Runs `serve` until it has printed its line, then stops it. */
 async function run(options: ServeOptions) {
@@ -25,6 +26,7 @@ test('serve prints one line of JSON and ends with 0 when stopped', async () => {
   expect(printed.map((line) => JSON.parse(line))).toEqual([
     { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), apiKeyId: 'i', apiKeySecret: 's' },
   ])
+  await expect(httpCall(JSON.parse(printed[0] ?? '').url)).rejects.toThrow('ECONNREFUSED')
 })
 
 test('serve names the control port in its line, and a random profile on stderr', async () => {

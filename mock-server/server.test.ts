@@ -39,7 +39,12 @@ test.each([
 
 test('bytes that are not UTF-8 are refused; other methods and paths are not found', async () => {
   const client = createTestClient()
-  expect(await client.send({ body: Buffer.from([0x22, 0xff, 0x22]) })).toEqual(no(-32700))
+  const envelope = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{},"x":"?"}'
+  const headers = client.headersFor({ basic: client.root }, '')
+  const bytes = Buffer.from(envelope)
+  expect(await client.send({ body: bytes, headers })).toEqual(ok)
+  bytes[bytes.indexOf('?')] = 0xff
+  expect(await client.send({ body: bytes, headers })).toEqual(no(-32700))
   expect((await client.send({ method: 'GET' })).status).toBe(404)
   for (const target of ['/', '/api/', '/api?x', '/API', '/x/api'])
     expect((await client.send({ target })).status).toBe(404)
@@ -131,6 +136,64 @@ test('ten keys can be created, deleting frees a place, disabling does not', asyn
   expect(await client.list({ basic: second })).toEqual(no(24879))
   expect(await client.createKey(params)).toEqual(ok)
   expect(await client.call('manager/deleteApiKey', { id: client.root.id }, { basic: client.root })).toEqual(no(48))
+})
+
+test('keys can be listed, read and renamed; a key cannot disable or delete itself', async () => {
+  const client = createTestClient()
+  const { id } = (await client.createKey({ name: 'k', scope: ['solution'] })).json.result
+  const call = (operation: string, params: object) =>
+    client.call(`manager/${operation}`, params, { basic: client.root })
+  const names = async () => (await call('listApiKeys', {})).json.result.list.map(({ name }: { name: string }) => name)
+  expect(await names()).toEqual(['root', 'k'])
+  expect(await call('updateApiKey', { id, name: 'renamed' })).toEqual(ok)
+  expect((await call('getApiKey', { id })).json.result.apiKey).toEqual({
+    id,
+    created: client.context.now(),
+    enabled: true,
+    name: 'renamed',
+    scope: ['solution'],
+  })
+  expect(await call('updateApiKey', { id, scope: ['apiKey'] })).toEqual(no(-32602))
+  expect(await call('deleteApiKey', { id })).toEqual(ok)
+  expect(await names()).toEqual(['root'])
+  for (const operation of ['getApiKey', 'deleteApiKey', 'updateApiKey'])
+    expect(await call(operation, { id })).toEqual(no(24875))
+  expect(await call('updateApiKey', { id: client.root.id, enabled: false })).toEqual(no(48))
+  expect(await call('deleteApiKey', { id: client.root.id })).toEqual(no(48))
+})
+
+test('solutions can be created, read, renamed and deleted', async () => {
+  const client = createTestClient()
+  const call = (operation: string, params: object) =>
+    client.call(`solution/${operation}`, params, { basic: client.root })
+  const { solutionId: id } = (await call('createSolution', { name: 's' })).json.result
+  expect(await call('updateSolution', { id, name: 't' })).toEqual(ok)
+  expect((await call('getSolution', { id })).json.result.solution).toEqual({
+    id,
+    created: client.context.now(),
+    name: 't',
+  })
+  expect(await call('deleteSolution', { id })).toEqual(ok)
+  expect(await call('getSolution', { id })).toEqual(no(48))
+})
+
+test('a batch is one caller, so that its one signature is enough', async () => {
+  const client = createTestClient({ profile: { batch: 'answered' } })
+  const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'solution/listSolutions', params: {} })
+  const body = JSON.stringify([list(1), list(2), 7])
+  const { json } = await client.send({
+    body: Buffer.from(body),
+    headers: client.headersFor({ hmac: client.root }, body),
+  })
+  expect(json).toMatchObject([{ id: 1, result: {} }, { id: 2, result: {} }, { error: { code: -32700 } }])
+})
+
+test('a scope asked for twice is granted once; an IPv4 address is one in either form', async () => {
+  const client = createTestClient()
+  const { result } = (await client.grant(['solution', 'solution', 'ipAddr:10.0.0.1'])).json
+  expect(result.scope).toEqual(['solution'])
+  expect(await client.list({ token: result.accessToken }, '::ffff:10.0.0.1')).toEqual(ok)
+  expect(await client.list({ token: result.accessToken }, '10.0.0.11')).toEqual(no(24879))
 })
 
 test('the eleventh key pushes out the oldest where the profile says so', async () => {
