@@ -2,7 +2,7 @@
  * The data to sign as a row of pieces, each with its origin, so that a mistake can change one piece and a reader can see
  * which byte comes from where. signatures/data-to-sign: `<timestamp>;<nonce>;<METHOD>LF<URI>LF<body>LF`.
  */
-import { concat, utf8 } from './bytes.ts'
+import { concat, fromUtf8, utf8 } from './bytes.ts'
 
 export type Origin =
   | 'timestamp'
@@ -73,4 +73,18 @@ export function requestDataOf(pieces: readonly Piece[]): Uint8Array {
 /** The pieces with other bytes in every piece of one origin. */
 export function replace(pieces: readonly Piece[], origin: Origin, change: (bytes: Uint8Array) => Uint8Array): Piece[] {
   return pieces.map((piece) => (piece.origin === origin ? { origin, bytes: change(piece.bytes) } : piece))
+}
+
+/** The pieces with another text in every piece of one origin. */
+export function mapText(pieces: readonly Piece[], origin: Origin, change: (text: string) => string): Piece[] {
+  return replace(pieces, origin, (bytes) => utf8(change(fromUtf8(bytes) ?? '')))
+}
+
+/** The pieces without one part and the separator or line end behind it; null where there is no such part. */
+export function without(pieces: readonly Piece[], origin: Origin): Piece[] | null {
+  const at = pieces.findIndex((part) => part.origin === origin)
+  if (at < 0) return null
+  const mark = pieces[at + 1]?.origin
+  const width = mark === 'separator' || mark === 'line-end' ? 2 : 1
+  return [...pieces.slice(0, at), ...pieces.slice(at + width)]
 }

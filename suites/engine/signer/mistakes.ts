@@ -3,17 +3,20 @@
  * refuses a right signature, and the diagnosis of a signature looks for them.
  */
 import type { KnownMistake } from './mistake.ts'
+import { algorithmMistakes } from './mistakes-of-algorithm.ts'
 import { bodyMistakes } from './mistakes-of-body.ts'
 import { dataMistakes } from './mistakes-of-data.ts'
 import { fieldsMistakes } from './mistakes-of-fields.ts'
 import { keyMistakes } from './mistakes-of-key.ts'
-import { algorithmMistakes, cutMistakes, encodingMistakes, shapes } from './mistakes-of-signature.ts'
+import { requestMistakes } from './mistakes-of-request.ts'
+import { cutMistakes, encodingMistakes, shapes } from './mistakes-of-signature.ts'
 import { deliberateMistakes } from './mistakes-on-purpose.ts'
 
 export type { KnownMistake } from './mistake.ts'
 
 /** Every known mistake, in the order of the computation. */
 export const mistakes: readonly KnownMistake[] = [
+  ...requestMistakes,
   ...dataMistakes,
   ...bodyMistakes,
   ...keyMistakes,
