@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { bundledCapabilities } from './capabilities-of.ts'
-import { cannotAsk, refineCapabilities } from './engine/capabilities.ts'
+import { refineCapabilities } from './engine/capabilities.ts'
 import { loadCorpus } from './engine/fixture/corpus.ts'
 import { packageRoot } from './engine/fixture/package-root.ts'
-import { allItems, type Item, skipItem } from './engine/items.ts'
+import { allItems, type Item } from './engine/items.ts'
 import { emptyKnowledge } from './engine/knowledge.ts'
 import { preflight } from './engine/preflight.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
-import { runItem } from './engine/run-item.ts'
+import { createRunner } from './engine/runner.ts'
 import { endRun, startRun } from './engine/seat.ts'
 import { openLedgerFile } from './ledger-file.ts'
 import { bundledTarget } from './targets/bundled.ts'
@@ -50,14 +50,14 @@ const run = startRun({
 if (request.knowledge === null) await preflight(run, request.capabilities.allow)
 const capabilities = refineCapabilities(request.capabilities, run.knowledge, url?.settings.maxWaitMs ?? 0)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
+const ordered = request.items.map((key) => items.get(key) as Item)
+const runner = createRunner(run, ordered, capabilities)
 afterAll(() => endRun(run))
 
 describe('scenarios', () => {
-  for (const key of request.items) {
-    test(key, async ({ task }) => {
-      const item = items.get(key) as Item
-      const cannot = cannotAsk(item, capabilities)
-      const outcome = cannot === undefined ? await runItem(run, item) : skipItem(item, cannot)
+  for (const item of ordered) {
+    test(item.key, async ({ task }) => {
+      const outcome = await runner(item)
       task.meta.outcome = outcome
       if (run.stopped !== null) task.meta.stopped = run.stopped
       if (handed === undefined) expect(outcome.problem, outcome.problem?.message).toBeNull()

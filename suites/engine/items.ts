@@ -69,14 +69,21 @@ export function orderItems(items: readonly Item[], lasting: boolean, random: Ran
   if (!lasting) return mixed
   const cast = items.filter(({ kind }) => kind === 'cast')
   const rows = mixed.filter(({ kind }) => kind === 'row')
-  return [...cast, ...rows.sort((one, other) => weight(one) - weight(other))]
+  return [...cast, ...rows.sort((one, other) => weight(one) - weight(other) || inOrder(one, other))]
 }
+
+/** What fills the places for keys goes by name: the race of limits/api-keys says most while places are free. */
+function inOrder(one: Item, other: Item): number {
+  return weight(one) < fillsKeys ? 0 : one.key < other.key ? -1 : 1
+}
+
+const fillsKeys = 5
 
 function weight(item: Item): number {
   const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
   if (item.kind === 'cast') return 0
   const has = heavy.map((name) => item.scenario.needs.includes(name))
-  if (has[1]) return has[2] ? 5 : 4
+  if (has[1]) return has[2] ? fillsKeys : 4
   if (!has[2]) return 1
   return makesKeys(item.scenario) ? 3 : 2
 }

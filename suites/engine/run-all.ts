@@ -1,11 +1,11 @@
-import { type Capabilities, cannotAsk, refineCapabilities } from './capabilities.ts'
+import { type Capabilities, refineCapabilities } from './capabilities.ts'
 import type { Corpus, SafetyClass } from './fixture/model.ts'
-import { allItems, type Item, orderItems, skipItem } from './items.ts'
+import { allItems, type Item, orderItems } from './items.ts'
 import { emptyKnowledge } from './knowledge.ts'
 import type { RowOutcome } from './outcome.ts'
 import { preflight } from './preflight.ts'
 import { type Random, seededRandom } from './random.ts'
-import { runItem } from './run-item.ts'
+import { createRunner } from './runner.ts'
 import { endRun, startRun } from './seat.ts'
 import type { Target } from './target.ts'
 
@@ -40,11 +40,10 @@ export async function runAll(options: RunAllOptions): Promise<RowOutcome[]> {
   try {
     await preflight(run, allow)
     const capabilities = refineCapabilities(await capabilitiesOf(target, corpus, allow), run.knowledge, 0)
+    const ordered = orderItems(options.items ?? allItems(corpus), target.lasting, seededRandom(seed))
+    const runner = createRunner(run, ordered, capabilities)
     const outcomes: RowOutcome[] = []
-    for (const item of orderItems(options.items ?? allItems(corpus), target.lasting, seededRandom(seed))) {
-      const reason = cannotAsk(item, capabilities)
-      outcomes.push(reason === undefined ? await runItem(run, item) : skipItem(item, reason))
-    }
+    for (const item of ordered) outcomes.push(await runner(item))
     return outcomes
   } finally {
     await endRun(run)

@@ -19,7 +19,9 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 sy
 main, header { max-width: 72rem; margin: 0 auto; padding: 0 1rem; }
 header { padding-top: 1.5rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .25rem; }
-h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+header p { margin: .35rem 0; }
+h2 { font-size: 1.15rem; margin: 1.5rem 0 .4rem; }
+h2 + p { margin: .2rem 0 .6rem; }
 code, pre { font: .85rem/1.45 ui-monospace, Menlo, Consolas, monospace; }
 a { color: var(--focus); }
 .soft { color: var(--soft); }

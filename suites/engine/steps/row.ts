@@ -17,11 +17,12 @@ export async function runRow(run: Run, scenario: Scenario, row: Row): Promise<Ro
   const startedMs = performance.now()
   let calls = 0
   for (let number = 1; ; number += 1) {
-    const seat = await takeSeat(run)
-    const callsBefore = seat.calls
+    const shared = await takeSeat(run)
+    // Rows that wait together share a seat; each counts its own calls.
+    const seat = { ...shared, calls: 0 }
     try {
       const outcome = await tryRow(seat, scenario, row, number)
-      calls += seat.calls - callsBefore
+      calls += seat.calls
       if (outcome !== 'again') {
         return { ...outcome, calls, durationMs: Math.round((performance.now() - startedMs) * 10) / 10 }
       }
