@@ -48,6 +48,14 @@ describe('a pasted request', () => {
     expect(shown(line)).toEqual({ header, url: 'http://h/api', body: `{"a":"it's"}` })
   })
 
+  test('curl among other lines', () => {
+    expect(shown(`Send it\n  curl -H 'Authorization: ${header}' --data-raw '{}' 'http://h/api'\n`)).toEqual({
+      header,
+      url: 'http://h/api',
+      body: '{}',
+    })
+  })
+
   test('curl with a body from a file', () => {
     expect(readPasted('curl -d @body.json http://h/api').bodyFile).toEqual({ path: 'body.json', withoutLineEnds: true })
     expect(readPasted('curl --data-binary @- http://h/api').bodyFile).toEqual({ path: '-', withoutLineEnds: false })

@@ -15,9 +15,11 @@ export interface PastedRequest {
 
 /** Takes apart what was pasted. Never throws: what cannot be made out is left out. */
 export function readPasted(text: string): PastedRequest {
-  const trimmed = text.replace(/^\s*\$?\s*/, '')
-  if (/^curl(\.exe)?\s/.test(trimmed)) return readCurl(shellWords(trimmed).slice(1))
+  const trimmed = text.trimStart()
   if (/^(> )?[A-Za-z]+ (\/|https?:)\S*( HTTP\/[\d.]+)?\s*(\r?\n|$)/.test(trimmed)) return readRaw(trimmed)
+  // Also behind a prompt, a pipe or lines of other output.
+  const curl = /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s/.exec(text)
+  if (curl !== null) return readCurl(shellWords(text.slice(curl.index + curl[0].length)))
   return { header: headerValue(text) }
 }
 
