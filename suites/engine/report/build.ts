@@ -78,7 +78,7 @@ export function assembleReport(input: AssembleInput): Report {
 
 const byKey = (one: RowReport, other: RowReport): number => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0)
 
-const reportRow = (outcome: RowOutcome, known: readonly KnownEntry[], again: string): RowReport => {
+function reportRow(outcome: RowOutcome, known: readonly KnownEntry[], again: string): RowReport {
   const { verdict, requirements, entry } = applyKnown(outcome, known)
   return {
     id: outcome.id,

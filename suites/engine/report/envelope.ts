@@ -13,7 +13,7 @@ const rows: { row: string; requirement: EnvelopeNote['requirement']; title: stri
 export const everyAnswer = 'envelope/every-answer'
 
 /** Three rows made from the notes of all rows: failed, passed, or nothing to look at. */
-export const envelopeRows = (outcomes: readonly RowOutcome[]): RowOutcome[] => {
+export function envelopeRows(outcomes: readonly RowOutcome[]): RowOutcome[] {
   const notes = outcomes.flatMap((outcome) => outcome.envelope)
   const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
@@ -47,7 +47,7 @@ const problemOf = (verdict: Verdict, requirement: string, notes: EnvelopeNote[],
   exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
 })
 
-const messageOf = (verdict: Verdict, notes: EnvelopeNote[], answers: number): string => {
+function messageOf(verdict: Verdict, notes: EnvelopeNote[], answers: number): string {
   if (verdict === 'blocked') return 'No call was accepted, so there was no successful answer to look at'
   if (verdict === 'not-testable') return 'No call was made'
   const distinct = [...new Set(notes.map((note) => note.message))]

@@ -106,5 +106,5 @@ function again(row: RowReport): string {
 export function requirementLine({ id, level, verdict, text, reason, scenarios }: RequirementReport): string {
   const search = escapeHtml([id, text, reason ?? ''].join(' ').toLowerCase())
   const why = reason === null ? '' : `<br><span class="soft">${escapeHtml(reason)}</span>`
-  return `<tr data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${marks[verdict]} ${words(verdict)}</td><td><code>${escapeHtml(id)}</code></td><td>${level}</td><td>${escapeHtml(text)}${why}</td><td>${scenarios.length}</td></tr>`
+  return `<tr data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${marks[verdict]} ${words(verdict)}</td><td><code>${escapeHtml(id)}</code></td><td>${level}</td><td>${escapeHtml(text)}${why}</td><td class="nowrap">${scenarios.length === 1 ? '1 row' : `${scenarios.length} rows`}</td></tr>`
 }

@@ -33,7 +33,7 @@ ${sortedRows(report)
   .map((row) => rowDetails(report, row))
   .join('\n')}
 <h2>Requirements</h2>
-<div class="table"><table class="stack"><thead><tr><th>verdict</th><th>id</th><th>level</th><th>sentence</th><th>rows</th></tr></thead>
+<div class="table"><table class="stack"><thead><tr><th>verdict</th><th>id</th><th>level</th><th>sentence</th><th>shown by</th></tr></thead>
 <tbody>${report.requirements.map(requirementLine).join('\n')}</tbody></table></div>
 ${observations(report)}
 ${list(

@@ -20,10 +20,10 @@ const covers = (entry: KnownEntry, requirement: string): boolean =>
  * A failed row whose every failure is listed becomes a known one; what is listed for it only in part stays failed.
  * Returns the verdicts and the entry that explains the row.
  */
-export const applyKnown = (
+export function applyKnown(
   row: Judged,
   entries: readonly KnownEntry[],
-): { verdict: Verdict; requirements: { [id: string]: Verdict }; entry: KnownEntry | null } => {
+): { verdict: Verdict; requirements: { [id: string]: Verdict }; entry: KnownEntry | null } {
   const unchanged = { verdict: row.verdict, requirements: row.requirements, entry: null }
   if (row.verdict !== 'failed') return unchanged
   const mine = entries.filter((entry) => entryNamesRow(entry, row))
@@ -53,11 +53,11 @@ const holdsNot = (verdict: Verdict | undefined): boolean => verdict !== undefine
  * The baseline that would make this run's failures known: reasons and issues of entries that still hold are kept,
  * entries of rows that were not judged are kept, stale ones go, new failures come with a reason to be written.
  */
-export const updatedKnown = (
+export function updatedKnown(
   rows: readonly RowReport[],
   stale: readonly KnownEntry[],
   entries: readonly KnownEntry[],
-): KnownEntry[] => {
+): KnownEntry[] {
   const kept = entries.filter((entry) => !stale.includes(entry))
   const added = rows
     .filter((row) => row.verdict === 'failed')

@@ -21,7 +21,7 @@ export const shorten = (secret: string): string =>
  * any alignment, so that Basic credentials are found too), and whatever looks like a credential by its place:
  * authorization and cookie headers, token and secret members, private keys.
  */
-export const createRedactor = (secrets: Iterable<string>): Redactor => {
+export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>()
   let spellings: string[] = []
   const add = (secret: string): void => {
@@ -34,12 +34,12 @@ export const createRedactor = (secrets: Iterable<string>): Redactor => {
 }
 
 /** Both sides of an exchange, line by line. */
-export const redactExchange = (exchange: Exchange, redactor: Redactor): Exchange => {
+export function redactExchange(exchange: Exchange, redactor: Redactor): Exchange {
   const lines = (all: string[]): string[] => redactor.text(all.join('\n')).split('\n')
   return { request: lines(exchange.request), answer: lines(exchange.answer) }
 }
 
-const spellingsOf = (secret: string): string[] => {
+function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8')
   const spelled = [
     secret,
@@ -53,7 +53,7 @@ const spellingsOf = (secret: string): string[] => {
 }
 
 /** The letters that base64 gives these bytes when `before` bytes of something else come first: Basic has an id there. */
-const base64Within = (bytes: Buffer, before: number): string[] => {
+function base64Within(bytes: Buffer, before: number): string[] {
   const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
   // Letters that share bits with a neighbour byte differ from text to text.
   const first = Math.ceil((before * 8) / 6)
@@ -62,7 +62,7 @@ const base64Within = (bytes: Buffer, before: number): string[] => {
   return [core, core.replaceAll('+', '-').replaceAll('/', '_')]
 }
 
-const withoutSpelling = (text: string, spelling: string): string => {
+function withoutSpelling(text: string, spelling: string): string {
   let found = text.toLowerCase().indexOf(spelling)
   if (found === -1) return text
   let rest = text
@@ -91,14 +91,14 @@ const secretMember = new RegExp(`("(?:${memberNames})"\\s*:\\s*")((?:[^"\\\\]|\\
 const escapedSecretMember = new RegExp(`((\\\\+")(?:${memberNames})\\2\\s*:\\s*\\2)((?:(?!\\\\*")[\\s\\S])*)`, 'gi')
 
 /** `scheme id;1;time;nonce;signature` keeps what explains a refusal; of anything else only the first word stays. */
-const withoutCredentials = (value: string): string => {
+function withoutCredentials(value: string): string {
   const [first = '', ...more] = value.trim().split(/\s+/)
   const credentials = more.join(' ')
   if (credentials === '') return first.includes(';') ? withoutSignature(first) : shorten(first)
   return `${first.length > 40 ? shorten(first) : first} ${withoutSignature(credentials)}`
 }
 
-const withoutSignature = (credentials: string): string => {
+function withoutSignature(credentials: string): string {
   const fields = credentials.split(';')
   if (fields.length < 3) return shorten(credentials)
   return fields

@@ -23,11 +23,11 @@ interface Standing {
 export const worst = (verdicts: readonly Verdict[]): Verdict =>
   worstFirst.find((verdict) => verdicts.includes(verdict)) ?? 'passed'
 
-export const reportRequirements = (
+export function reportRequirements(
   corpus: Corpus,
   rows: readonly RowReport[],
   selection: Selection,
-): RequirementReport[] => {
+): RequirementReport[] {
   const planned = plannedRows(corpus)
   const needs = new Map(corpus.scenarios.map((scenario) => [scenario.id, scenario.needs as string[]]))
   return corpus.requirements.map((requirement) => {
@@ -49,13 +49,13 @@ export const reportRequirements = (
   })
 }
 
-const stand = (
+function stand(
   requirement: Requirement,
   rows: readonly RowReport[],
   missing: readonly string[],
   needs: ReadonlyMap<string, string[]>,
   selection: Selection,
-): Standing => {
+): Standing {
   const { untestable } = requirement
   if (rows.length === 0) {
     if (missing.length > 0) return { verdict: 'not-testable', reason: notSelected(missing, selection), excused: false }
@@ -76,12 +76,12 @@ const stand = (
   return { verdict, reason: null, excused: false }
 }
 
-const standOfGuard = (
+function standOfGuard(
   requirement: Requirement,
   rows: readonly RowReport[],
   missing: readonly string[],
   selection: Selection,
-): Standing => {
+): Standing {
   const shown = new Set(rows.flatMap((row) => row.sides[requirement.id] ?? []))
   const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.has(side))
   if (lacking.length === 0) return { verdict: 'passed', reason: null, excused: false }
@@ -90,12 +90,12 @@ const standOfGuard = (
   return { verdict: 'blocked', reason, excused: false }
 }
 
-const reasonsOf = (rows: readonly RowReport[]): string | null => {
+function reasonsOf(rows: readonly RowReport[]): string | null {
   const reasons = [...new Set(rows.flatMap((row) => (row.problem === null ? [] : [row.problem.message])))]
   return reasons.length === 0 ? null : reasons.join('; ')
 }
 
-const notSelected = (missing: readonly string[], selection: Selection): string => {
+function notSelected(missing: readonly string[], selection: Selection): string {
   const skipped = missing.map(selection.skipReason).filter((reason) => reason !== undefined)
   if (skipped.length > 0) return `Skipped: ${[...new Set(skipped)].join('; ')}`
   if (selection.partial === 'shard') return 'Not selected: it is in another shard'
@@ -103,7 +103,7 @@ const notSelected = (missing: readonly string[], selection: Selection): string =
 }
 
 /** Keys of rows and of the cast by the requirement that they prove, as the fixtures say. */
-const plannedRows = (corpus: Corpus): Map<string, string[]> => {
+function plannedRows(corpus: Corpus): Map<string, string[]> {
   const planned = new Map<string, string[]>()
   for (const item of allItems(corpus))
     for (const id of new Set(provesOf(item))) planned.set(id, [...(planned.get(id) ?? []), item.key])

@@ -12,7 +12,7 @@ interface Evidence {
   stopped: string | null
 }
 
-export const summarize = (rows: readonly RowReport[], stale: readonly KnownEntry[]): Summary => {
+export function summarize(rows: readonly RowReport[], stale: readonly KnownEntry[]): Summary {
   const count = (verdict: RowReport['verdict']): number => rows.filter((row) => row.verdict === verdict).length
   return {
     passed: count('passed'),
@@ -25,7 +25,7 @@ export const summarize = (rows: readonly RowReport[], stale: readonly KnownEntry
   }
 }
 
-export const judgeRun = (evidence: Evidence): { verdict: RunVerdict; exitCode: 0 | 1; conclusion: string[] } => {
+export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0 | 1; conclusion: string[] } {
   const { summary, requirements, strict } = evidence
   const halfShown = guardsHalfShown(evidence)
   const blocked = summary.blocked > 0 || halfShown.length > 0
@@ -43,25 +43,25 @@ export const judgeRun = (evidence: Evidence): { verdict: RunVerdict; exitCode: 0
 }
 
 /** Blocked although every row of theirs passed; what a failed row left undone is counted at that row. */
-const guardsHalfShown = ({ requirements, rows }: Evidence): RequirementReport[] => {
+function guardsHalfShown({ requirements, rows }: Evidence): RequirementReport[] {
   const passed = new Set(rows.filter((row) => row.verdict === 'passed').map((row) => row.key))
   return requirements.filter((one) => one.verdict === 'blocked' && one.scenarios.every((key) => passed.has(key)))
 }
 
-const verdictOf = (summary: Summary, blocked: boolean, open: boolean): [RunVerdict, 0 | 1] => {
+function verdictOf(summary: Summary, blocked: boolean, open: boolean): [RunVerdict, 0 | 1] {
   if (summary.failed > 0) return ['does-not-conform', 1]
   if (blocked) return ['inconclusive', 1]
   if (summary.known > 0) return ['does-not-conform', 0]
   return open ? ['inconclusive', 0] : ['conforms', 0]
 }
 
-const becauseOf = (
+function becauseOf(
   { summary, stopped, strict, partial }: Evidence,
   verdict: RunVerdict,
   halfShown: readonly RequirementReport[],
   gaps: readonly RequirementReport[],
   strictFault: boolean,
-): string[] => {
+): string[] {
   const lines: string[] = []
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0)
@@ -91,7 +91,7 @@ const becauseOf = (
 }
 
 /** The most common reason first, with how many musts it keeps open. */
-const openMusts = (gaps: readonly RequirementReport[]): string[] => {
+function openMusts(gaps: readonly RequirementReport[]): string[] {
   const byReason = new Map<string, number>()
   for (const gap of gaps)
     byReason.set(gap.reason ?? 'No reason given', (byReason.get(gap.reason ?? 'No reason given') ?? 0) + 1)
