@@ -16,7 +16,6 @@ export function createFront(handle: Handle, { bounds, maxBodyBytes }: FrontOptio
     {
       maxHeaderSize: bounds.headerBytes,
       requestTimeout: bounds.requestMs,
-      headersTimeout: bounds.requestMs,
       connectionsCheckingInterval: Math.min(bounds.requestMs, 5000),
     },
     (incoming, response) => {
