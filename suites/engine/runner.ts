@@ -18,7 +18,8 @@ export function createRunner(run: Run, items: readonly Item[], capabilities: Cap
     return reason === undefined ? runItem(run, item) : Promise.resolve(skipItem(item, reason))
   }
   return (item) => {
-    if (!run.target.lasting || !waitsForMoment(item)) return start(item)
+    // A clock that is moved moves for all rows, so rows that move it cannot run side by side.
+    if (!run.target.lasting || capabilities.clockControlled || !waitsForMoment(item)) return start(item)
     if (started.size === 0) {
       for (const other of items) if (waitsForMoment(other)) started.set(other.key, start(other))
     }
