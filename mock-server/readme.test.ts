@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { createFaults, type FaultKind } from './faults.ts'
+import * as door from './index.ts'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const section = /<!-- mock:begin -->([\s\S]*)<!-- mock:end -->/.exec(readme)?.[1] ?? ''
+
+test('the lines of the README run as they stand', async () => {
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(section) ?? []
+  const [, names, rest = ''] = /^import \{ (.*) \} from 'svc-conformance\/mock-server'\n([\s\S]*)$/.exec(code) ?? []
+  expect(names).toBe('startMockServer')
+  const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (start: unknown) => Promise<void>
+  await new AsyncFunction('startMockServer', rest)(door.startMockServer)
+})
+
+test('the README names every scene and every fault, and nothing that is not exported', () => {
+  for (const scene of door.sceneNames) expect(section).toContain(`\`${scene}\``)
+  const kinds: FaultKind['fault'][] = [
+    'delay',
+    'drop',
+    'throttle',
+    'error',
+    'malformed',
+    'wrong-id',
+    'expire-token',
+    'barrier',
+  ]
+  for (const kind of kinds) expect(section).toContain(`\`${kind}\``)
+  expect(() => createFaults(Math.random).add({ fault: 'fire' } as never)).toThrow(kinds.join(', '))
+  for (const name of ['mockServerFixture', 'createApp', 'createHandler']) expect(door).toHaveProperty(name)
+})
