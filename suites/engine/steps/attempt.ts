@@ -117,7 +117,7 @@ async function takeStep(
     keepValues(step, calls, names)
     noteEnvelope(calls, proves, attempt)
     if (step.observe !== undefined) {
-      attempt.observations.push({ question: step.observe, answer: observed(calls) })
+      attempt.observations.push({ question: step.observe, answer: observed(calls) + keptValues(step, names) })
       return undefined
     }
     const judgement = judgeCalls(step, calls, names, schemas)
@@ -238,6 +238,19 @@ function gateKindOf(step: CallStep): GateKind {
   if ('basic' in auth) return 'basic'
   if ('token' in auth) return 'token'
   return 'ecc' in auth ? 'ecc' : 'hmac'
+}
+
+/** What an observing step keeps is what the observation is about. */
+function keptValues(step: CallStep | SendStep, names: Names): string {
+  const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
+  return kept.map((name) => `; ${name} ${shortJson(names[name])}`).join('')
+}
+
+const longestKept = 100
+
+function shortJson(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > longestKept ? `${text.slice(0, longestKept)}…` : text
 }
 
 /** One phrase for an observation: how often which outcome. */
