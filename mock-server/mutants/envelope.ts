@@ -21,6 +21,14 @@ export const envelopeMutants: Mutant[] = [
     },
   },
   {
+    id: 'listing-at-another-path',
+    breaks: 'envelope/post-api',
+    with: {
+      isCall: (httpMethod, path, callPath, body) =>
+        httpMethod === 'POST' && path === (body.includes('"solution/listSolutions"') ? '/api/solutions' : callPath),
+    },
+  },
+  {
     id: 'calls-taken-as-put',
     breaks: 'envelope/post-api',
     with: {

@@ -96,6 +96,15 @@ export const tokenMutants: Mutant[] = [
         rules.secretMatches(received, expected, means) || (means === 'grant' && received === ''),
     },
   },
+  {
+    id: 'missing-refresh-token-is-the-newest',
+    breaks: 'grants/params',
+    with: {
+      paramTaken: (_method, name, value, valid) => valid || (name === 'refreshToken' && typeof value !== 'string'),
+      tokenNamed: (text, find, all, use) =>
+        find(text) ?? (text === '' && use === 'refresh' ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
+    },
+  },
   { id: 'no-access-token', breaks: 'grants/result-access-token', with: granted(() => ({ accessToken: undefined })) },
   { id: 'access-token-a-number', breaks: 'grants/result-access-token', with: granted(() => ({ accessToken: 7 })) },
   {

@@ -1,20 +1,73 @@
+/**
+ * Every mutant against every scenario: which rows find it, at the requirement that it breaks and elsewhere.
+ *
+ *     npm run matrix [-- --own] [--tsv FILE] [--only TEXT]
+ *     --own    the scenarios of the broken requirement only, as in npm test
+ *     --tsv    writes the whole matrix, a mutant per line and a scenario per column, in killing rows
+ *     --only   mutants whose id or requirement begins so
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 import { loadCorpus } from '../engine/fixture/corpus.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { hunt, itemsOf } from '../self/mutation.ts'
+import { allItems } from '../engine/items.ts'
+import { idleReasons } from '../self/idle-scenarios.ts'
+import { type Hunt, hunt, idleScenarios, itemsOf, judgingScenarios } from '../self/mutation.ts'
 import { loadMutants } from '../targets/bundled.ts'
 
+const { values } = parseArgs({
+  options: { own: { type: 'boolean', default: false }, tsv: { type: 'string' }, only: { type: 'string', default: '' } },
+})
 const corpus = loadCorpus(packageRoot)
-const t0 = performance.now()
-let survivors = 0
-const mutants = await loadMutants()
-for (const mutant of mutants.filter((m) => process.argv[2] === undefined || m.id.includes(process.argv[2]) || m.breaks.startsWith(process.argv[2]))) {
-  const items = itemsOf(corpus, mutant.breaks)
-  try {
-    const r = await hunt(mutant, corpus, items)
-    if (r.killers.length === 0) { survivors++; console.log('SURVIVOR', mutant.id, mutant.breaks, JSON.stringify(r.seen), items.length) }
-    else if (process.argv[3]) console.log('killed', mutant.id, r.killers.join(', '))
-  } catch (e) { survivors++; console.log('ERROR', mutant.id, mutant.breaks, (e as Error).message) }
+const everything = allItems(corpus)
+const mutants = (await loadMutants()).filter(
+  ({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only),
+)
+
+const hunts: Hunt[] = []
+for (const mutant of mutants) {
+  const found = await hunt(mutant, corpus, values.own ? itemsOf(corpus, mutant.breaks) : everything)
+  hunts.push(found)
+  console.log(line(found))
 }
-const broken = new Set(mutants.map((m) => m.breaks))
-console.log('no mutant:', corpus.requirements.filter((r) => !broken.has(r.id)).map((r) => r.id).join(' '))
-console.log(mutants.length, 'mutants', survivors, 'survivors', Math.round(performance.now() - t0), 'ms')
+
+const survivors = hunts.filter(({ killers }) => killers.length === 0)
+const elsewhere = survivors.filter((found) => found.elsewhere.length > 0)
+const idle = values.only === '' ? idleScenarios(corpus, hunts) : []
+const unexplained = idle.filter((id) => idleReasons[id] === undefined)
+console.log(
+  [
+    '',
+    `${hunts.length} mutants, ${hunts.length - survivors.length} killed at the requirement they break`,
+    `${survivors.length} survivors${list(survivors.map(({ mutant, seen }) => `${mutant.id} (${seen})`))}`,
+    `${elsewhere.length} of them noticed elsewhere only${list(elsewhere.map(({ mutant }) => mutant.id))}`,
+    `${idle.length} scenarios that kill no mutant, ${unexplained.length} without a stated reason${list(unexplained)}`,
+  ].join('\n'),
+)
+if (values.tsv !== undefined) writeFileSync(values.tsv, table(hunts))
+if (survivors.length + unexplained.length > 0) process.exitCode = 1
+
+function line({ mutant, killers, elsewhere: others, seen }: Hunt): string {
+  const own = killers.length === 0 ? `SURVIVED (${seen})` : countByScenario(killers)
+  const more = others.length === 0 ? '' : `; elsewhere ${countByScenario(others)}`
+  return `${mutant.breaks}  ${mutant.id}: ${own}${more}`
+}
+
+function countByScenario(rows: Hunt['killers']): string {
+  const counts = new Map<string, number>()
+  for (const { id } of rows) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return [...counts].map(([id, count]) => (count === 1 ? id : `${id} ×${count}`)).join(', ')
+}
+
+function table(all: readonly Hunt[]): string {
+  const columns = judgingScenarios(corpus)
+  const lines = all.map(({ mutant, killers, elsewhere: others }) => {
+    const found = [...killers, ...others].map(({ id }) => id)
+    return [mutant.id, mutant.breaks, ...columns.map((id) => found.filter((one) => one === id).length || '')].join('\t')
+  })
+  return `${[['mutant', 'breaks', ...columns].join('\t'), ...lines].join('\n')}\n`
+}
+
+function list(ids: readonly string[]): string {
+  return ids.length === 0 ? '' : `:\n  ${ids.join('\n  ')}`
+}

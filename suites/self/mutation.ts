@@ -4,15 +4,15 @@ import type { RowOutcome } from '../engine/outcome.ts'
 import { runAll } from '../engine/run-all.ts'
 import { bundledTarget, type Mutant } from '../targets/bundled.ts'
 
-/** What the scenarios of a requirement showed about a mutant that breaks it. */
+/** What rows showed about a mutant. */
 export interface Hunt {
   mutant: Mutant
-  /** Keys of the rows that killed it: `failed` at the broken requirement for a must, `warned` for an implied. */
-  killers: string[]
-  /** Rows of other requirements that noticed it. Empty unless everything was run. */
-  elsewhere: string[]
-  /** What its own rows said instead, for a survivor. */
-  seen: { [verdict: string]: number }
+  /** Rows with the wanted verdict at the broken requirement: `failed` for a must, `warned` for an implied. */
+  killers: RowOutcome[]
+  /** Rows that failed or warned at other requirements only. */
+  elsewhere: RowOutcome[]
+  /** What the rows of the broken requirement said of it, for a survivor: `passed 3, blocked 1`. */
+  seen: string
 }
 
 /** The items that prove a requirement. */
@@ -20,23 +20,36 @@ export function itemsOf(corpus: Corpus, requirement: string): Item[] {
   return allItems(corpus).filter((item) => provesOf(item).includes(requirement))
 }
 
-/** Runs the items against a mutant. A target that the preflight finds unusable kills nothing: it says so by its exit code. */
+/**
+ * Asks the items of a mutant.
+ *
+ * @throws SuiteError where the preflight finds the mutant unusable: such a one is no test of a scenario
+ */
 export async function hunt(mutant: Mutant, corpus: Corpus, items: readonly Item[]): Promise<Hunt> {
   const outcomes = await runAll({ target: bundledTarget({ rules: mutant.with }), corpus, items })
-  const level = corpus.requirements.find(({ id }) => id === mutant.breaks)?.level
-  const wanted = level === 'must' ? 'failed' : 'warned'
-  const at = ({ requirements }: RowOutcome) => requirements[mutant.breaks]
-  const killers = outcomes.filter((outcome) => at(outcome) === wanted)
-  const own = outcomes.filter((outcome) => at(outcome) !== undefined)
-  const seen: Hunt['seen'] = {}
-  for (const outcome of own) seen[String(at(outcome))] = (seen[String(at(outcome))] ?? 0) + 1
+  const { breaks } = mutant
+  const isMust = corpus.requirements.some(({ id, level }) => id === breaks && level === 'must')
+  const killers = outcomes.filter(({ requirements }) => requirements[breaks] === (isMust ? 'failed' : 'warned'))
+  const noticed = outcomes.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  const verdicts = outcomes.flatMap(({ requirements }) => requirements[breaks] ?? [])
   return {
     mutant,
-    killers: killers.map(({ key }) => key),
-    elsewhere: outcomes
-      .filter((outcome) => !killers.includes(outcome))
-      .filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
-      .map(({ key }) => key),
-    seen,
+    killers,
+    elsewhere: noticed.filter((outcome) => !killers.includes(outcome)),
+    seen: [...new Set(verdicts)]
+      .map((verdict) => `${verdict} ${verdicts.filter((v) => v === verdict).length}`)
+      .join(', '),
   }
+}
+
+/** Scenarios that judge something, and the members of the cast. */
+export function judgingScenarios(corpus: Corpus): string[] {
+  const judging = allItems(corpus).filter((item) => provesOf(item).length > 0)
+  return [...new Set(judging.map((item) => (item.kind === 'cast' ? item.key : item.scenario.id)))].sort()
+}
+
+/** Judging scenarios that killed none of the mutants. */
+export function idleScenarios(corpus: Corpus, hunts: readonly Hunt[]): string[] {
+  const killing = new Set(hunts.flatMap(({ killers }) => killers.map(({ id }) => id)))
+  return judgingScenarios(corpus).filter((id) => !killing.has(id))
 }

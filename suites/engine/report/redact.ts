@@ -23,14 +23,22 @@ export const shorten = (secret: string): string =>
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>()
-  let spellings: string[] = []
+  const spellings = new Set<string>()
+  // The longest first, so that a part never stands in for the whole; sorted only once for many that come together.
+  let sorted: string[] | undefined = []
   const add = (secret: string): void => {
     if (secret.length < shortestSecret || known.has(secret)) return
     known.add(secret)
-    spellings = [...new Set([...spellings, ...spellingsOf(secret)])].sort((one, other) => other.length - one.length)
+    for (const spelling of spellingsOf(secret)) spellings.add(spelling)
+    sorted = undefined
   }
   for (const secret of secrets) add(secret)
-  return { add, text: (text) => spellings.reduce(withoutSpelling, withoutPatterns(text)) }
+  const text = (plain: string): string => {
+    sorted ??= [...spellings].sort((one, other) => other.length - one.length)
+    const lower = plain.toLowerCase()
+    return sorted.filter((spelling) => lower.includes(spelling)).reduce(withoutSpelling, withoutPatterns(plain))
+  }
+  return { add, text }
 }
 
 /** Both sides of an exchange, line by line. */

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { loadMutants } from '../targets/bundled.ts'
+import { idleReasons } from './idle-scenarios.ts'
+import { type Hunt, hunt, idleScenarios, itemsOf } from './mutation.ts'
+
+const corpus = loadCorpus(packageRoot)
+const mutants = await loadMutants()
+const hunts: Hunt[] = []
+
+test('there are at least a hundred mutants, each under a name of its own', () => {
+  expect(mutants.length).toBeGreaterThanOrEqual(100)
+  const ids = mutants.map(({ id }) => id)
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+})
+
+test('every requirement that a scenario can prove is broken by a mutant', () => {
+  const broken = new Set(mutants.map(({ breaks }) => breaks))
+  const provable = corpus.requirements.filter(({ untestable }) => untestable === undefined || untestable.without)
+  expect(provable.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([])
+  const known = new Set(corpus.requirements.map(({ id }) => id))
+  expect([...broken].filter((id) => !known.has(id))).toEqual([])
+})
+
+describe('a mutant is killed at the requirement that it breaks, by failed for a must and by warned for an implied', () => {
+  test.each(mutants)('$breaks: $id', async (mutant) => {
+    const found = await hunt(mutant, corpus, itemsOf(corpus, mutant.breaks))
+    hunts.push(found)
+    expect(
+      found.killers.map(({ key }) => key),
+      `survived: ${found.seen}`,
+    ).not.toEqual([])
+  })
+})
+
+test('a scenario that kills no mutant says why', () => {
+  expect(hunts, 'run all mutants to see this').toHaveLength(mutants.length)
+  const idle = idleScenarios(corpus, hunts)
+  expect(idle.filter((id) => idleReasons[id] === undefined)).toEqual([])
+  expect(Object.keys(idleReasons).filter((id) => !idle.includes(id))).toEqual([])
+})

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { SuiteError } from '../engine/errors.ts'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { buildReport } from '../engine/report/build.ts'
+import type { Report } from '../engine/report/model.ts'
+import { runAll } from '../engine/run-all.ts'
+import type { Target } from '../engine/target.ts'
+import { bundledSettings } from '../targets/bundled-settings.ts'
+import { urlTarget } from '../targets/url.ts'
+import { madeUpMeta } from './made-up.ts'
+import { type NullServer, nearlyNullServers, nullServers, serveNull } from './null-servers.ts'
+
+const corpus = loadCorpus(packageRoot)
+const longerThanAnyRunMs = 60_000
+
+/** Everything that a user could declare, so that nothing goes unasked. Waiting is not allowed: nothing is worth it here. */
+function targetOf({ requestTimeoutMs = 2000 }: NullServer, url: string): Target {
+  return urlTarget({
+    url,
+    root: { id: 'root-key-0001', kind: 'secret', secret: 'secret-of-root-0001' },
+    settings: { ...bundledSettings(['solution-1', 'solution-2']), maxWaitMs: 0 },
+    requestTimeoutMs,
+    disposable: true,
+  })
+}
+
+/** The same with a clock that `sleep` moves, so that what needs waiting is asked too. */
+function withMovedClock(target: Target): Target {
+  let aheadMs = 0
+  return {
+    ...target,
+    open: async () => {
+      const instance = await target.open()
+      const clock = {
+        now: () => Date.now() + aheadMs,
+        sleep: async (ms: number) => {
+          aheadMs += ms
+        },
+        controlled: true,
+      }
+      return { ...instance, clock, settings: { ...instance.settings, maxWaitMs: Number.POSITIVE_INFINITY } }
+    },
+  }
+}
+
+async function ask(target: Target): Promise<Report | SuiteError> {
+  try {
+    const outcomes = await runAll({ target, corpus })
+    return buildReport({ meta: madeUpMeta, outcomes, corpus, known: [], options: { strict: false, partial: null } })
+  } catch (error) {
+    if (error instanceof SuiteError) return error
+    throw error
+  }
+}
+
+const clocks = [
+  ['with the clock of the machine', (target: Target) => target],
+  ['with a clock that is moved', withMovedClock],
+] as const
+
+const shownBy = async (server: NullServer, clocked: (target: Target) => Target): Promise<Report | SuiteError> => {
+  const { url, close } = await serveNull(server)
+  try {
+    return await ask(clocked(targetOf(server, url)))
+  } finally {
+    await close()
+  }
+}
+
+describe.each(nullServers)('a server that $name', (server) => {
+  test.each(clocks)('shows no guard and never conforms, %s', { timeout: longerThanAnyRunMs }, async (_, clocked) => {
+    const shown = await shownBy(server, clocked)
+    if (shown instanceof SuiteError) {
+      expect({ code: shown.code, exitCode: shown.exitCode }).toEqual({ code: 'unreachable', exitCode: 3 })
+      return
+    }
+    const guards = shown.requirements.filter(({ kind, verdict }) => kind === 'guard' && verdict === 'passed')
+    expect(guards.map(({ id }) => id)).toEqual([])
+    expect(shown).toMatchObject({ verdict: 'does-not-conform', exitCode: 1 })
+  })
+})
+
+describe.each(nearlyNullServers)('a server that $name', (server) => {
+  test.each(clocks)('never conforms, %s', { timeout: longerThanAnyRunMs }, async (_, clocked) => {
+    expect(await shownBy(server, clocked)).toMatchObject({ verdict: 'does-not-conform', exitCode: 1 })
+  })
+})

@@ -1,0 +1,133 @@
+/** Servers that understand nothing. A suite that finds something good about one of them is fooled. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface Asked {
+  request: IncomingMessage
+  response: ServerResponse
+  body: string
+}
+
+export interface NullServer {
+  name: string
+  answer(asked: Asked): void
+  /** The calls of its run may take so long, where it never answers. */
+  requestTimeoutMs?: number
+}
+
+const json = ({ response }: Asked, value: unknown, status = 200): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+}
+
+function parsed(body: string): { id?: unknown; method?: unknown; params?: { [name: string]: unknown } } {
+  try {
+    return (JSON.parse(body) ?? {}) as object
+  } catch {
+    return {}
+  }
+}
+
+let made = 0
+function unique(): string {
+  made += 1
+  return `${made.toString(16).padStart(8, '0')}${'5eC3et0k'.repeat(4)}`
+}
+
+/** Results that look right, for everybody and everything. */
+function plausible({ method, params }: ReturnType<typeof parsed>): object {
+  if (method === 'manager/createApiKey') return { id: unique(), secret: unique() }
+  if (method !== 'manager/auth') return { list: [] }
+  return {
+    accessToken: unique(),
+    accessTokenExpiry: Date.now() + 900_000,
+    refreshToken: unique(),
+    refreshTokenExpiry: Date.now() + 604_800_000,
+    tokenType: 'Bearer',
+    scope: Array.isArray(params?.scope) ? params.scope : ['solution'],
+  }
+}
+
+const accept = (asked: Asked): void => {
+  const call = parsed(asked.body)
+  json(asked, { jsonrpc: '2.0', id: call.id ?? null, result: plausible(call) })
+}
+const refuse = (asked: Asked, status = 200): void => {
+  const { id = null } = parsed(asked.body)
+  json(asked, { jsonrpc: '2.0', id, error: { code: 24879, message: 'Unauthorized' } }, status)
+}
+
+export const nullServers: readonly NullServer[] = [
+  {
+    name: 'accepts everything with an empty result',
+    answer: (asked) => json(asked, { jsonrpc: '2.0', id: parsed(asked.body).id ?? null, result: {} }),
+  },
+  { name: 'accepts everything with a plausible result', answer: accept },
+  { name: 'accepts everything, whatever the id', answer: (asked) => json(asked, { result: {} }) },
+  {
+    name: 'accepts whoever sends an Authorization header, and grants',
+    answer: (asked) => {
+      const granting = parsed(asked.body).method === 'manager/auth'
+      if (granting || asked.request.headers.authorization) accept(asked)
+      else refuse(asked)
+    },
+  },
+  { name: 'refuses everything', answer: (asked) => refuse(asked) },
+  { name: 'refuses everything with 401', answer: (asked) => refuse(asked, 401) },
+  { name: 'answers 404', answer: ({ response }) => void response.writeHead(404).end() },
+  { name: 'answers 500', answer: ({ response }) => void response.writeHead(500).end('oh no') },
+  { name: 'answers 429', answer: ({ response }) => void response.writeHead(429, { 'retry-after': '0' }).end() },
+  { name: 'redirects', answer: ({ response }) => void response.writeHead(307, { location: '/api' }).end() },
+  {
+    name: 'echoes the request',
+    answer: ({ response, body }) => void response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+  },
+  { name: 'answers 200 with an empty body', answer: ({ response }) => void response.writeHead(200).end() },
+  { name: 'answers 200 with a page', answer: ({ response }) => void response.writeHead(200).end('<h1>It works</h1>') },
+  { name: 'hangs up', answer: ({ request }) => void request.socket.destroy() },
+  { name: 'never answers', answer: () => {}, requestTimeoutMs: 40 },
+  {
+    name: 'never ends its answer',
+    answer: ({ response }) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc":'),
+    requestTimeoutMs: 40,
+  },
+]
+
+let turn = false
+/** These know a little, or guess: what they get right by that may be shown, and no more. */
+export const nearlyNullServers: readonly NullServer[] = [
+  {
+    name: 'knows the methods and accepts any credentials for them',
+    answer: (asked) => {
+      const { method } = parsed(asked.body)
+      const known = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions'].includes(String(method))
+      if (known && (method === 'manager/auth' || / .{8}/.test(asked.request.headers.authorization ?? ''))) accept(asked)
+      else refuse(asked)
+    },
+  },
+  {
+    name: 'accepts one call and refuses the next',
+    answer: (asked) => {
+      turn = !turn
+      if (turn) accept(asked)
+      else refuse(asked)
+    },
+  },
+]
+
+/** Serves on a free port of the loopback. */
+export async function serveNull(server: NullServer): Promise<{ url: string; close(): Promise<void> }> {
+  const http = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => server.answer({ request, response, body: Buffer.concat(chunks).toString() }))
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        http.close(() => resolve())
+        http.closeAllConnections()
+      }),
+  }
+}
