@@ -7,5 +7,7 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'dist/**'],
     pool: 'threads',
     isolate: false,
+    // By default one core is left to the console.
+    maxWorkers: '100%',
   },
 })

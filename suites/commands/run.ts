@@ -12,7 +12,7 @@ import { makePlan } from '../engine/plan.ts'
 import { buildReport } from '../engine/report/build.ts'
 import { updatedKnown } from '../engine/report/known.ts'
 import { readKnownFile, writeKnownFile } from '../engine/report/known-file.ts'
-import type { Meta, Report } from '../engine/report/model.ts'
+import type { KnownEntry, Meta, Report } from '../engine/report/model.ts'
 import { renderPlan } from '../engine/report/text.ts'
 import { packageVersion } from './package-version.ts'
 import { startProgress } from './progress.ts'
@@ -102,24 +102,28 @@ async function run(options: RunOptions): Promise<number> {
     shard: options.shard === null ? null : `${options.shard.index}/${options.shard.count}`,
     stopped,
   }
-  const report = buildReport({
+  const evidence = {
     meta,
     outcomes: [
       ...conducted.outcomes,
       ...skipped.map(({ item, reason }) => skipItem(item, `left out by --skip: ${reason}`)),
     ],
     corpus,
-    known,
     plan,
     left: conducted.left,
     options: {
       strict: options.strict,
-      partial: options.shard !== null ? 'shard' : options.only.length > 0 ? 'only' : null,
+      partial: options.shard !== null ? ('shard' as const) : options.only.length > 0 ? ('only' as const) : null,
       skipped: options.skip,
     },
-  })
-  if (options.known !== null && options.updateKnown) {
-    writeKnownFile(options.known, updatedKnown(report.scenarios, report.stale, known))
+  }
+  let report = buildReport({ ...evidence, known })
+  if (options.known !== null && options.updateKnown && stopped === null) {
+    const updated = updatedKnown(report.scenarios, report.stale, known)
+    writeKnownFile(options.known, updated)
+    outlet.stderr(`${baselineSentence(options.known, known, updated)}\n`)
+    // What was just written down is known now.
+    report = buildReport({ ...evidence, known: updated })
   }
   writeReports(report, options.reports, outlet)
   return exitCodeOf(report, conducted, outlet.stderr)
@@ -136,6 +140,13 @@ function exitCodeOf(
     return defectExitCode
   }
   return stopped?.kind === 'gone' ? goneExitCode : report.exitCode
+}
+
+function baselineSentence(file: string, before: readonly KnownEntry[], after: readonly KnownEntry[]): string {
+  const added = after.filter((entry) => !before.includes(entry)).length
+  const removed = before.filter((entry) => !after.includes(entry)).length
+  const todo = added === 0 ? '' : '; say in it why each new one is known'
+  return `Wrote ${file}: ${after.length} known failures, ${added} added, ${removed} removed${todo}`
 }
 
 function nothingSelected({ only, skip, shard }: RunOptions): string {
