@@ -1,0 +1,91 @@
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import type { RowOutcome } from '../engine/outcome.ts'
+import { buildReport } from '../engine/report/build.ts'
+import { runAll } from '../engine/run-all.ts'
+import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
+import { madeUpMeta } from './made-up.ts'
+import type { Merged } from './merge-variants.ts'
+
+const corpus = loadCorpus(packageRoot)
+
+export interface VariantRun {
+  verdict: string
+  exitCode: number
+  /** Every row that did not pass: `warned limits/api-keys`. */
+  departures: string[]
+  /** What each departure was about, for the reader of a failure. */
+  messages: string[]
+}
+
+/**
+ * Asks everything of a conforming variant.
+ *
+ * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per row
+ */
+export async function runVariant(variant: Variant | Merged, lasting = false, seed = 1): Promise<VariantRun> {
+  const { profile, settings } = variant
+  const target = (lasting ? lastingTarget : bundledTarget)({ profile }, settings ?? {})
+  const outcomes = await runAll({ target, corpus, seed })
+  const report = buildReport({
+    meta: madeUpMeta,
+    outcomes,
+    corpus,
+    known: [],
+    options: { strict: false, partial: null },
+  })
+  const departing = outcomes.filter(departs)
+  return {
+    verdict: report.verdict,
+    exitCode: report.exitCode,
+    departures: departing.map(({ verdict, key }) => `${verdict} ${key}`).sort(),
+    messages: departing.map(({ key, problem, envelope }) => `${key}: ${problem?.message ?? envelope[0]?.message}`),
+  }
+}
+
+const departs = ({ verdict, envelope }: RowOutcome): boolean => verdict !== 'passed' || envelope.length > 0
+
+/** Those that are tried by themselves in every test run; all of them are in servers of many, and alone in npm run variants. */
+export async function triedAlone(): Promise<Variant[]> {
+  return (await loadVariants()).filter(({ id }) => alone.has(id))
+}
+
+const alone = new Set([
+  'http-statuses',
+  'refusals-as-text',
+  'refusals-without-body',
+  'error-ids-null',
+  'nonces-reusable',
+  'nonces-kept-by-bad-signatures',
+  'narrow-time-window',
+  'wide-time-window',
+  'clock-ahead',
+  'clock-behind',
+  'slow',
+  'connections-closed',
+  'rate-limited',
+  'every-grant-a-session',
+  'session-names-add',
+  'initial-key-counts',
+  'eleventh-key-removes-the-oldest',
+  'scopes-echoed-as-requested',
+  'scopes-echoed-sorted',
+  'further-members-in-results',
+  'solutions-member',
+  'short-refresh-lifetime',
+  'long-refresh-lifetime',
+  'long-tokens',
+  'token-word',
+  'no-token-word',
+  'scheme-of-its-own',
+  'base-url-with-a-path',
+  'forwarding-header-trusted',
+  'bodies-up-to-16-kib',
+  'expires-in-cut',
+  'expiries-rounded-up',
+])
+
+/** One part of a list, where several test files share the work. */
+export function partOf<Item>(all: readonly Item[], part: number, parts: number): Item[] {
+  return all.filter((_item, index) => index % parts === part - 1)
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { loadVariants, profileChoices } from '../targets/bundled.ts'
+import { departuresOf, expectedDepartures } from './expected-departures.ts'
+import { compatible, coveringServers, merge, pairsOf } from './merge-variants.ts'
+import { runVariant } from './variant-run.ts'
+
+const variants = await loadVariants()
+const servers = coveringServers(variants)
+const longerThanAnyRunMs = 60_000
+
+describe('the list of variants', () => {
+  const { questions } = loadCorpus(packageRoot)
+
+  test('has at least two dozen, each under a name of its own', () => {
+    expect(variants.length).toBeGreaterThanOrEqual(24)
+    expect(new Set(variants.map(({ id }) => id)).size).toBe(variants.length)
+  })
+
+  test('names open questions that are registered', () => {
+    const known = new Set(questions.map(({ id }) => id))
+    expect(variants.flatMap(({ questions: named }) => named).filter((id) => !known.has(id))).toEqual([])
+  })
+
+  test('has every reading of every switch but the first', () => {
+    const readings = Object.entries(profileChoices).flatMap(([name, [, ...others]]) =>
+      (others as unknown[]).map((value) => ({ name, value })),
+    )
+    const open = readings.filter(
+      ({ name, value }) => !variants.some(({ profile }) => (profile as { [name: string]: unknown })[name] === value),
+    )
+    expect(open.filter(({ value }) => typeof value !== 'number')).toEqual([])
+    const numeric = new Set(variants.flatMap(({ profile }) => Object.keys(profile)))
+    expect(open.map(({ name }) => name).filter((name) => !numeric.has(name))).toEqual([])
+  })
+
+  test('has a reason for every row that may not pass', () => {
+    const known = new Set(variants.map(({ id }) => id))
+    expect(Object.keys(expectedDepartures).filter((id) => !known.has(id))).toEqual([])
+    const failing = Object.values(expectedDepartures)
+      .flat()
+      .filter(({ row }) => /^(failed|blocked) /.test(row))
+    expect(failing).toEqual([])
+  })
+})
+
+test('every compatible pair of variants meets in one of the servers', () => {
+  const met = (one: string, other: string) => servers.some(({ ids }) => ids.includes(one) && ids.includes(other))
+  expect(pairsOf(variants).filter(([one, other]) => !met(one.id, other.id))).toEqual([])
+})
+
+describe('nothing fails where many silent parts are filled otherwise at once', () => {
+  test.each(servers)('$ids', { timeout: longerThanAnyRunMs }, async (server) => {
+    const { departures, messages } = await runVariant(server)
+    expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids))
+  })
+})
+
+describe('nothing fails on one server for the whole run', () => {
+  const longest = [...servers].sort((one, other) => other.ids.length - one.ids.length).slice(0, 2)
+  test.each(longest)('$ids', { timeout: longerThanAnyRunMs }, async (server) => {
+    const { departures, messages } = await runVariant(server, true)
+    expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids))
+  })
+
+  const alone = [
+    'refusals-without-body',
+    'clock-hours-ahead',
+    'rate-limited',
+    'eleventh-key-removes-the-oldest',
+    'initial-key-counts',
+    'short-refresh-lifetime',
+    'every-grant-a-session',
+    'one-user-for-all-keys',
+    'connections-closed',
+  ]
+  test.each(variants.filter(({ id }) => alone.includes(id)))(
+    '$id',
+    { timeout: longerThanAnyRunMs },
+    async (variant) => {
+      const { departures, messages } = await runVariant(variant, true)
+      expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))
+    },
+  )
+})
+
+describe('pairs drawn by the day of the year', () => {
+  // A day repeats what it drew: a failure of today can be looked into today.
+  const day = Math.floor(Date.now() / 86_400_000)
+  const pairs = pairsOf(variants)
+  const drawn = [1, 2].map((draw) => pairs[(day * 7919 * draw) % pairs.length]).filter((pair) => pair !== undefined)
+  test.each(drawn.map(merge))('$ids', { timeout: longerThanAnyRunMs }, async (pair) => {
+    const { departures, messages } = await runVariant(pair)
+    expect(departures, messages.join('\n')).toEqual(departuresOf(pair.ids))
+  })
+})
+
+test('two readings of one switch are not compatible', () => {
+  const [one, other] = variants.filter(({ profile }) => profile.errorBody !== undefined)
+  expect(one && other && compatible(one, other)).toBe(false)
+})
