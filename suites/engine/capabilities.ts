@@ -3,6 +3,7 @@ import type { Item } from './items.ts'
 import type { Knowledge } from './knowledge.ts'
 import { judgedMarginMs } from './outcome.ts'
 import { castUsed } from './rows.ts'
+import type { TargetSettings } from './target.ts'
 
 /** What a target and its user offer; decides which rows can be asked. */
 export interface Capabilities {
@@ -22,6 +23,22 @@ export interface Capabilities {
   /** Members whose keys are kept from an earlier run. */
   keptCast: readonly string[]
   castNames: readonly string[]
+}
+
+/** What a target with these settings offers, before the first request. */
+export function capabilitiesOf(
+  settings: Pick<TargetSettings, 'probes' | 'solutions' | 'cleanup' | 'secondAddress' | 'clientAddress'>,
+  rest: Pick<Capabilities, 'allow' | 'lasting' | 'fresh' | 'clockControlled' | 'rootKind' | 'keptCast' | 'castNames'>,
+): Capabilities {
+  return {
+    ...rest,
+    outwaitsRefresh: false,
+    secondAddress: settings.secondAddress !== undefined,
+    clientAddress: settings.clientAddress !== undefined,
+    probes: Object.keys(settings.probes),
+    solutions: settings.solutions.length,
+    cleanup: settings.cleanup !== undefined,
+  }
 }
 
 /** The same after the preflight looked. */

@@ -1,4 +1,4 @@
-import { type Capabilities, refineCapabilities } from './capabilities.ts'
+import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import type { Corpus, SafetyClass } from './fixture/model.ts'
 import { allItems, type Item, orderItems } from './items.ts'
 import { emptyKnowledge } from './knowledge.ts'
@@ -39,7 +39,7 @@ export async function runAll(options: RunAllOptions): Promise<RowOutcome[]> {
   })
   try {
     await preflight(run, allow)
-    const capabilities = refineCapabilities(await capabilitiesOf(target, corpus, allow), run.knowledge, 0)
+    const capabilities = refineCapabilities(await lookAt(target, corpus, allow), run.knowledge, 0)
     const ordered = orderItems(options.items ?? allItems(corpus), target.lasting, seededRandom(seed))
     const runner = createRunner(run, ordered, capabilities)
     const outcomes: RowOutcome[] = []
@@ -50,23 +50,17 @@ export async function runAll(options: RunAllOptions): Promise<RowOutcome[]> {
   }
 }
 
-async function capabilitiesOf(target: Target, corpus: Corpus, allow: readonly SafetyClass[]): Promise<Capabilities> {
+async function lookAt(target: Target, corpus: Corpus, allow: readonly SafetyClass[]): Promise<Capabilities> {
   const instance = await target.open()
   const { settings, clock, root } = instance
   await instance.close()
-  return {
+  return capabilitiesOf(settings, {
     allow,
     lasting: target.lasting,
     fresh: target.fresh,
     clockControlled: clock.controlled,
-    outwaitsRefresh: false,
-    secondAddress: settings.secondAddress !== undefined,
-    clientAddress: settings.clientAddress !== undefined,
-    probes: Object.keys(settings.probes),
-    solutions: settings.solutions.length,
-    cleanup: settings.cleanup !== undefined,
     rootKind: root.kind,
     keptCast: [],
     castNames: corpus.cast.map(({ name }) => name),
-  }
+  })
 }
