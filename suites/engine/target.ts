@@ -12,6 +12,8 @@ export interface WireRequest {
   from?: 'first-address' | 'second-address'
   /** `fresh` opens a connection of its own: what changes state must never be sent twice by a stale kept one. */
   connection?: 'kept' | 'fresh'
+  /** Any bytes, method and path, which a client made for JSON might mend: sent as they are. */
+  raw?: boolean
 }
 
 export type WireAnswer =

@@ -61,7 +61,7 @@ async function sendOne(
   agent: http.Agent,
   requestTimeoutMs: number,
 ): Promise<WireAnswer> {
-  if (request.path !== '/api' || request.method !== 'POST') return sendRaw(baseUrl, request, agent, requestTimeoutMs)
+  if (request.raw) return sendRaw(baseUrl, request, agent, requestTimeoutMs)
   const test = supertest(baseUrl)
     .post(request.path)
     .agent(agent)
@@ -72,7 +72,7 @@ async function sendOne(
     .parse(collect as never)
   for (const [name, value] of request.headers) test.set(name, value)
   try {
-    // A Buffer would be written as JSON again; the text keeps the bytes, which are UTF-8 in every ordinary call.
+    // A Buffer would be written as JSON again; the text keeps the bytes, which are UTF-8 in every call that is not raw.
     const response = await test.send(new TextDecoder().decode(request.body))
     return { kind: 'answer', status: response.status, headers: flat(response.headers), body: response.body as Buffer }
   } catch (error) {

@@ -86,6 +86,7 @@ export async function sendRaw(seat: Seat, spec: RawSpec): Promise<Called> {
       headers: withTargetHeaders(seat, headers),
       body: spec.body,
       connection: 'fresh',
+      raw: true,
       ...(spec.from === undefined ? {} : { from: spec.from }),
     }
   }
