@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { mismatch, valueAt } from './match.ts'
+
+const moment = { sentAtMs: 1_000_000, answeredAtMs: 1_000_100, uncertaintyMs: 0 }
+const holds = (actual: unknown, matcher: unknown): boolean => mismatch(actual, matcher, moment) === undefined
+
+describe('matchers', () => {
+  test.each([
+    [5, 5, 6],
+    ['a', { equals: 'a' }, 'b'],
+    [{ a: 1, b: [2] }, { equals: { b: [2], a: 1 } }, { a: 1 }],
+    ['b', { not: 'a' }, 'a'],
+    [['x', 'y'], { contains: 'x' }, ['y']],
+    ['xyz', { contains: 'y' }, 'abc'],
+    [['y'], { excludes: 'x' }, ['x']],
+    ['2026', { matches: '^\\d{4}$' }, '26'],
+    [[1, 2], { length: 2 }, [1]],
+    [5, { 'at-most': 5 }, 6],
+    [5, { 'at-least': 5 }, 4],
+    ['text', { is: { type: 'string', minLength: 1 } }, 5],
+  ])('%j matches %j, %j does not', (right, matcher, wrong) => {
+    expect(holds(right, matcher)).toBe(true)
+    expect(holds(wrong, matcher)).toBe(false)
+  })
+
+  test('a value of another type never lies within a bound', () => {
+    expect(holds('5', { 'at-most': 6 })).toBe(false)
+    expect(holds(undefined, { 'at-most': 6 })).toBe(false)
+    expect(holds(undefined, { excludes: 'x' })).toBe(true)
+  })
+
+  test('what is missing is said', () => {
+    expect(mismatch(undefined, 'Bearer', moment)).toBe('expected "Bearer", got nothing')
+  })
+})
+
+describe('a moment so far from now', () => {
+  test('may be rounded to the second either way, and no more', () => {
+    const at = (ms: number): boolean => holds(ms, { in: 5000 })
+    expect(at(1_005_050)).toBe(true)
+    expect(at(1_004_000)).toBe(true)
+    expect(at(1_006_100)).toBe(true)
+    expect(at(1_003_999)).toBe(false)
+    expect(at(1_006_101)).toBe(false)
+  })
+
+  test('is judged no more sharply than the server clock is known', () => {
+    const unsure = { ...moment, uncertaintyMs: 500 }
+    expect(mismatch(1_006_600, { in: 5000 }, unsure)).toBeUndefined()
+    expect(mismatch(1_006_601, { in: 5000 }, unsure)).toContain('later than that')
+  })
+})
+
+test('a path leads into objects and lists, and never into what they inherit', () => {
+  expect(valueAt({ a: [{ b: 3 }] }, 'a.0.b')).toBe(3)
+  expect(valueAt({ a: 1 }, 'a.b')).toBeUndefined()
+  expect(valueAt({}, 'constructor')).toBeUndefined()
+})
