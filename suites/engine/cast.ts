@@ -1,8 +1,8 @@
 import { type Way, ways } from './cast-scenario.ts'
 import type { Auth, CastMember } from './fixture/model.ts'
 import type { CreatedKey } from './ledger.ts'
-import { credentialOfKey, type Seat, secretRoot } from './seat.ts'
-import { ed25519KeyPair } from './signer/pem.ts'
+import { credentialOfKey, type Run, type Seat, secretRoot } from './seat.ts'
+import { type Ed25519KeyPair, ed25519KeyPair } from './signer/pem.ts'
 import { type Called, makeCall } from './steps/call.ts'
 
 /** Makes sure that members exist on this seat, by whatever way works; names that cannot be made are returned with the reason. */
@@ -53,7 +53,7 @@ export async function createMember(seat: Seat, member: CastMember, way: Way, by:
 }
 
 async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creation> {
-  const pair = member.key === 'ed25519' ? ed25519KeyPair(seat.run.random.bytes(32)) : undefined
+  const pair = member.key === 'ed25519' ? pairOf(seat.run, member.name) : undefined
   const called = await makeCall(seat, {
     method: 'manager/createApiKey',
     params: {
@@ -77,6 +77,12 @@ async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creat
   }
   seat.cast.set(member.name, credentialOfKey(key))
   return { called }
+}
+
+function pairOf(run: Run, member: string): Ed25519KeyPair {
+  const pair = run.castPairs.get(member) ?? ed25519KeyPair(run.random.bytes(32))
+  run.castPairs.set(member, pair)
+  return pair
 }
 
 /** An access token of this scope, if it is granted. */

@@ -2,7 +2,7 @@ import type { Corpus } from './fixture/model.ts'
 import type { Knowledge } from './knowledge.ts'
 import { type CreatedKey, type Ledger, openLedger } from './ledger.ts'
 import type { Random } from './random.ts'
-import { seedFromPkcs8 } from './signer/pem.ts'
+import { type Ed25519KeyPair, seedFromPkcs8 } from './signer/pem.ts'
 import type { Credential } from './steps/authorize.ts'
 import { createPace, type Line, type Pace } from './steps/send.ts'
 import type { Instance, RootKey, Target } from './target.ts'
@@ -34,6 +34,8 @@ export interface Run {
   diagnoses: Map<string, Promise<string | undefined>>
   /** Shared by every row on a lasting target. */
   lastingSeat: Seat | null
+  /** One key pair per member: making them anew for every row would cost more than most rows. */
+  castPairs: Map<string, Ed25519KeyPair>
   openLedger: () => Ledger
 }
 
@@ -80,6 +82,7 @@ export function startRun(options: RunOptions): Run {
     unanswered: 0,
     diagnoses: new Map(),
     lastingSeat: null,
+    castPairs: new Map(),
     openLedger: options.openLedger ?? (() => openLedger()),
   }
 }
@@ -117,6 +120,7 @@ export async function leaveSeat(seat: Seat): Promise<void> {
 export async function endRun(run: Run): Promise<void> {
   await run.lastingSeat?.instance.close()
   run.lastingSeat = null
+  await run.target.close?.()
 }
 
 function credentialOfRoot(root: RootKey): Credential {

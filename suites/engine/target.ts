@@ -79,4 +79,6 @@ export interface Target {
   /** A fresh instance: nothing was created on it before (the bundled server, or --disposable). */
   readonly fresh: boolean
   open(): Promise<Instance>
+  /** Lets go of what was kept between instances. */
+  close?(): Promise<void>
 }

@@ -2,11 +2,12 @@
  * The one door between the suite and the reference server: nothing else in suites/ imports mock-server/, and mock-server/ imports
  * nothing of suites/. Two witnesses that shared code would only be one.
  */
-import { profileChoices, type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
+import { type MockServer, profileChoices, type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
 import type { Mutant } from '../../mock-server/mutants.ts'
 import type { Variant } from '../../mock-server/variants.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { bundledSettings } from './bundled-settings.ts'
+import type { Wire } from './http.ts'
 
 export type { Mutant, ServerOptions, Variant }
 export { profileChoices, serve, startMockServer }
@@ -21,30 +22,75 @@ export const loadVariants = async (): Promise<readonly Variant[]> =>
 const requestTimeoutMs = 10_000
 
 /**
- * The bundled server as a target: every instance is fresh, with a virtual clock of its own that `sleep` moves.
+ * The bundled server as a target: every instance is in the state of a fresh start, with a virtual clock of its own that `sleep`
+ * moves. A server whose row has ended is reset and used again, since opening a port takes longer than most rows.
  *
  * @param server how it departs from the reference: rules of a mutant, the profile of a variant
  * @param settings what a user of such a server would tell the suite (its scheme word, say)
  */
 export function bundledTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
-  return { name: 'bundled', lasting: false, fresh: true, open: () => openBundled(server, settings) }
+  const idle: Bundled[] = []
+  return {
+    name: 'bundled',
+    lasting: false,
+    fresh: true,
+    open: async () => {
+      const bundled = idle.pop() ?? (await startBundled(server, settings))
+      return instanceOn(bundled, settings, async () => {
+        bundled.server.reset()
+        bundled.server.clock.set(bundled.startMs)
+        idle.push(bundled)
+      })
+    },
+    close: async () => {
+      await Promise.all(idle.splice(0).map(stop))
+    },
+  }
 }
 
 /** One server that all rows share, as behind a URL, but with a clock that can be moved: for tests of the way to real servers. */
 export function lastingTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
-  return { name: 'http://lasting', lasting: true, fresh: true, open: () => openBundled(server, settings) }
+  return {
+    name: 'http://lasting',
+    lasting: true,
+    fresh: true,
+    open: async () => {
+      const bundled = await startBundled(server, settings)
+      return instanceOn(bundled, settings, () => stop(bundled))
+    },
+  }
 }
 
-async function openBundled(options: ServerOptions, settings: Partial<TargetSettings>): Promise<Instance> {
+interface Bundled {
+  server: MockServer
+  wire: Wire
+  /** Where its clock started. */
+  startMs: number
+}
+
+async function startBundled(options: ServerOptions, settings: Partial<TargetSettings>): Promise<Bundled> {
   const server = await startMockServer({ clock: 'virtual', ...options })
-  const allSettings = { ...bundledSettings(server.solutions), ...settings }
+  const { secondAddress } = { ...bundledSettings([]), ...settings }
   // Loaded here, so that `serve`, which comes through this door too, need not wait for it.
   const { openWire } = await import('./http.ts')
-  const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress: allSettings.secondAddress })
+  const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
+  return { server, wire, startMs: server.clock.now() }
+}
+
+async function stop({ server, wire }: Bundled): Promise<void> {
+  wire.close()
+  await server.close()
+}
+
+function instanceOn(
+  { server, wire }: Bundled,
+  settings: Partial<TargetSettings>,
+  close: () => Promise<void>,
+): Instance {
   return {
     baseUrl: server.url,
     root: { kind: 'secret', ...server.rootKey },
-    settings: allSettings,
+    settings: { ...bundledSettings(server.solutions), ...settings },
     clock: {
       now: () => server.clock.now(),
       sleep: async (ms) => server.clock.advance(ms),
@@ -52,9 +98,6 @@ async function openBundled(options: ServerOptions, settings: Partial<TargetSetti
     },
     send: wire.send,
     sendTogether: wire.sendTogether,
-    close: async () => {
-      wire.close()
-      await server.close()
-    },
+    close,
   }
 }
