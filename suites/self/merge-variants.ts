@@ -37,29 +37,51 @@ export function pairsOf(variants: readonly Variant[]): [Variant, Variant][] {
  */
 export function coveringServers(variants: readonly Variant[]): Merged[] {
   const open = new Set(pairsOf(variants).map(([one, other]) => pairName(one, other)))
-  const servers: Merged[] = []
+  const servers: Variant[][] = []
   while (open.size > 0) {
-    const members: Variant[] = []
-    const gain = (candidate: Variant): number =>
-      members.filter((member) => open.has(pairName(member, candidate))).length
-    const openPairsOf = (candidate: Variant): number =>
-      variants.filter((other) => open.has(pairName(candidate, other))).length
-    for (;;) {
-      const candidates = variants.filter(
-        (candidate) => !members.includes(candidate) && members.every((member) => compatible(member, candidate)),
-      )
-      const worth = members.length === 0 ? openPairsOf : gain
-      const best = candidates.reduce<Variant | undefined>(
-        (found, candidate) => (found === undefined || worth(candidate) > worth(found) ? candidate : found),
-        undefined,
-      )
-      if (best === undefined || (members.length > 1 && worth(best) === 0)) break
-      members.push(best)
-    }
+    const members = fullServer(variants, (one, other) => open.has(pairName(one, other)))
     for (const [one, other] of pairsOf(members)) open.delete(pairName(one, other))
-    servers.push(merge(members))
+    servers.push(members)
   }
-  return servers
+  return withoutNeedless(servers)
+    .filter((members) => members.length > 0)
+    .map(merge)
+}
+
+/** Leaves members out that meet all others of their server elsewhere: some variants make every call dearer. */
+function withoutNeedless(servers: Variant[][]): Variant[][] {
+  const meetings = new Map<string, number>()
+  const count = (one: Variant, other: Variant, by: number): void => {
+    const name = pairName(one, other)
+    meetings.set(name, (meetings.get(name) ?? 0) + by)
+  }
+  for (const server of servers) for (const [one, other] of pairsOf(server)) count(one, other, 1)
+  return servers.map((server) => {
+    let kept = server
+    for (const member of server) {
+      const others = kept.filter((one) => one !== member)
+      if (others.some((other) => (meetings.get(pairName(member, other)) ?? 0) < 2)) continue
+      for (const other of others) count(member, other, -1)
+      kept = others
+    }
+    return kept
+  })
+}
+
+/** Takes the variant that brings the most open pairs with the members, then with all others, until no further one fits. */
+function fullServer(variants: readonly Variant[], isOpen: (one: Variant, other: Variant) => boolean): Variant[] {
+  const members: Variant[] = []
+  const worth = (candidate: Variant): number =>
+    members.filter((member) => isOpen(member, candidate)).length * variants.length +
+    variants.filter((other) => isOpen(candidate, other)).length
+  for (;;) {
+    const candidates = variants.filter(
+      (candidate) => !members.includes(candidate) && members.every((member) => compatible(member, candidate)),
+    )
+    const [first, ...others] = candidates
+    if (first === undefined) return members
+    members.push(others.reduce((best, candidate) => (worth(candidate) > worth(best) ? candidate : best), first))
+  }
 }
 
 const pairName = (one: Variant, other: Variant): string => [one.id, other.id].sort().join(' + ')

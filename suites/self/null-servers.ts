@@ -11,6 +11,8 @@ interface Asked {
 export interface NullServer {
   name: string
   answer(asked: Asked): void
+  /** It gets as far as rows that wait. */
+  isConvincing?: boolean
   /** The calls of its run may take so long, where it never answers. */
   requestTimeoutMs?: number
 }
@@ -61,7 +63,7 @@ export const nullServers: readonly NullServer[] = [
     name: 'accepts everything with an empty result',
     answer: (asked) => json(asked, { jsonrpc: '2.0', id: parsed(asked.body).id ?? null, result: {} }),
   },
-  { name: 'accepts everything with a plausible result', answer: accept },
+  { name: 'accepts everything with a plausible result', isConvincing: true, answer: accept },
   { name: 'accepts everything, whatever the id', answer: (asked) => json(asked, { result: {} }) },
   {
     name: 'accepts whoever sends an Authorization header, and grants',
