@@ -9,7 +9,7 @@ import { parseScenario, readScenario } from '../engine/fixture/parse.ts'
 import { allItems } from '../engine/items.ts'
 import type { RowOutcome } from '../engine/outcome.ts'
 import { runAll } from '../engine/run-all.ts'
-import { bundledTarget } from '../targets/bundled.ts'
+import { obedientTarget } from './obedient-target.ts'
 import { shipped, shippedContext } from './shipped.ts'
 
 const folder = join(packageRoot, 'suites', 'self', 'fixtures')
@@ -82,9 +82,19 @@ describe('fixtures that must load and not pass end as their first line says', ()
       'authorization/required': 'blocked',
     })
   })
+
+  test('a warning lets the rest be judged', async () => {
+    const [outcome] = await run('valid-fail', 'warning-before-the-end.yaml')
+    expect(outcome?.requirements).toEqual({ 'signatures/hmac-encoding': 'warned', 'signatures/ecc-encoding': 'passed' })
+  })
+
+  test('a row that came too late was tried three times', async () => {
+    const [outcome] = await run('valid-fail', 'answer-too-late.yaml')
+    expect(outcome?.calls).toBe(6)
+  })
 })
 
-/** Loads a fixture, which must be possible, and runs it against the bundled server. */
+/** Loads a fixture, which must be possible, and runs it against a server that also does what the headers of a call say. */
 function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<RowOutcome[]> {
   const file = `suites/self/fixtures/${kind}/${name}`
   const text = shipped(file)
@@ -97,5 +107,5 @@ function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<RowOutcom
     schemas: resultSchemas(packageRoot),
   }
   const items = allItems(corpus).filter(({ kind: what }) => what === 'row')
-  return runAll({ target: bundledTarget(), corpus, items })
+  return runAll({ target: obedientTarget(), corpus, items })
 }
