@@ -1,0 +1,118 @@
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { shipped } from './shipped.ts'
+
+interface Line {
+  /** Path from the package root. */
+  file: string
+  /** A path from the package root for a relative import, else the module as written. */
+  imported: string
+}
+
+const modules = ['mock-server', 'suites', 'spec', 'fixtures'].flatMap((folder) =>
+  readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((file) => /\.(ts|mts|js|mjs)$/.test(file) && !file.startsWith('suites/self/foreign/')),
+)
+
+const lines: Line[] = modules.flatMap((file) =>
+  Array.from(
+    shipped(file).matchAll(/(?:\bfrom\s+|^import\s+|\bimport\(\s*|\brequire\(\s*)'([^']+)'/gm),
+    ([, imported = '']) => ({ file, imported: imported.startsWith('.') ? join(dirname(file), imported) : imported }),
+  ),
+)
+
+const isTest = (file: string): boolean => /\.(test|suite)\.ts$/.test(file)
+const strays = (imports: (line: Line) => boolean, mayBeIn: (file: string) => boolean): string[] =>
+  lines
+    .filter((line) => imports(line) && !mayBeIn(line.file))
+    .map(({ file, imported }) => `${file} imports ${imported}`)
+const ofPackage =
+  (name: string) =>
+  ({ imported }: Line): boolean =>
+    imported === name || imported.startsWith(`${name}/`)
+
+test('imports are read at all', () => {
+  expect(lines.length).toBeGreaterThan(500)
+  expect(lines).toContainEqual({ file: 'suites/targets/bundled.ts', imported: 'mock-server/index.ts' })
+  expect(lines).toContainEqual({ file: 'suites/targets/bundled.ts', imported: 'mock-server/mutants.ts' })
+})
+
+describe('two witnesses that share no code', () => {
+  test('suites/ meets mock-server/ in one file', () => {
+    const inMock = ({ imported }: Line): boolean => imported.startsWith('mock-server/')
+    const itself = (file: string): boolean => file.startsWith('mock-server/') || file === 'suites/targets/bundled.ts'
+    expect(strays(inMock, itself)).toEqual([])
+  })
+
+  test('mock-server/ never imports suites/', () => {
+    const inSuites = ({ imported }: Line): boolean => imported.startsWith('suites/')
+    expect(strays(inSuites, (file) => file.startsWith('suites/'))).toEqual([])
+  })
+
+  test('the server checks signatures with node:crypto alone, the suite makes them without it', () => {
+    expect(strays(ofPackage('@noble'), (file) => file.startsWith('suites/engine/signer/'))).toEqual([])
+    const signers = lines.filter(({ file }) => file.startsWith('suites/engine/signer/') && !isTest(file))
+    const outside = signers.filter(({ imported }) => !/^suites\/engine\/|^@noble\//.test(imported))
+    expect(outside).toEqual([])
+  })
+
+  test('spec/ imports nothing, and fixtures/ holds recipes that stand alone', () => {
+    expect(modules.filter((file) => file.startsWith('spec/'))).toEqual([])
+    const recipes = lines.filter(({ file }) => file.startsWith('fixtures/'))
+    expect(recipes.filter(({ imported }) => !imported.startsWith('node:'))).toEqual([])
+  })
+})
+
+describe('each package has one home', () => {
+  const homes: [name: string, home: RegExp][] = [
+    ['express', /^mock-server\/app\.ts$/],
+    ['supertest', /^suites\/targets\/http\.ts$/],
+    ['yaml', /^suites\/engine\/fixture\/yaml-source\.ts$/],
+    ['ajv', /^suites\/engine\/(fixture\/schema|judge\/match)/],
+    ['@noble', /^suites\/engine\/signer\/(ed25519|hmac)\.ts$/],
+    ['commander', /^suites\/(cli\.ts$|commands\/)/],
+    ['rolldown', /^suites\/lab\/build-lab\.ts$/],
+    ['vitest', /^suites\/(run-vitest|worker-request|vitest\.config)\.ts$|\.(test|suite)\.ts$/],
+  ]
+  test.each(homes)('%s', (name, home) => {
+    expect(lines.filter(ofPackage(name))).not.toEqual([])
+    expect(strays(ofPackage(name), (file) => home.test(file))).toEqual([])
+  })
+
+  test('and no other package is imported by what is shipped', () => {
+    const shippedCode = (file: string): boolean =>
+      !isTest(file) && !/^suites\/(scripts|self)\/|^suites\/vitest\.config\.ts$/.test(file)
+    const others = lines.filter(
+      ({ file, imported }) =>
+        shippedCode(file) &&
+        !/^(mock-server|suites)\//.test(imported) &&
+        !imported.startsWith('node:') &&
+        !homes.some(([name]) => ofPackage(name)({ file, imported })),
+    )
+    expect(others).toEqual([])
+  })
+})
+
+describe('the engine', () => {
+  const engine = modules.filter((file) => file.startsWith('suites/engine/') && !isTest(file))
+
+  test('opens no socket and starts no process', () => {
+    const edges = /^node:(http|https|http2|net|tls|dgram|child_process|worker_threads)$/
+    expect(
+      strays(
+        ({ file, imported }) => engine.includes(file) && edges.test(imported),
+        () => false,
+      ),
+    ).toEqual([])
+  })
+
+  test('reads no clock and no randomness but what it is given', () => {
+    const reading = /\bDate\.now\(|new Date\(\)|\bsetTimeout\(|\bMath\.random\(/
+    // A text for the browser of the reader.
+    const inReport = 'suites/engine/report/html-script.ts'
+    expect(engine.filter((file) => file !== inReport && reading.test(shipped(file)))).toEqual([])
+  })
+})
