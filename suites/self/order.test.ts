@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { runAll } from '../engine/run-all.ts'
+import type { Target } from '../engine/target.ts'
+import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+
+const corpus = loadCorpus(packageRoot)
+const mutants = await loadMutants()
+
+async function verdicts(target: Target, seed: number): Promise<Map<string, string>> {
+  const outcomes = await runAll({ target, corpus, seed })
+  return new Map(outcomes.map(({ key, verdict }) => [key, verdict] as const).sort())
+}
+
+/** Wrong in many ways at once, so that there are verdicts of every kind to differ. */
+const broken: NonNullable<ServerOptions['rules']> = Object.assign(
+  {},
+  ...mutants
+    .filter(({ id }) =>
+      [
+        'whole-mac-taken-too',
+        'old-access-token-lives-on',
+        'seventeen-sessions-kept',
+        'id-cut-to-32-bits',
+        'tokens-of-a-session-do-not-work',
+        'basic-junk-in-base64-skipped',
+      ].includes(id),
+    )
+    .map((mutant) => mutant.with),
+)
+
+test.each([
+  ['a server per row', bundledTarget],
+  ['one server for all rows', lastingTarget],
+])('rows in another order show the same: %s', { timeout: 60_000 }, async (_name, target) => {
+  const first = await verdicts(target({ rules: broken }), 11)
+  expect(await verdicts(target({ rules: broken }), 29)).toEqual(first)
+  expect([...new Set(first.values())].sort()).toEqual(['blocked', 'failed', 'passed', 'warned'])
+})
