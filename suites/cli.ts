@@ -21,16 +21,18 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
 const reportDefect =
   'This is a defect of svc-conformance: please report it with the output of the same command under SVC_DEBUG=1'
 
+/** `svc-conformance list | head` closes our stdout, which is no failure. */
+function onStdoutError(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
 /**
  * The whole command line. Sets process.exitCode (design: 0, 1, 2 wrong usage, 3 unusable target) and never throws.
  *
  * @param argv what follows the name of the program
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // `svc-conformance list | head` closes our stdout, which is no failure.
-    if (error.code !== 'EPIPE') throw error
-  })
+  if (!process.stdout.listeners('error').includes(onStdoutError)) process.stdout.on('error', onStdoutError)
   try {
     await (await commandLine(argv[0])).parseAsync(argv, { from: 'user' })
   } catch (error) {
