@@ -2,7 +2,15 @@
  * The one door between the suite and the reference server: nothing else in suites/ imports mock-server/, and mock-server/ imports
  * nothing of suites/. Two witnesses that shared code would only be one.
  */
-import { type MockServer, profileChoices, type ServerOptions, serve, startMockServer } from '../../mock-server/index.ts'
+import {
+  createProfile,
+  type MockServer,
+  profileChoices,
+  rules,
+  type ServerOptions,
+  serve,
+  startMockServer,
+} from '../../mock-server/index.ts'
 import type { Mutant } from '../../mock-server/mutants.ts'
 import type { Variant } from '../../mock-server/variants.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
@@ -10,7 +18,7 @@ import { bundledSettings } from './bundled-settings.ts'
 import type { Wire } from './http.ts'
 
 export type { Mutant, ServerOptions, Variant }
-export { profileChoices, serve, startMockServer }
+export { createProfile, profileChoices, rules, serve, startMockServer }
 
 /** Servers that are wrong in one way each. Loaded only where they are hunted. */
 export const loadMutants = async (): Promise<readonly Mutant[]> =>
