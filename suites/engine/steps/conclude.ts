@@ -21,22 +21,21 @@ export function conclude(
   hint: string | undefined,
 ): RowOutcome {
   const proves = allProves(scenario, row)
-  const gate = attempt.troubles.length === 0 ? openGate(seat, attempt) : undefined
+  const gate = attempt.troubles.length === 0 ? openGate(seat, attempt) : openToAll(seat, attempt)
   const requirements = Object.fromEntries(
     proves.map((id) => [id, gate === undefined ? requirementVerdict(id, attempt, isMust) : ('blocked' as const)]),
   )
-  const verdict = worst([
-    ...Object.values(requirements),
-    ...attempt.troubles.map((trouble) => troubleVerdict(trouble, isMust)),
-    ...(gate === undefined ? [] : (['blocked'] as const)),
-  ])
+  const verdict =
+    gate === undefined
+      ? worst([...Object.values(requirements), ...attempt.troubles.map((trouble) => troubleVerdict(trouble, isMust))])
+      : 'blocked'
   const worstTrouble = attempt.troubles.find((trouble) => troubleVerdict(trouble, isMust) === verdict)
   const problem: Problem | null =
-    worstTrouble !== undefined
-      ? problemOf(scenario, worstTrouble, hint)
-      : gate === undefined
+    gate !== undefined
+      ? { requirements: [], step: '', message: gate, exchanges: [] }
+      : worstTrouble === undefined
         ? null
-        : { requirements: [], step: '', message: gate, exchanges: [] }
+        : problemOf(scenario, worstTrouble, hint)
   return redacted(seat, {
     ...unjudged(scenario, row, 'blocked', ''),
     verdict,
@@ -74,6 +73,24 @@ function openGate(seat: Seat, attempt: Attempt): string | undefined {
   )
   if (open === undefined) return undefined
   return `${open.method} also accepts junk credentials, or none at all, so that this acceptance shows nothing`
+}
+
+/**
+ * Where a method takes calls without any authorization, the credentials of a call are not looked at: that they were wrong and taken
+ * is the same defect once more, and says nothing about their own rule.
+ */
+function openToAll(seat: Seat, { troubles }: Attempt): string | undefined {
+  const methods = troubles.map(({ kind, step }) =>
+    kind === 'broke' &&
+    'call' in step &&
+    step.auth !== 'none' &&
+    (step.expect === 'refused' || step.tally !== undefined)
+      ? step.call
+      : undefined,
+  )
+  const open = methods.every((method) => method !== undefined && gateIsOpen(seat.knowledge, method, 'none'))
+  if (!open) return undefined
+  return `${methods[0]} also accepts calls without any authorization, so that what it accepts shows nothing here`
 }
 
 function problemOf(scenario: Scenario, trouble: Trouble, hint: string | undefined): Problem {
