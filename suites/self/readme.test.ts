@@ -3,7 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { lintErrors, loadCorpus } from '../engine/fixture/corpus.ts'
+import { lintContext } from '../engine/fixture/lint.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { readScenario } from '../engine/fixture/parse.ts'
+import { allItems } from '../engine/items.ts'
+import { runAll } from '../engine/run-all.ts'
+import { parseTargetFile } from '../engine/target-file/parse.ts'
+import { bundledTarget } from '../targets/bundled.ts'
 import { asPattern, consoleBlocks } from './readme-blocks.ts'
 
 /**
@@ -30,6 +37,30 @@ describe('README', () => {
     })
   }
 })
+
+describe('README files', () => {
+  test('the scenario lints and passes', async () => {
+    const text = yamlBlock('scenario:')
+    const file = 'fixtures/scenarios/refresh/readme.yaml'
+    const corpus = loadCorpus(packageRoot)
+    const read = readScenario(text, file)
+    expect(lintErrors(read, lintContext(corpus))).toEqual([])
+    const items = allItems({ ...corpus, cast: [], scenarios: [read.scenario] })
+    const outcomes = await runAll({ target: bundledTarget(), corpus, items })
+    expect(outcomes.map(({ verdict, problem }) => [verdict, problem])).toEqual([['passed', null]])
+  })
+
+  test('the target file is one', () => {
+    expect(parseTargetFile(yamlBlock('url:'), 'svc-target.yaml')).toMatchObject({ allow: ['sessions'], rate: 20 })
+  })
+})
+
+/** The ```yaml block that begins with this word. */
+function yamlBlock(start: string): string {
+  const block = readme.split('```yaml\n').find((part) => part.startsWith(start))
+  if (block === undefined) throw new Error(`no yaml block of the README begins with "${start}"`)
+  return block.slice(0, block.indexOf('```'))
+}
 
 const marker = '<<<next command>>>'
 
