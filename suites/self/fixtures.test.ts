@@ -71,6 +71,8 @@ describe('fixtures that must load and not pass end as their first line says', ()
     const [, verdict, message = ''] =
       /^# ([a-z-]+): (.*)$/m.exec(shipped(`suites/self/fixtures/valid-fail/${name}`)) ?? []
     expect(outcome?.verdict).toBe(verdict)
+    // What a row did not show, no requirement of it shows.
+    expect(Object.values(outcome?.requirements ?? {})).toContain(verdict)
     expect(outcome?.problem?.message.startsWith(message), outcome?.problem?.message).toBe(true)
   })
 
@@ -81,6 +83,11 @@ describe('fixtures that must load and not pass end as their first line says', ()
       'basic/credentials': 'failed',
       'authorization/required': 'blocked',
     })
+  })
+
+  test('what was asked and not judged is blocked, and so is its requirement', async () => {
+    const [outcome] = await run('valid-fail', 'value-that-was-not-kept.yaml')
+    expect(outcome?.requirements).toEqual({ 'tokens/authorize': 'blocked' })
   })
 
   test('a warning lets the rest be judged', async () => {
