@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { numbersReporter } from './self/numbers-reporter.ts'
 
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
@@ -9,5 +10,6 @@ export default defineConfig({
     isolate: false,
     // By default one core is left to the console.
     maxWorkers: '100%',
+    reporters: ['default', numbersReporter()],
   },
 })

@@ -1,0 +1,58 @@
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { loadVectors } from '../engine/fixture/vectors.ts'
+import { allItems } from '../engine/items.ts'
+import { loadMutants, loadVariants } from '../targets/bundled.ts'
+import { coveringServers, pairsOf } from './merge-variants.ts'
+import { nearlyNullServers, nullServers } from './null-servers.ts'
+
+/** What there is, in the words of the README. */
+export interface Numbers {
+  [what: string]: string
+}
+
+/** Counts what the tests of the suite itself go through; each of these tests fails where one of its number does. */
+export async function countAll(): Promise<Numbers> {
+  const { requirements, questions, scenarios, ...rest } = loadCorpus(packageRoot)
+  const rows = allItems({ requirements, questions, scenarios, ...rest })
+  const vectors = loadVectors(packageRoot)
+  const mutants = await loadMutants()
+  const variants = await loadVariants()
+  const of = (level: string) => requirements.filter((requirement) => requirement.level === level).length
+  const unprovable = requirements.filter(({ untestable }) => untestable && !untestable.without).length
+  return {
+    Requirements: `${requirements.length}: ${of('must')} must, ${of('implied')} implied; ${unprovable} with a written reason why no scenario can show them`,
+    'Open questions': `${questions.length}, ${questions.filter(({ unobserved }) => unobserved === undefined).length} of them observed`,
+    'Scenarios and rows': `${scenarios.length} scenarios with ${rows.length} rows`,
+    'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
+    'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
+    'Conforming variants without a failure': `${variants.length} of ${variants.length}, and all their ${pairsOf(variants).length} pairs in ${coveringServers(variants).length} servers`,
+    'Null servers that show a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} that know a little never conform`,
+  }
+}
+
+export function numbersTable(numbers: Numbers): string {
+  return [
+    '| what | number |',
+    '|---|---|',
+    ...Object.entries(numbers).map(([what, number]) => `| ${what} | ${number} |`),
+  ].join('\n')
+}
+
+const begin = '<!-- numbers:begin -->'
+const end = '<!-- numbers:end -->'
+
+/** What stands between the markers of a text, without the blank lines around it; undefined where there are none. */
+export function numbersIn(text: string): string | undefined {
+  const from = text.indexOf(begin)
+  const to = text.indexOf(end)
+  return from < 0 || to < from ? undefined : text.slice(from + begin.length, to).trim()
+}
+
+/** The text with another table between its markers. */
+export function withNumbers(text: string, table: string): string {
+  const from = text.indexOf(begin)
+  const to = text.indexOf(end)
+  if (from < 0 || to < from) throw new Error(`Put ${begin} and ${end} where the numbers shall stand`)
+  return `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`
+}
