@@ -67,10 +67,10 @@ async function run(options: RunOptions): Promise<number> {
   const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities))
   const outlet = processOutlet(process.env)
   if (options.plan) {
-    outlet.stdout(renderPlan(plan))
+    outlet.stdout(renderPlan(plan, { ids: true, columns: outlet.columns }))
     return 0
   }
-  if (options.url !== null) outlet.stderr(renderPlan(plan))
+  if (options.url !== null) outlet.stderr(renderPlan(plan, { ids: false, columns: outlet.columns }))
 
   const seed = randomInt(2 ** 32)
   const showsText = options.reports.some(({ file }) => file === null)

@@ -15,6 +15,8 @@ export interface Outlet {
   stdout(text: string): void
   stderr(text: string): void
   colour: boolean
+  /** How wide the terminal is; undefined where there is none. */
+  columns?: number | undefined
 }
 
 /** stdout and stderr of this process; colours on a terminal only, and never with NO_COLOR. */
@@ -23,6 +25,7 @@ export function processOutlet(env: Environment): Outlet {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     colour: process.stdout.isTTY === true && given(env.NO_COLOR) === undefined && env.TERM !== 'dumb',
+    columns: process.stdout.columns ?? process.stderr.columns,
   }
 }
 
@@ -35,7 +38,7 @@ export function processOutlet(env: Environment): Outlet {
 export function writeReports(report: Report, requests: readonly ReportRequest[], outlet: Outlet): void {
   const problems: SuiteError[] = []
   for (const { format, file } of requests) {
-    const text = render[format](report, file === null && outlet.colour)
+    const text = render[format](report, file === null ? outlet : onDisk)
     if (file === null) outlet.stdout(text)
     else problems.push(...writeFile(file, text))
   }
@@ -43,8 +46,10 @@ export function writeReports(report: Report, requests: readonly ReportRequest[],
   if (problems[0] !== undefined) throw problems[0]
 }
 
-const render: { [format in ReportFormat]: (report: Report, colour: boolean) => string } = {
-  text: (report, colour) => renderText(report, { colour }),
+const onDisk = { colour: false }
+
+const render: { [format in ReportFormat]: (report: Report, outlet: Pick<Outlet, 'colour' | 'columns'>) => string } = {
+  text: renderText,
   json: renderJson,
   junit: renderJunit,
   html: renderHtml,

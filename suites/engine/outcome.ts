@@ -41,7 +41,8 @@ export interface RowOutcome {
   /** Which sides of each requirement this row showed and that held. */
   sides: { [id: string]: ('accepted' | 'refused')[] }
   problem: Problem | null
-  observations: { question: string; answer: string }[]
+  /** `step` is the sentence of the step that saw it, where it has one. */
+  observations: { question: string; answer: string; step?: string }[]
   /** Departures from the success envelope, collected over the whole run. */
   envelope: EnvelopeNote[]
   /** Successful answers looked at, for the same count. */

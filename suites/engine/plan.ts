@@ -68,14 +68,14 @@ function fills(item: Extract<Item, { kind: 'row' }>, what: 'keys' | 'sessions'):
   return item.scenario.needs.includes('limits') && item.scenario.needs.includes(what)
 }
 
+/** Why rows are left out, the most common reason first. */
 function reasons(items: readonly Item[], cannot: (item: Item) => string | undefined): Plan['cannot'] {
-  const byReason = new Map<string, Set<string>>()
+  const byReason = new Map<string, Item[]>()
   for (const item of items) {
     const reason = cannot(item)
-    if (reason === undefined) continue
-    const requirements = byReason.get(reason) ?? new Set()
-    for (const id of provesOf(item)) requirements.add(id)
-    byReason.set(reason, requirements)
+    if (reason !== undefined) byReason.set(reason, [...(byReason.get(reason) ?? []), item])
   }
-  return [...byReason].map(([reason, requirements]) => ({ reason, requirements: [...requirements].sort() }))
+  return [...byReason]
+    .map(([reason, mine]) => ({ reason, rows: mine.length, requirements: [...new Set(mine.flatMap(provesOf))].sort() }))
+    .sort((one, other) => other.rows - one.rows)
 }

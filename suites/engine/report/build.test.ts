@@ -291,12 +291,12 @@ test('observations are merged by question, with distinct answers', () => {
   const seen = buildReport({
     meta: madeUpMeta,
     outcomes: [
-      madeUpRow({ key: 'one', observations: [{ question: 'q/one', answer: 'refused' }] }),
+      madeUpRow({ key: 'one', row: 'first', observations: [{ question: 'q/one', answer: 'refused' }] }),
       madeUpRow({
         key: 'two',
         observations: [
           { question: 'q/one', answer: 'refused' },
-          { question: 'q/one', answer: 'accepted' },
+          { question: 'q/one', answer: 'accepted', step: 'once more' },
         ],
       }),
     ],
@@ -307,10 +307,10 @@ test('observations are merged by question, with distinct answers', () => {
   expect(seen.observations).toEqual([
     {
       question: 'q/one',
-      answer: 'refused; accepted',
+      answer: 'accepted; refused',
       answers: [
-        { answer: 'refused', scenarios: ['one', 'two'] },
-        { answer: 'accepted', scenarios: ['two'] },
+        { answer: 'accepted', scenarios: ['two'], asked: ['once more'] },
+        { answer: 'refused', scenarios: ['one', 'two'], asked: ['first', 'two'] },
       ],
       text: 'Question q/one?',
       reference: 'refused',

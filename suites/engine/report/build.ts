@@ -1,6 +1,7 @@
 import type { Corpus } from '../fixture/model.ts'
 import type { RowOutcome } from '../outcome.ts'
 import { envelopeRows } from './envelope.ts'
+import { wordsOfKey } from './explain.ts'
 import { applyKnown, staleEntries } from './known.ts'
 import type { KnownEntry, Meta, Observation, Plan, Report, RowReport } from './model.ts'
 import { reportRequirements } from './requirements.ts'
@@ -33,9 +34,7 @@ export function buildReport(input: BuildInput): Report {
     ...input,
     rows: outcomes.map((outcome) => reportRow(outcome, input.known, input.meta.again)),
     stale: staleEntries(outcomes, input.known),
-    observed: input.outcomes.flatMap(({ key, observations }) =>
-      observations.map(({ question, answer }) => ({ question, answer, scenarios: [key] })),
-    ),
+    observed: observedIn(input.outcomes),
   })
 }
 
@@ -50,6 +49,17 @@ interface Observed {
   question: string
   answer: string
   scenarios: readonly string[]
+  asked: readonly string[]
+}
+
+/** What was tried, in the words of the row and the step; without any it goes by the end of its key. */
+function observedIn(outcomes: readonly RowOutcome[]): Observed[] {
+  return outcomes.flatMap(({ key, row, observations }) =>
+    observations.map(({ question, answer, step }) => {
+      const words = [row, step].filter((part) => part !== null && part !== undefined).join(', ')
+      return { question, answer, scenarios: [key], asked: [words === '' ? wordsOfKey(key) : words] }
+    }),
+  )
 }
 
 /** The part of buildReport that a merge of shards shares: rows are judged already. Pure. */
@@ -99,15 +109,18 @@ function reportRow(outcome: RowOutcome, known: readonly KnownEntry[], again: str
 
 const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>
   corpus.questions.flatMap((question) => {
-    const answers = new Map<string, Set<string>>()
-    for (const { answer, scenarios } of observed.filter((one) => one.question === question.id))
-      answers.set(answer, new Set([...(answers.get(answer) ?? []), ...scenarios]))
-    if (answers.size === 0) return []
+    const mine = observed.filter((one) => one.question === question.id)
+    if (mine.length === 0) return []
+    const answers = [...new Set(mine.map(({ answer }) => answer))].sort().map((answer) => {
+      const same = mine.filter((one) => one.answer === answer)
+      const all = (of: (one: Observed) => readonly string[]): string[] => [...new Set(same.flatMap(of))].sort()
+      return { answer, scenarios: all(({ scenarios }) => scenarios), asked: all(({ asked }) => asked) }
+    })
     return [
       {
         question: question.id,
-        answer: [...answers.keys()].join('; '),
-        answers: [...answers].map(([answer, scenarios]) => ({ answer, scenarios: [...scenarios] })),
+        answer: answers.map(({ answer }) => answer).join('; '),
+        answers,
         text: question.question,
         reference: question.reference,
       },

@@ -1,6 +1,6 @@
 /** What every format says about a row that did not pass, and how verdicts are counted and named. */
 import type { Exchange, Verdict } from '../outcome.ts'
-import type { Report, RequirementReport, RowReport } from './model.ts'
+import type { Observation, Report, RequirementReport, RowReport } from './model.ts'
 
 export interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
@@ -45,18 +45,6 @@ export function clip(line: string): string {
 /** Rows of one verdict, in order. */
 export function rowsWith(report: Report, verdict: Verdict): RowReport[] {
   return report.scenarios.filter((row) => row.verdict === verdict)
-}
-
-/** Rows that are blocked or not testable for one and the same cause, the most common first. */
-export function groupByCause(rows: readonly RowReport[]): { cause: string; rows: RowReport[] }[] {
-  const groups = new Map<string, RowReport[]>()
-  for (const row of rows) {
-    const cause = row.problem?.message ?? 'No reason given'
-    groups.set(cause, [...(groups.get(cause) ?? []), row])
-  }
-  return [...groups]
-    .map(([cause, members]) => ({ cause, rows: members }))
-    .sort((one, other) => other.rows.length - one.rows.length)
 }
 
 export type Counts = { [verdict in Verdict]: number }
@@ -104,6 +92,19 @@ export const openHeadings: { [kind in OpenKind]: string } = {
   must: 'Musts that are not testable here',
   implied: 'Implied, and not testable here',
   excused: 'What no call shows here, for a written reason',
+}
+
+/** The end of a row's key in words: `content type missing`. */
+export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
+
+/** The answers to an open question with what was tried for each; nothing where one row that has no words of its own said it all. */
+export function answersOf({ answers }: Observation): { answer: string; asked: string }[] {
+  const keys = new Set(answers.flatMap(({ scenarios }) => scenarios))
+  const plain = keys.size === 1 ? [...keys].map(wordsOfKey) : []
+  return answers.map(({ answer, asked }) => ({
+    answer,
+    asked: asked.filter((words) => !plain.includes(words)).join('; '),
+  }))
 }
 
 /** `170 passed, 3 failed`, leaving out what is zero. */

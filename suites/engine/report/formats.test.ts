@@ -6,6 +6,7 @@ import { renderHtml } from './html.ts'
 import { renderJson } from './json.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
+import type { RowReport } from './model.ts'
 import { renderPlan, renderText } from './text.ts'
 
 const report = madeUpReport()
@@ -34,17 +35,48 @@ describe('text', () => {
 `)
   })
 
-  test('a hint that was given already is pointed at, without the same bytes', () => {
+  test('failures of one cause are told once, with the keys of the others', () => {
     const row = report.scenarios.find((one) => one.problem?.hint !== undefined) as (typeof report.scenarios)[number]
     const twice = renderText({ ...report, scenarios: [row, { ...row, key: 'signatures/other' }] }, { colour: false })
-    expect(twice).toContain(`Hint  As for ${row.key}`)
+    expect(twice).toContain('  Also    one more row fails like this:\n          signatures/other\n')
     expect(twice.match(/> POST/g)).toHaveLength(1)
-    expect(twice).toContain('--only signatures/hmac-accepted/all-in-one-line --trace')
   })
 
   test('rows that are blocked by one cause are told once', () => {
     expect(text.match(/The control was refused/g)).toHaveLength(1)
-    expect(text).toContain('Also  blocked by the same: tokens/three, tokens/two')
+    expect(text).toContain(
+      '  Also    2 more rows are blocked by the same:\n          tokens/three\n          tokens/two\n',
+    )
+  })
+
+  test('is as wide as the terminal, but never wider than a reader likes', () => {
+    const longest = (columns: number) =>
+      Math.max(
+        ...renderText(report, { colour: false, columns })
+          .split('\n')
+          .filter((line) => /^ +(MUST|IMPLIED|But|Hint|-) /.test(line))
+          .map((line) => line.length),
+      )
+    expect(longest(80)).toBeLessThanOrEqual(80)
+    expect(longest(80)).toBeGreaterThan(60)
+    expect(longest(300)).toBeLessThanOrEqual(110)
+  })
+
+  test('an observation says what was tried for each answer', () => {
+    const answers = [
+      { answer: 'accepted', scenarios: ['a/b/one', 'a/b/two'], asked: ['one', 'two'] },
+      { answer: 'refused', scenarios: ['a/b/null'], asked: ['null'] },
+      { answer: `accepted; result ${'x'.repeat(200)}`, scenarios: ['a/b/none'], asked: ['none'] },
+    ]
+    const observations = [{ question: 'a/b', answer: '', answers, text: '', reference: '' }]
+    const told = renderText({ ...report, observations }, { colour: false })
+    expect(told).toContain('  a/b  accepted: one; two\n       refused: null\n       accepted; result xxx')
+    expect(told).toContain('xxx…: none\n')
+    const alone = [{ answer: 'accepted', scenarios: ['a/some-key'], asked: ['some key'] }]
+    const short = { question: 'a/b', answer: '', answers: alone, text: '', reference: '' }
+    expect(renderText({ ...report, observations: [short] }, { colour: false })).toContain('  a/b  accepted\n')
+    for (const text of [renderMarkdown({ ...report, observations }), renderHtml({ ...report, observations })])
+      expect(text.replaceAll(/<[^>]+>/g, ' ')).toMatch(/accepted: +one; two +refused: +null/)
   })
 
   test('says what is known, stale, not testable, observed, left, and ends with the verdict and what would change it', () => {
@@ -70,23 +102,35 @@ describe('text', () => {
     expect(renderText(report, { colour: true })).not.toContain('\u0000')
   })
 
-  test('a plan says what will be created', () => {
-    expect(
-      renderPlan({
-        rows: 9,
-        notSelected: 1,
-        calls: 40,
-        refusals: 12,
-        creates: ['5 API keys'],
-        cannot: [{ reason: 'Needs keys: --allow keys', requirements: ['a/b', 'a/c'] }],
-      }),
-    ).toBe(`Plan: 9 rows, about 40 calls, 12 of them meant to be refused
+  test('a plan says what will be created, and what cannot be asked by area', () => {
+    const many = [...Array(9)].map((_, index) => `a/${index}`)
+    const plan = {
+      rows: 9,
+      notSelected: 1,
+      calls: 40,
+      refusals: 12,
+      creates: ['5 API keys', 'about 7 token pairs'],
+      cannot: [
+        { reason: 'it takes tokens; --allow sessions permits it', rows: 20, requirements: [...many, 'b/c'] },
+        { reason: 'it creates keys; --allow keys permits it', rows: 2, requirements: ['a/b', 'a/c'] },
+        { reason: 'it needs two solutions', rows: 1, requirements: [] },
+      ],
+    }
+    expect(renderPlan(plan, { ids: false })).toBe(`Plan: 9 rows, about 40 calls, 12 of them meant to be refused
   The refusals may look like an attack in the log of the server
   1 rows are not selected
-Creates: 5 API keys
-Cannot show:
-  Needs keys: --allow keys: a/b, a/c
+Creates:
+  - 5 API keys
+  - about 7 token pairs
+Cannot ask 23 rows:
+  - it takes tokens; --allow sessions permits it
+      20 rows: 10 requirements of a (9), b (1)
+  - it creates keys; --allow keys permits it
+      2 rows: a/b, a/c
+  - it needs two solutions
+      1 row: only observed
 `)
+    expect(renderPlan(plan, { ids: true })).toContain('20 rows: a/0, a/1')
   })
 })
 
@@ -160,8 +204,12 @@ describe('markdown', () => {
   })
 
   test('fits a job summary however many fail', () => {
+    const asNumber = (row: RowReport | undefined, index: number): RowReport => {
+      if (row?.problem == null) throw new Error('no failed row')
+      return { ...row, problem: { ...row.problem, message: `${index} failed` } }
+    }
     const [row] = report.scenarios.filter((one) => one.verdict === 'failed')
-    const long = { ...report, scenarios: Array.from({ length: 2000 }, () => row as NonNullable<typeof row>) }
+    const long = { ...report, scenarios: Array.from({ length: 2000 }, (_, index) => asNumber(row, index)) }
     const much = renderMarkdown(long)
     expect(Buffer.byteLength(much)).toBeLessThan(450_000)
     expect(much).toMatch(/_and \d+ more, left out for length_/)

@@ -57,14 +57,18 @@ function cell({ id, level, verdict, text }: RequirementReport): string {
   return `<button type="button" class="cell fill ${verdict} ${level}" data-requirement="${escapeHtml(id)}" aria-pressed="false" title="${label}" aria-label="${label}">${marks[verdict]}</button>`
 }
 
-/** One row; what did not pass is explained within, and open where it failed. */
-export function rowDetails(report: Report, row: RowReport): string {
+/**
+ * One row; what did not pass is explained within, and open where it failed.
+ *
+ * @param like the key of a row that failed for what looks like the same cause, and tells it
+ */
+export function rowDetails(report: Report, row: RowReport, like: string | null): string {
   const told = explainRow(report, row)
   const search = [row.key, row.title, ...row.proves, told?.but ?? ''].join(' ').toLowerCase()
   const data = `data-verdict="${row.verdict}" data-proves="${escapeHtml(row.proves.join(' '))}" data-search="${escapeHtml(search)}"`
   const summary = `<summary><span class="mark ${row.verdict}" aria-hidden="true">${marks[row.verdict]}</span> <span class="${row.verdict}">${words(row.verdict)}</span> <code>${escapeHtml(row.key)}</code> ${escapeHtml(row.title)}</summary>`
-  const open = row.verdict === 'failed' ? ' open' : ''
-  return `<details class="row ${row.verdict}" ${data}${open}>${summary}<div class="body">${told === null ? proof(row) : explanation(row, told)}</div></details>`
+  const open = row.verdict === 'failed' && like === null ? ' open' : ''
+  return `<details class="row ${row.verdict}" ${data}${open}>${summary}<div class="body">${told === null ? proof(row) : explanation(row, told, like)}</div></details>`
 }
 
 function proof(row: RowReport): string {
@@ -72,7 +76,7 @@ function proof(row: RowReport): string {
   return `<dl><dt>Proves</dt><dd>${proves}</dd><dt>Calls</dt><dd>${row.calls}, ${Math.round(row.durationMs)} ms</dd></dl>${again(row)}`
 }
 
-function explanation(row: RowReport, told: NonNullable<ReturnType<typeof explainRow>>): string {
+function explanation(row: RowReport, told: NonNullable<ReturnType<typeof explainRow>>, like: string | null): string {
   const sentences = told.sentences.map(
     ({ level, id, text, anchor }) =>
       `<p class="sentence"><b>${level}</b> <code>${escapeHtml(id)}</code> ${escapeHtml(text)} <span class="soft">${escapeHtml(anchor)}</span></p>`,
@@ -81,6 +85,7 @@ function explanation(row: RowReport, told: NonNullable<ReturnType<typeof explain
     ['At', told.where === null ? told.at : `${told.at} (${told.where})`],
     [row.verdict === 'not-testable' ? 'Why' : 'But', told.but],
     ['Hint', told.hint],
+    ['Alike', like === null ? null : `It fails like ${like}: most likely one cause`],
     [
       'Known',
       row.known === null ? null : [row.known.reason, row.known.issue].filter((part) => part !== null).join(', '),

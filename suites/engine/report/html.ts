@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { countVerdicts, summarySentence } from './explain.ts'
+import { groupByCause } from './causes.ts'
+import { answersOf, countVerdicts, summarySentence } from './explain.ts'
 import { coverage, escapeHtml, requirementLine, rowDetails, verdictOrder, words } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
-import type { Report } from './model.ts'
+import type { Report, RowReport } from './model.ts'
 import { printable } from './printable.ts'
 
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
@@ -29,9 +30,7 @@ ${header(report, target)}
 ${coverage(report)}
 <h2 id="rows" tabindex="-1">Rows</h2>
 ${filters(report)}
-${sortedRows(report)
-  .map((row) => rowDetails(report, row))
-  .join('\n')}
+${allRows(report)}
 <h2>Requirements</h2>
 <div class="table"><table class="stack"><thead><tr><th>verdict</th><th>id</th><th>level</th><th>sentence</th><th>shown by</th></tr></thead>
 <tbody>${report.requirements.map(requirementLine).join('\n')}</tbody></table></div>
@@ -86,18 +85,34 @@ function filters(report: Report): string {
   return `<div class="filters" role="search" hidden><input id="text" type="search" placeholder="Filter by id or words (press /)" aria-label="Filter by id or words">${chips.join('')}${missing.join('')}<button type="button" id="clear" class="chip plain" hidden>Show all</button><span id="count" class="soft" role="status"></span></div>`
 }
 
-function sortedRows(report: Report) {
-  return verdictOrder.flatMap((verdict) => report.scenarios.filter((row) => row.verdict === verdict))
+/** The worst first. Of failures that look like one cause the first is open, and the others point at it. */
+function allRows(report: Report): string {
+  const causes = groupByCause(
+    report,
+    report.scenarios.filter((row) => row.verdict === 'failed'),
+  )
+  const told = new Map(
+    causes.flatMap(({ first, others }) => others.map((row): [RowReport, string] => [row, first.key])),
+  )
+  return verdictOrder
+    .flatMap((verdict) => report.scenarios.filter((row) => row.verdict === verdict))
+    .map((row) => rowDetails(report, row, told.get(row) ?? null))
+    .join('\n')
 }
 
 function observations(report: Report): string {
   if (report.observations.length === 0) return ''
   const rows = report.observations.map(
-    ({ question, text, answer, reference }) =>
-      `<tr><td><code>${escapeHtml(question)}</code></td><td>${escapeHtml(text)}</td><td>${escapeHtml(answer)}</td><td class="soft">${escapeHtml(reference)}</td></tr>`,
+    (seen) =>
+      `<tr><td><code>${escapeHtml(seen.question)}</code></td><td>${escapeHtml(seen.text)}</td><td>${answersOf(seen).map(answerLine).join('<br>')}</td><td class="soft">${escapeHtml(seen.reference)}</td></tr>`,
   )
   return `<h2>Open questions, observed and never judged</h2>
 <div class="table"><table class="stack"><thead><tr><th>id</th><th>question</th><th>this server</th><th>the bundled server</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`
+}
+
+function answerLine({ answer, asked }: { answer: string; asked: string }): string {
+  const when = asked === '' ? '' : `: <span class="soft">${escapeHtml(asked)}</span>`
+  return `${escapeHtml(answer)}${when}`
 }
 
 function list(title: string, lines: readonly string[]): string {

@@ -1,9 +1,11 @@
 /** Laying out plain text. */
 
-const columns = 110
+/** A file or a log has no width of its own. */
+export const usualColumns = 110
+const fewestColumns = 40
 
-/** `text` in lines of at most 110 columns, `first` before the first and blanks before the others. */
-export function hanging(first: string, text: string): string[] {
+/** `text` in lines of at most so many columns, `first` before the first and blanks before the others. */
+export function hanging(first: string, text: string, columns = usualColumns): string[] {
   const blank = ' '.repeat(first.length)
   const lines: string[] = []
   let line = first
@@ -32,16 +34,26 @@ export function table(rows: readonly (readonly (string | number)[])[], indent = 
   )
 }
 
-export interface Colours {
+/** How a text is laid out: colours or none, and how wide. */
+export interface Paint {
   red(text: string): string
   green(text: string): string
   yellow(text: string): string
   dim(text: string): string
   bold(text: string): string
+  hanging(first: string, text: string): string[]
 }
 
-/** ANSI colours, or none. */
-export function colours(on: boolean): Colours {
+/** ANSI colours, or none; as wide as the terminal, within reason. */
+export function paintOf(on: boolean, columns: number | undefined): Paint {
+  const width = Math.max(fewestColumns, Math.min(columns ?? usualColumns, usualColumns))
   const paint = (code: number, end: number) => (text: string) => (on ? `\u001b[${code}m${text}\u001b[${end}m` : text)
-  return { red: paint(31, 39), green: paint(32, 39), yellow: paint(33, 39), dim: paint(2, 22), bold: paint(1, 22) }
+  return {
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    dim: paint(2, 22),
+    bold: paint(1, 22),
+    hanging: (first, text) => hanging(first, text, width),
+  }
 }

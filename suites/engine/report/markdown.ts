@@ -1,22 +1,25 @@
 import type { Verdict } from '../outcome.ts'
-import { countAreas, explainRow, groupByCause, groupNotTestable, rowsWith, summarySentence } from './explain.ts'
-import type { Report, RowReport } from './model.ts'
+import { type Cause, groupByCause } from './causes.ts'
+import { answersOf, countAreas, explainRow, groupNotTestable, rowsWith, summarySentence } from './explain.ts'
+import type { Observation, Report, RowReport } from './model.ts'
 import { printable } from './printable.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
+const shownAlike = 20
 
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
 export function renderMarkdown(raw: Report): string {
   const report = printable(raw)
-  const failures = [...rowsWith(report, 'failed'), ...blockedOnce(report), ...rowsWith(report, 'warned')]
+  const verdicts = ['failed', 'blocked', 'warned'] as const
+  const failures = verdicts.flatMap((verdict) => groupByCause(report, rowsWith(report, verdict)))
   const before = [heading(report), areaTable(report)]
   const after = [known(report), stale(report), notTestable(report), observations(report), left(report)]
   const fixed = [...before, ...after].filter((part) => part !== '')
   let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
   const told: string[] = []
-  for (const row of failures) {
-    const text = failure(report, row)
+  for (const cause of failures) {
+    const text = failure(report, cause)
     room -= Buffer.byteLength(text) + 2
     if (room < 0) {
       told.push(`_and ${failures.length - told.length} more, left out for length_`)
@@ -62,11 +65,6 @@ function areaTable(report: Report): string {
   ].join('\n')
 }
 
-/** Rows that are blocked for one cause are told once. */
-function blockedOnce(report: Report): RowReport[] {
-  return groupByCause(rowsWith(report, 'blocked')).flatMap(({ rows }) => rows.slice(0, 1))
-}
-
 const signs: { [verdict in Verdict]: string } = {
   passed: '✅',
   failed: '❌',
@@ -76,11 +74,10 @@ const signs: { [verdict in Verdict]: string } = {
   'not-testable': '➖',
 }
 
-function failure(report: Report, row: RowReport): string {
+function failure(report: Report, { first: row, others }: Cause): string {
   const summary = `<summary>${signs[row.verdict]} <code>${html(row.key)}</code> ${html(row.title)}</summary>`
   const told = explainRow(report, row)
   if (told === null) return `<details>${summary}</details>`
-  const same = row.verdict === 'blocked' ? sameCause(report, row) : []
   return [
     '<details>',
     summary,
@@ -89,7 +86,7 @@ function failure(report: Report, row: RowReport): string {
     `**At** ${inline(told.at)}${told.where === null ? '' : ` (${code(told.where)})`}<br>`,
     `**But** ${inline(told.but)}`,
     ...(told.hint === null ? [] : [`<br>**Hint** ${inline(told.hint)}`]),
-    ...same,
+    ...alike(row, others),
     ...told.exchanges.flatMap(({ request, answer }) => [
       '',
       ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)]),
@@ -101,11 +98,13 @@ function failure(report: Report, row: RowReport): string {
   ].join('\n')
 }
 
-function sameCause(report: Report, row: RowReport): string[] {
-  const others = rowsWith(report, 'blocked').filter(
-    (other) => other.key !== row.key && other.problem?.message === row.problem?.message,
-  )
-  return others.length === 0 ? [] : [`<br>**Also** ${others.length} more rows are blocked by the same`]
+function alike({ verdict }: RowReport, others: readonly RowReport[]): string[] {
+  if (others.length === 0) return []
+  const what =
+    verdict === 'blocked' ? 'blocked by the same' : verdict === 'failed' ? 'fail like this' : 'warn like this'
+  const keys = others.slice(0, shownAlike).map(({ key }) => code(key))
+  const more = others.length > shownAlike ? ` and ${others.length - shownAlike} more` : ''
+  return [`<br>**Also** ${what}: ${keys.join(', ')}${more}`]
 }
 
 function known(report: Report): string {
@@ -140,10 +139,16 @@ function notTestable(report: Report): string {
 function observations(report: Report): string {
   if (report.observations.length === 0) return ''
   const rows = report.observations.map(
-    ({ question, text, answer }) => `| ${code(question)} | ${cell(text)} | ${cell(answer)} |`,
+    (seen) => `| ${code(seen.question)} | ${cell(seen.text)} | ${answerCell(seen)} |`,
   )
   const head = ['| open question | | this server |', '|---|---|---|']
   return folded(`Open questions observed, never judged (${rows.length})`, [...head, ...rows])
+}
+
+function answerCell(seen: Observation): string {
+  return answersOf(seen)
+    .map(({ answer, asked }) => cell(asked === '' ? answer : `${answer}: ${asked}`))
+    .join('<br>')
 }
 
 function left(report: Report): string {

@@ -76,7 +76,8 @@ export interface Observation {
   question: string
   /** Every distinct answer, joined by `; `. */
   answer: string
-  answers: { answer: string; scenarios: string[] }[]
+  /** `asked`: what was tried there, in the words of the rows and steps. */
+  answers: { answer: string; scenarios: string[]; asked: string[] }[]
   text: string
   reference: string
 }
@@ -91,7 +92,7 @@ export interface Plan {
   /** What stays on the target: `5 API keys`, `about 40 sessions`. */
   creates: string[]
   /** What cannot be shown, why, and which flag or key would change that. */
-  cannot: { reason: string; requirements: string[] }[]
+  cannot: { reason: string; rows: number; requirements: string[] }[]
 }
 
 export interface Report {

@@ -1,35 +1,39 @@
 import type { Verdict } from '../outcome.ts'
+import { groupByCause } from './causes.ts'
 import {
+  answersOf,
   countAreas,
   countVerdicts,
   explainRow,
-  groupByCause,
   groupNotTestable,
   openHeadings,
   rowsWith,
   summarySentence,
 } from './explain.ts'
-import { type Colours, colours, hanging, table } from './lines.ts'
+import { type Paint, paintOf, table } from './lines.ts'
 import type { Plan, Report, RowReport } from './model.ts'
 import { printable } from './printable.ts'
 
 /** So many failures are told in full; a server with more of them has one cause or two. */
 const fullFailures = 30
+/** The whole list is in the other reports. */
+const shownAlike = 8
 const shownObservation = 80
+const shownIds = 8
 
 /**
  * The report for people: failures first, each with its sentence and bytes, then what is open, then the verdict.
  *
- * @param options `colour`: for a terminal only
+ * @param options `colour`: for a terminal only; `columns`: how wide it is
  */
-export function renderText(raw: Report, options: { colour: boolean }): string {
+export function renderText(raw: Report, options: { colour: boolean; columns?: number | undefined }): string {
   const report = printable(raw)
-  const paint = colours(options.colour)
+  const paint = paintOf(options.colour, options.columns)
   const sections = [
     heading(report, paint),
     ...failures(report, paint),
     ...blocked(report, paint),
-    ...rowsWith(report, 'warned').map((row) => failure(report, row, paint, true)),
+    ...warnings(report, paint),
     known(report, paint),
     stale(report, paint),
     areas(report, paint),
@@ -44,21 +48,43 @@ export function renderText(raw: Report, options: { colour: boolean }): string {
     .join('\n\n')}\n`
 }
 
-/** What a run will do, before it does it. */
-export function renderPlan(plan: Plan): string {
+/**
+ * What a run will do, before it does it.
+ *
+ * @param options `ids`: every requirement by its id, and not only how many of each area; `columns`: how wide the terminal is
+ */
+export function renderPlan(plan: Plan, options: { ids: boolean; columns?: number | undefined }): string {
+  const paint = paintOf(false, options.columns)
+  const leftOut = plan.cannot.reduce((sum, { rows }) => sum + rows, 0)
   const lines = [
     `Plan: ${plan.rows} rows, about ${plan.calls} calls, ${plan.refusals} of them meant to be refused`,
     ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
     ...(plan.notSelected > 0 ? [`  ${plan.notSelected} rows are not selected`] : []),
-    plan.creates.length === 0 ? 'Creates nothing that lasts' : `Creates: ${plan.creates.join(', ')}`,
+    ...(plan.creates.length === 0
+      ? ['Creates nothing that lasts']
+      : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
   ]
-  if (plan.cannot.length > 0) lines.push('Cannot show:')
-  for (const { reason, requirements } of plan.cannot)
-    lines.push(...hanging('  ', `${reason}: ${requirements.join(', ')}`))
+  if (leftOut > 0) lines.push(`Cannot ask ${leftOut} rows:`)
+  for (const { reason, rows, requirements } of plan.cannot)
+    lines.push(
+      ...paint.hanging('  - ', reason),
+      ...paint.hanging('      ', `${rows === 1 ? '1 row' : `${rows} rows`}: ${openBy(requirements, options.ids)}`),
+    )
   return `${lines.join('\n')}\n`
 }
 
-function heading({ meta }: Report, paint: Colours): string[] {
+function openBy(requirements: readonly string[], ids: boolean): string {
+  if (requirements.length === 0) return 'only observed'
+  if (ids || requirements.length <= shownIds) return requirements.join(', ')
+  const areas = new Map<string, number>()
+  for (const id of requirements) {
+    const area = id.split('/')[0] ?? id
+    areas.set(area, (areas.get(area) ?? 0) + 1)
+  }
+  return `${requirements.length} requirements of ${[...areas].map(([area, count]) => `${area} (${count})`).join(', ')}`
+}
+
+function heading({ meta }: Report, paint: Paint): string[] {
   const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
   return [
     paint.bold(
@@ -78,37 +104,54 @@ const marks: { [verdict in Verdict]: string } = {
   'not-testable': '-',
 }
 
-/** A hint that was given already, with its bytes, is only pointed at: many failures often have one cause. */
-function failures(report: Report, paint: Colours): string[][] {
-  const hinted = new Map<string, string>()
-  return rowsWith(report, 'failed').map((row, index) => {
-    const hint = row.problem?.hint
-    const earlier = hint === undefined ? undefined : hinted.get(hint)
-    if (hint !== undefined && earlier === undefined) hinted.set(hint, row.key)
-    if (row.problem === null || earlier === undefined) return failure(report, row, paint, index < fullFailures)
-    const problem = { ...row.problem, hint: `As for ${earlier}`, exchanges: [] }
-    return failure(report, { ...row, problem }, paint, index < fullFailures)
-  })
+/** Failures by cause, the first of each in full. */
+function failures(report: Report, paint: Paint): string[][] {
+  return groupByCause(report, rowsWith(report, 'failed')).map(({ first, others }, index) => [
+    ...failure(report, first, paint, index < fullFailures),
+    ...alike(first, others, 'fails like this', paint),
+  ])
 }
 
-function failure(report: Report, row: RowReport, paint: Colours, full: boolean): string[] {
+function warnings(report: Report, paint: Paint): string[][] {
+  return groupByCause(report, rowsWith(report, 'warned')).map(({ first, others }) => [
+    ...failure(report, first, paint, true),
+    ...alike(first, others, 'warns like this', paint),
+  ])
+}
+
+const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^(fail|warn)s /, '$1 ')
+
+/** The other rows of one cause, and the sentence that each of them breaks where it is another one. */
+function alike({ problem }: RowReport, others: readonly RowReport[], what: string, paint: Paint): string[] {
+  if (others.length === 0) return []
+  const told = problem?.requirements ?? []
+  const lines = others.slice(0, shownAlike).map((row) => {
+    const more = (row.problem?.requirements ?? []).filter((id) => !told.includes(id))
+    return `${row.key}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
+  })
+  if (others.length > shownAlike) lines.push(`and ${others.length - shownAlike} more`)
+  const count = others.length === 1 ? `one more row ${what}` : `${others.length} more rows ${plural(what)}`
+  return [`  Also    ${count}:`, ...lines.flatMap((line) => paint.hanging('          ', line))]
+}
+
+function failure(report: Report, row: RowReport, paint: Paint, full: boolean): string[] {
   const title = `${marks[row.verdict]} ${row.key}`
   const painted = row.verdict === 'failed' ? paint.red(title) : paint.yellow(title)
   const told = explainRow(report, row)
   if (told === null) return [painted, `  ${row.title}`]
-  if (!full) return [painted, ...hanging('  ', told.but)]
+  if (!full) return [painted, ...paint.hanging('  ', told.but)]
   return [
     painted,
-    ...hanging('  ', row.title),
+    ...paint.hanging('  ', row.title),
     '',
     ...told.sentences.flatMap(({ level, id, text, anchor }) => [
-      ...hanging(`  ${level}  `, `${id}: ${text}`),
+      ...paint.hanging(`  ${level}  `, `${id}: ${text}`),
       paint.dim(`${' '.repeat(level.length + 4)}${anchor}`),
     ]),
     '',
-    ...hanging('  At    ', told.where === null ? told.at : `${told.at} (${told.where})`),
-    ...hanging('  But   ', told.but),
-    ...(told.hint === null ? [] : hanging('  Hint  ', told.hint)),
+    ...paint.hanging('  At    ', told.where === null ? told.at : `${told.at} (${told.where})`),
+    ...paint.hanging('  But   ', told.but),
+    ...(told.hint === null ? [] : paint.hanging('  Hint  ', told.hint)),
     ...told.exchanges.flatMap(({ request, answer }) => [
       '',
       ...request.map((line) => paint.dim(`  > ${line}`)),
@@ -119,27 +162,24 @@ function failure(report: Report, row: RowReport, paint: Colours, full: boolean):
   ]
 }
 
-/** One cause often blocks many rows: it is told once. */
-function blocked(report: Report, paint: Colours): string[][] {
-  return groupByCause(rowsWith(report, 'blocked')).map(({ rows }) => {
-    const [first, ...others] = rows
-    if (first === undefined) return []
-    const told = failure(report, first, paint, true)
-    if (others.length === 0) return told
-    const keys = others.map((row) => row.key)
-    const shown = keys.slice(0, 6).join(', ')
-    const more = keys.length > 6 ? `, and ${keys.length - 6} more` : ''
-    return [...told, ...hanging('  Also  ', `blocked by the same: ${shown}${more}`)]
-  })
+/** One cause often blocks many rows: it is told once, what blocks most first. */
+function blocked(report: Report, paint: Paint): string[][] {
+  const causes = groupByCause(report, rowsWith(report, 'blocked'))
+  return causes
+    .sort((one, other) => other.others.length - one.others.length)
+    .map(({ first, others }) => [
+      ...failure(report, first, paint, true),
+      ...alike(first, others, 'is blocked by the same', paint),
+    ])
 }
 
-function known(report: Report, paint: Colours): string[] {
+function known(report: Report, paint: Paint): string[] {
   const rows = rowsWith(report, 'known')
   if (rows.length === 0) return []
   return [
     paint.bold('Known failures'),
     ...rows.flatMap((row) =>
-      hanging(
+      paint.hanging(
         `  ${marks.known} `,
         `${row.key}: ${row.known?.reason ?? ''}${row.known?.issue ? ` (${row.known.issue})` : ''}`,
       ),
@@ -147,7 +187,7 @@ function known(report: Report, paint: Colours): string[] {
   ]
 }
 
-function stale(report: Report, paint: Colours): string[] {
+function stale(report: Report, paint: Paint): string[] {
   if (report.stale.length === 0) return []
   return [
     paint.red('Stale baseline entries: listed, but they pass'),
@@ -158,7 +198,7 @@ function stale(report: Report, paint: Colours): string[] {
   ]
 }
 
-function areas(report: Report, paint: Colours): string[] {
+function areas(report: Report, paint: Paint): string[] {
   const all = countAreas(report.requirements)
   const order: Verdict[] = ['passed', 'warned', 'known', 'not-testable', 'blocked', 'failed']
   const totals = countVerdicts(report.requirements)
@@ -169,35 +209,45 @@ function areas(report: Report, paint: Colours): string[] {
   return [paint.bold(head ?? ''), ...body]
 }
 
-function notTestable(report: Report, paint: Colours): string[][] {
+function notTestable(report: Report, paint: Paint): string[][] {
   const groups = groupNotTestable(report)
   const kinds = [...new Set(groups.map(({ kind }) => kind))]
   return kinds.map((kind) => [
     paint.bold(openHeadings[kind]),
     ...groups
       .filter((group) => group.kind === kind)
-      .flatMap(({ reason, ids }) => [...hanging('  - ', reason), ...hanging('      ', ids.join(', ')).map(paint.dim)]),
+      .flatMap(({ reason, ids }) => [
+        ...paint.hanging('  - ', reason),
+        ...paint.hanging('      ', ids.join(', ')).map(paint.dim),
+      ]),
   ])
 }
 
-function observations(report: Report, paint: Colours): string[] {
+function observations(report: Report, paint: Paint): string[] {
   if (report.observations.length === 0) return []
-  const rows = report.observations.map(({ question, answer }) => [question, answer.slice(0, shownObservation)])
-  return [paint.bold('Open questions observed (never judged)'), ...table(rows)]
+  const width = Math.max(...report.observations.map(({ question }) => question.length)) + 4
+  const lines = report.observations.flatMap((seen) =>
+    answersOf(seen).flatMap(({ answer, asked }, index) => {
+      const name = index === 0 ? `  ${seen.question}` : ''
+      const short = answer.length <= shownObservation ? answer : `${answer.slice(0, shownObservation)}…`
+      return paint.hanging(name.padEnd(width), asked === '' ? short : `${short}: ${asked}`)
+    }),
+  )
+  return [paint.bold('Open questions observed (never judged)'), ...lines]
 }
 
-function left(report: Report, paint: Colours): string[] {
+function left(report: Report, paint: Paint): string[] {
   if (report.left.length === 0) return []
   return [paint.yellow('Left on the target'), ...report.left.map((line) => `  ${line}`)]
 }
 
-function conclusion(report: Report, paint: Colours): string[] {
+function conclusion(report: Report, paint: Paint): string[] {
   const [verdict = '', ...because] = report.conclusion
   const paintVerdict = report.exitCode === 1 ? paint.red : report.verdict === 'conforms' ? paint.green : paint.yellow
   const seconds = (report.meta.durationMs / 1000).toFixed(1)
   return [
     `${report.scenarios.length} rows in ${seconds} s: ${summarySentence(report)}`,
     paint.bold(paintVerdict(verdict)),
-    ...because.flatMap((line) => hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
+    ...because.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
   ]
 }

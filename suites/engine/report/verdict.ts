@@ -1,4 +1,5 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
+import { groupByCause } from './causes.ts'
 import type { KnownEntry, RequirementReport, RowReport, RunVerdict, Summary } from './model.ts'
 
 interface Evidence {
@@ -56,16 +57,21 @@ function verdictOf(summary: Summary, blocked: boolean, open: boolean): [RunVerdi
 }
 
 function becauseOf(
-  { summary, stopped, strict, partial }: Evidence,
+  { summary, stopped, strict, partial, rows, requirements }: Evidence,
   verdict: RunVerdict,
   halfShown: readonly RequirementReport[],
   gaps: readonly RequirementReport[],
   strictFault: boolean,
 ): string[] {
   const lines: string[] = []
+  const failed = rows.filter((row) => row.verdict === 'failed')
+  const causes = groupByCause({ requirements: [...requirements] }, failed).length
+  const forCauses = causes < failed.length ? `, for what looks like ${count(causes, 'cause', 'causes')}` : ''
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0)
-    lines.push(`${rowsOf(summary.failed)} failed; each says what was expected, what came, and how to repeat it`)
+    lines.push(
+      `${rowsOf(summary.failed)} failed${forCauses}; each says what was expected, what came, and how to repeat it`,
+    )
   if (summary.blocked > 0)
     lines.push(
       `${rowsOf(summary.blocked)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,

@@ -3,7 +3,7 @@ import { withRow } from '../fixture/references.ts'
 import { describe } from '../judge/classify.ts'
 import { valueAt } from '../judge/match.ts'
 import type { GateKind } from '../knowledge.ts'
-import { type EnvelopeNote, judgedMarginMs } from '../outcome.ts'
+import { type EnvelopeNote, judgedMarginMs, type RowOutcome } from '../outcome.ts'
 import { allProves } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
@@ -30,7 +30,7 @@ export interface Attempt {
   /** Requirements whose last step did not come to be judged. */
   unreached: Set<string>
   troubles: Trouble[]
-  observations: { question: string; answer: string }[]
+  observations: RowOutcome['observations']
   envelope: { requirement: EnvelopeNote['requirement']; message: string; called: Called }[]
   envelopeAnswers: number
   /** Judged acceptances outside the preparations, to be held against the gates. */
@@ -79,7 +79,8 @@ export async function attemptRow(
     // A warning ends nothing: what comes after it can still be judged.
     const goesOn = trouble.kind === 'broke' && !trouble.proves.some(isMust)
     if (goesOn) continue
-    for (const { step: later, given: laterGiven } of all.slice(index + 1)) {
+    // What was asked and not judged is as open as what comes after it.
+    for (const { step: later, given: laterGiven } of all.slice(trouble.kind === 'broke' ? index + 1 : index)) {
       if (!laterGiven && isJudged(later)) for (const id of later.proves ?? rowProves) attempt.unreached.add(id)
     }
     if (given && trouble.kind !== 'broke') for (const id of everything) attempt.unreached.add(id)
@@ -117,7 +118,11 @@ async function takeStep(
     keepValues(step, calls, names)
     noteEnvelope(calls, proves, attempt)
     if (step.observe !== undefined) {
-      attempt.observations.push({ question: step.observe, answer: observed(calls) + keptValues(step, names) })
+      attempt.observations.push({
+        question: step.observe,
+        answer: observed(calls) + keptValues(step, names),
+        ...(step.step === undefined ? {} : { step: step.step }),
+      })
       return undefined
     }
     const judgement = judgeCalls(step, calls, names, schemas)
@@ -191,8 +196,11 @@ function tooLate(step: CallStep | SendStep, calls: Called[], names: Names): stri
   return late === undefined ? undefined : 'the answer came too late to be judged: less than a second before the moment'
 }
 
+const hasRounds = (step: CallStep | SendStep): boolean =>
+  step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+
 function keepValues(step: CallStep | SendStep, calls: Called[], names: Names): void {
-  const several = step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+  const several = hasRounds(step)
   for (const [name, path] of Object.entries(step.keep ?? {})) {
     const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)
     names[name] = several ? values : values[0]
@@ -240,8 +248,9 @@ function gateKindOf(step: CallStep): GateKind {
   return 'ecc' in auth ? 'ecc' : 'hmac'
 }
 
-/** What an observing step keeps is what the observation is about. */
+/** What an observing step keeps is what the observation is about; of several calls it is kept for later steps only. */
 function keptValues(step: CallStep | SendStep, names: Names): string {
+  if (hasRounds(step)) return ''
   const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
   return kept.map((name) => `; ${name} ${shortJson(names[name])}`).join('')
 }

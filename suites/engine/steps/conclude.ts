@@ -123,7 +123,7 @@ function redacted(seat: Seat, outcome: RowOutcome): RowOutcome {
             message: redactor.text(outcome.problem.message),
             exchanges: outcome.problem.exchanges.map((exchange) => redactExchange(exchange, redactor)),
           },
-    observations: outcome.observations.map(({ question, answer }) => ({ question, answer: redactor.text(answer) })),
+    observations: outcome.observations.map((seen) => ({ ...seen, answer: redactor.text(seen.answer) })),
     envelope: outcome.envelope.map((note) => ({
       ...note,
       message: redactor.text(note.message),
