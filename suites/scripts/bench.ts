@@ -1,11 +1,14 @@
 /**
  * `npm run bench`: signed calls a second of the standalone server beside a bare node:http server that checks the same signature, both as
- * processes of their own, turn by turn in one run; the ratio is the median over the turns. Arguments: calls per turn, turns.
+ * processes of their own, turn by turn in one run; the ratio is the median over the turns. Then the start of the server and a whole
+ * bundled run. Arguments: calls per turn, turns.
  */
+import { spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { packageRoot } from '../engine/fixture/package-root.ts'
 import { type LoadResult, sendAll } from './bench/load.ts'
 import { startScript } from './bench/processes.ts'
 import { type Signer, signedRequests } from './bench/requests.ts'
@@ -16,6 +19,7 @@ const connections = 16
 /** They do not count: code runs slowly until it was run often. */
 const warmUpTurns = 2
 const wanted = 0.75
+const wantedRunSeconds = 2.5
 const script = (name: string) => new URL(name, import.meta.url).href
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
@@ -34,6 +38,7 @@ const good = [
   ),
   await compare('ECC', { id: 'bench', privateKey }, ['ecc', pem], ['--public-key', pemFile]),
   await measureStart(),
+  measureRun(),
 ]
 rmSync(folder, { recursive: true })
 process.exitCode = good.every(Boolean) ? 0 : 1
@@ -74,6 +79,21 @@ async function measureStart(): Promise<boolean> {
   const middle = median(times)
   process.stdout.write(`Start to first answer ${middle.toFixed(0)} ms (wanted: at most 250)\n`)
   return middle <= 250
+}
+
+/** A whole run against the bundled server, from the start of the process to its end, as users have it built. */
+function measureRun(): boolean {
+  const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
+  const times: number[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    const begun = performance.now()
+    const { status } = spawnSync(process.execPath, [bin, 'run'], { stdio: 'ignore' })
+    if (status !== 0) throw new Error(`a bundled run ended with ${status}`)
+    times.push((performance.now() - begun) / 1000)
+  }
+  const middle = median(times)
+  process.stdout.write(`Bundled run, all rows ${middle.toFixed(2)} s (wanted: at most ${wantedRunSeconds})\n`)
+  return middle <= wantedRunSeconds
 }
 
 function median(values: readonly number[]): number {
