@@ -1,0 +1,81 @@
+/** A server of a few lines in this process, for tests of what the engine makes of its answers. */
+import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
+
+export interface MadeUpCall {
+  id: unknown
+  method: string
+  params: { [name: string]: unknown }
+  authorization: string | undefined
+  /** The time of the server in ms since 1970. */
+  nowMs: number
+}
+
+/** A result, or what is no result. */
+export type MadeUpAnswer =
+  | { result: unknown }
+  | { status: number; body?: unknown; headers?: { [name: string]: string } }
+
+export interface MadeUpTarget {
+  answer(call: MadeUpCall): MadeUpAnswer
+  fresh?: boolean
+  root?: RootKey
+  settings?: Partial<TargetSettings>
+  /** How far the server's clock is ahead; it may change. In ms. */
+  skewMs?: () => number
+  /** Whether answers carry a Date header. */
+  dated?: boolean
+  /** How long every call takes. In ms. */
+  callMs?: number
+}
+
+const beganAtMs = 1_800_000_000_000
+
+/** Lasting, as behind a URL: its clock cannot be moved, but nobody really waits on it. */
+export function madeUpTarget(made: MadeUpTarget): Target {
+  let localMs = beganAtMs
+  const { answer, fresh = true, skewMs = () => 0, dated = true, callMs = 5 } = made
+  const instance: Instance = {
+    baseUrl: 'http://made-up',
+    root: made.root ?? { id: 'root', kind: 'secret', secret: 'not-a-secret' },
+    settings: {
+      scheme: 'svc-hmac-sha256',
+      signedUri: '/api',
+      scopeNames: {},
+      headers: {},
+      probes: {},
+      solutions: [],
+      rate: 0,
+      maxWaitMs: 10_000,
+      ...made.settings,
+    },
+    clock: {
+      now: () => localMs,
+      sleep: async (ms) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        localMs += ms
+      },
+      controlled: false,
+    },
+    send: async ({ headers, body }) => {
+      localMs += callMs
+      const { id, method, params } = JSON.parse(new TextDecoder().decode(body)) as MadeUpCall
+      const authorization = headers.find(([name]) => name === 'authorization')?.[1]
+      const nowMs = localMs + skewMs()
+      const given = answer({ id, method, params, authorization, nowMs })
+      const date = dated ? { date: new Date(nowMs).toUTCString() } : {}
+      const [status, text, more] =
+        'result' in given
+          ? [200, { jsonrpc: '2.0', id, result: given.result }, {}]
+          : [given.status, given.body ?? {}, given.headers ?? {}]
+      return {
+        kind: 'answer',
+        status,
+        headers: { ...date, ...more },
+        body: new TextEncoder().encode(JSON.stringify(text)),
+      }
+    },
+    sendTogether: (requests) => Promise.all(requests.map((request) => instance.send(request))),
+    close: async () => {},
+  }
+  return { name: 'http://made-up', lasting: true, fresh, open: async () => instance }
+}
