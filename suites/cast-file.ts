@@ -21,6 +21,7 @@ export function readCastFile(file: string, url: string, rootId: string): Created
   if (!existsSync(file)) return []
   try {
     const kept = JSON.parse(readFileSync(file, 'utf8')) as CastFile
+    if (typeof kept.url !== 'string' || !Array.isArray(kept.keys)) throw new TypeError('not a kept cast')
     return kept.url === url && kept.rootId === rootId ? kept.keys : []
   } catch (cause) {
     throw new SuiteError(

@@ -43,6 +43,12 @@ describe('wrong usage: one sentence and exit code 2', () => {
     [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
     [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [['compare'], 'Missing required argument "files"\n'],
+    [['serve', 'extra'], 'Too many arguments for "serve": expected 0, got 1\n'],
+    [['serve', '--mutant', 'whole-mac'], 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?\n'],
+    [
+      ['serve', '--mutant', 'sha1-expected', '--mutant', 'whole-mac-expected', '--mutant', 'sha1-taken-too'],
+      'Cannot serve "sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"\n',
+    ],
     [['serve', '--port'], 'Option "--port <port>" argument missing\n'],
     [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a port from 0 to 65535\n'],
     [['serve', '--set', 'delayM=3'], 'Unknown choice "delayM" for "--set", did you mean "delayMs"?\n'],

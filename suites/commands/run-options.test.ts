@@ -194,6 +194,7 @@ test('reports, skips and shards are read', () => {
 })
 
 describe('wrong usage', () => {
+  const nameless = file('nameless.yaml', 'allow: [keys]\n')
   const twice = file('twice.yaml', 'root: { id: a, secret: b, privateKeyFile: c }\n')
   const unknown = file('unknown.yaml', 'url: https://a.example\nalow: [keys]\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
@@ -251,7 +252,19 @@ describe('wrong usage', () => {
       { shard: '3/2' },
       'Cannot use "3/2" for "--shard": expected I/N with I from 1 to N, such as "1/4"',
     ],
-    ['a rate that is none', { rate: 'fast' }, 'Cannot use "fast" for "--rate": expected a number, 0 or more'],
+    [
+      'a rate that is none',
+      { url, ...key, rate: 'fast' },
+      'Cannot use "fast" for "--rate": expected a number, 0 or more',
+    ],
+    ['a rate without a target', { rate: '5' }, 'Name the target: "--rate" needs "--url"'],
+    ['a permission without a target', { allow: 'keys' }, 'Name the target: "--allow" needs "--url"'],
+    ['no time at all', { timeout: '0' }, 'Cannot use "0" for "--timeout": expected a number of seconds above 0'],
+    [
+      'a target file that names no target',
+      { target: nameless },
+      `Name the target: "${nameless}" has no "url", and there is no "--url" or SVC_URL`,
+    ],
     [
       'a baseline without a name',
       { updateKnown: true },
@@ -270,7 +283,7 @@ describe('wrong usage', () => {
     [
       'a secret and a private key in the file',
       { target: twice },
-      `Cannot load ${twice}:1:27: a key has a secret or a private key, name one of "secret" and "privateKeyFile"\n\n  1 | root: { id: a, secret: b, privateKeyFile: c }\n    |                           ^`,
+      `Cannot load ${twice}:1:27: a key has a secret or a private key, name one of "secret" and "privateKeyFile"`,
     ],
     [
       'an unknown key in the file',

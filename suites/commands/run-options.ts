@@ -55,7 +55,7 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
   const targetPath = flags.target ?? given(env.SVC_TARGET)
   const file = targetPath === undefined ? {} : parseTargetFile(readText(targetPath, 'the target file'), targetPath)
   const beside = (path: string): string => (targetPath === undefined ? path : resolve(dirname(targetPath), path))
-  const url = optionalUrl(flags, env, file)
+  const url = optionalUrl(flags, env, file, targetPath)
   const disposable = flags.disposable === true
   const shard = readShard(flags.shard)
   if (shard !== null && url !== null && !disposable) throw sharedShards()
@@ -82,22 +82,42 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
     shard,
     plan: flags.plan === true,
     waitSeconds: positive('--wait', flags.wait, 0),
-    timeoutSeconds: flags.timeout === undefined ? null : positive('--timeout', flags.timeout, 0),
+    timeoutSeconds: timeoutOf(flags),
     trace: flags.trace === true,
     again: againCommand(flags, url, allow, targetPath),
     secrets: secretsOf(root, settings),
   }
 }
 
-function optionalUrl(flags: RunFlags, env: Environment, file: TargetFile): string | null {
+function timeoutOf({ timeout }: RunFlags): number | null {
+  if (timeout === undefined) return null
+  const seconds = positive('--timeout', timeout, 0)
+  if (seconds === 0)
+    throw new SuiteError('usage', 'Cannot use "0" for "--timeout": expected a number of seconds above 0')
+  return seconds
+}
+
+function optionalUrl(
+  flags: RunFlags,
+  env: Environment,
+  file: TargetFile,
+  targetPath: string | undefined,
+): string | null {
   const url = flags.url ?? given(env.SVC_URL) ?? file.url
   if (url !== undefined) return baseUrl(url)
+  // Else a run that was meant for a server would show that the bundled one conforms.
+  if (targetPath !== undefined)
+    throw new SuiteError('usage', `Name the target: "${targetPath}" has no "url", and there is no "--url" or SVC_URL`)
   for (const [flag, value] of [
     ['--key-id', flags.keyId],
     ['--key-secret', flags.keySecret],
     ['--key-secret-file', flags.keySecretFile],
     ['--private-key', flags.privateKey],
     ['--disposable', flags.disposable],
+    ['--allow', flags.allow],
+    ['--rate', flags.rate],
+    ['--scheme', flags.scheme],
+    ['--token-prefix', flags.tokenPrefix],
   ])
     if (value !== undefined) throw new SuiteError('usage', `Name the target: "${flag}" needs "--url"`)
   return null

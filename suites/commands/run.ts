@@ -5,8 +5,7 @@ import { keptCast } from '../cast-file.ts'
 import { conduct } from '../conduct.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { cannotAsk } from '../engine/capabilities.ts'
-import { SuiteError } from '../engine/errors.ts'
-import { allItems, selectItems, skipItem } from '../engine/items.ts'
+import { allItems, skipItem } from '../engine/items.ts'
 import { offsetMs } from '../engine/offset.ts'
 import { makePlan } from '../engine/plan.ts'
 import { buildReport } from '../engine/report/build.ts'
@@ -14,10 +13,12 @@ import { updatedKnown } from '../engine/report/known.ts'
 import { readKnownFile, writeKnownFile } from '../engine/report/known-file.ts'
 import type { KnownEntry, Meta, Report } from '../engine/report/model.ts'
 import { renderPlan } from '../engine/report/text.ts'
+import { demandPlaceFor } from './inputs.ts'
 import { packageVersion } from './package-version.ts'
 import { startProgress } from './progress.ts'
 import { addRunFlags, type RunFlags } from './run-flags.ts'
 import { type RunOptions, readRunOptions } from './run-options.ts'
+import { select } from './select.ts'
 import { lockUrl } from './shard-lock.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
 
@@ -51,13 +52,8 @@ async function run(options: RunOptions): Promise<number> {
   const corpus = await openCorpus()
   const known = options.known === null ? [] : readKnownFile(options.known, corpus, options.updateKnown)
   const items = allItems(corpus)
-  const { selected, skipped } = selectItems(items, options)
-  if (selected.length === 0) {
-    throw new SuiteError(
-      'usage',
-      `Nothing is selected: no scenario answers to ${nothingSelected(options)}; "list" shows them`,
-    )
-  }
+  const { selected, skipped } = select(items, options)
+  demandWritable(options)
   const capabilities = expectedCapabilities(
     options,
     corpus,
@@ -149,13 +145,12 @@ function baselineSentence(file: string, before: readonly KnownEntry[], after: re
   return `Wrote ${file}: ${after.length} known failures, ${added} added, ${removed} removed${todo}`
 }
 
-function nothingSelected({ only, skip, shard }: RunOptions): string {
-  const words = [
-    ...only.map((id) => `--only ${id}`),
-    ...(skip.length > 0 ? ['what --skip leaves'] : []),
-    ...(shard === null ? [] : [`--shard ${shard.index}/${shard.count}`]),
-  ]
-  return words.join(' and ')
+/** A run may take minutes and make keys: that its results can be written is seen before it begins. */
+function demandWritable({ reports, known, updateKnown, castFile, url, plan }: RunOptions): void {
+  if (plan) return
+  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  if (known !== null && updateKnown) demandPlaceFor(known, 'the baseline', false)
+  if (castFile !== null && url !== null) demandPlaceFor(castFile, 'the kept cast', false)
 }
 
 function clockOf(offset: number): Meta['clock'] {

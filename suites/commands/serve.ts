@@ -18,7 +18,7 @@ interface ServeFlags extends ControlFlags {
   publicKey?: string
   seed?: string
   set?: string[]
-  mutant?: string
+  mutant?: string[]
   trustProxy?: boolean
 }
 
@@ -37,23 +37,39 @@ export function registerServe(program: Command): void {
     .option('--public-key <file>', 'ED25519 public key (PEM): the initial key takes ECC signatures only')
     .option('--seed <word>', 'the same seed gives the same ids, secrets and tokens; for tests only')
     .option('--set <name=value>', 'a choice where the document is silent; repeatable', collect)
-    .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like')
+    .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable', collect)
     .option('--trust-proxy', 'take the address of a caller from X-Forwarded-For')
   addControlFlags(command).action(async (flags: ServeFlags) => {
-    const rules = flags.mutant === undefined ? {} : { rules: await mutantRules(flags.mutant) }
-    process.exitCode = await serve({ ...serveOptions(flags), ...rules })
+    const options = serveOptions(flags)
+    process.exitCode = await serve(
+      flags.mutant === undefined ? options : { ...options, rules: await brokenRules(flags.mutant) },
+    )
   })
 }
 
-/** @throws SuiteError (`usage`) for a mutant that is not known */
-async function mutantRules(id: string): Promise<NonNullable<ServerOptions['rules']>> {
+/** @throws SuiteError (`usage`) for a mutant that is not known, or two that break one rule */
+async function brokenRules(ids: readonly string[]): Promise<NonNullable<ServerOptions['rules']>> {
   const mutants = await loadMutants()
-  const mutant = mutants.find((one) => one.id === id)
-  if (mutant === undefined) {
-    const ids = mutants.map((one) => one.id)
-    throw new SuiteError('usage', `Unknown mutant "${id}"${suggestion(id, ids) || ', such as "whole-mac-expected"'}`)
+  const breakers = new Map<string, string>()
+  let rules: NonNullable<ServerOptions['rules']> = {}
+  for (const id of ids) {
+    const mutant = mutants.find((one) => one.id === id)
+    if (mutant === undefined) {
+      const known = mutants.map((one) => one.id)
+      throw new SuiteError(
+        'usage',
+        `Unknown mutant "${id}"${suggestion(id, known) || ', such as "whole-mac-expected"'}`,
+      )
+    }
+    for (const rule of Object.keys(mutant.with)) {
+      const earlier = breakers.get(rule)
+      if (earlier !== undefined)
+        throw new SuiteError('usage', `Cannot serve "${earlier}" and "${id}" together: both replace the rule "${rule}"`)
+      breakers.set(rule, id)
+    }
+    rules = { ...rules, ...mutant.with }
   }
-  return mutant.with
+  return rules
 }
 
 type ServeOptions = Parameters<typeof serve>[0]

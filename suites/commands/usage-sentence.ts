@@ -5,7 +5,9 @@ export function usageSentence(error: Pick<CommanderError, 'code' | 'message'>): 
   if (error.code === 'commander.help') return null
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n')
   const meant = /Did you mean (?:one of )?(.+)\?/.exec(more.join(' '))?.[1]
-  const sentence = capital(first.replaceAll("'", '"').replace(/\.$/, '')).replace('Unknown option', 'Unknown flag')
+  const sentence = capital(first.replaceAll("'", '"').replace(/\.$/, ''))
+    .replace('Unknown option', 'Unknown flag')
+    .replace(/\. Expected (\d+) arguments? but got (\d+)$/, ': expected $1, got $2')
   return meant === undefined ? sentence : `${sentence}, did you mean ${quoted(meant)}?`
 }
 

@@ -35,7 +35,7 @@ export function oneOf<T extends string>(flag: string, word: string, words: reado
   return found
 }
 
-/** A number above `least`, or `otherwise` when the flag was not given. @throws SuiteError (`usage`) */
+/** A number, 0 or more, or `otherwise` when the flag was not given. @throws SuiteError (`usage`) */
 export function positive(flag: string, text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise
   const number = Number(text)

@@ -57,7 +57,7 @@ async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creat
   const called = await makeCall(seat, {
     method: 'manager/createApiKey',
     params: {
-      name: `svc-conformance ${member.name} ${seat.run.unique}`,
+      name: `svc-conformance.${member.name}.${seat.run.unique}`,
       scope: member.scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },

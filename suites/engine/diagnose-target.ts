@@ -25,6 +25,10 @@ function signedBy(auth: Auth): { kind: 'hmac' | 'ecc'; member: string } | undefi
   return 'ecc' in auth && !auth.ecc.startsWith('$') ? { kind: 'ecc', member: auth.ecc } : undefined
 }
 
+function unexplained(scheme: string): string {
+  return `No classic mistake explains it. Is "${scheme}" the scheme word of this deployment (--scheme)? "svc-conformance sign" shows every stage of a right signature.`
+}
+
 async function tryMistakes(seat: Seat, kind: 'hmac' | 'ecc', member: string): Promise<string | undefined> {
   for (const { mistake, hint } of classicMistakes(kind)) {
     const auth = (kind === 'hmac' ? { hmac: member, but: mistake } : { ecc: member, but: mistake }) as Auth
@@ -32,5 +36,5 @@ async function tryMistakes(seat: Seat, kind: 'hmac' | 'ecc', member: string): Pr
     if (answer.outcome === 'accepted') return hint
     if (seat.run.stopped !== null) return undefined
   }
-  return undefined
+  return seat.knowledge.openGates.length === 0 ? unexplained(seat.instance.settings.scheme) : undefined
 }

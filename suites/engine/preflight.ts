@@ -97,7 +97,7 @@ async function tryRoot(seat: Seat, first: Called, allow: readonly SafetyClass[])
     : 'check the key id, the secret, and --scheme if the deployment has a scheme word of its own'
   throw new SuiteError(
     'unreachable',
-    `Cannot use ${seat.instance.baseUrl}: its root key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
+    `Cannot use ${seat.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
     { exitCode: 3 },
   )
 }
@@ -155,7 +155,7 @@ async function tryGates(seat: Seat, first: Called, allow: readonly SafetyClass[]
   note(listSolutions, 'none', first)
   for (const [kind, auth] of junkAuths) note(listSolutions, kind, await call(seat, auth))
   if (allow.includes('keys')) {
-    const params = { name: `svc-conformance junk ${seat.run.unique}`, scope: ['solution'] }
+    const params = { name: `svc-conformance.junk.${seat.run.unique}`, scope: ['solution'] }
     const noAuth: [GateKind, Auth][] = [['none', 'none']]
     for (const [kind, auth] of [...noAuth, ...junkAuths]) {
       note('manager/createApiKey', kind, await call(seat, auth, 'manager/createApiKey', params))

@@ -191,5 +191,12 @@ const sentences: { [code: string]: string } = {
   ETIMEDOUT: 'the connection timed out',
   ECONNABORTED: 'no answer within the time limit of a request',
   HPE_INVALID_CONSTANT: 'the answer is not HTTP',
+  EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed (tls.ca in the target file names one to trust)',
 }

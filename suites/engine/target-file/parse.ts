@@ -1,6 +1,7 @@
+import { SuiteError } from '../errors.ts'
 import type { SafetyClass } from '../fixture/model.ts'
-import { demand } from '../fixture/schemas.ts'
-import { readYaml } from '../fixture/yaml-source.ts'
+import { problemWith } from '../fixture/schemas.ts'
+import { type Problem, readYaml, type YamlSource } from '../fixture/yaml-source.ts'
 
 /** What a target file may say; every key is optional. Paths are as written. */
 export interface TargetFile {
@@ -23,18 +24,77 @@ export interface TargetFile {
   tls?: { ca?: string; insecure?: boolean }
 }
 
+/** Which parts of a target file hold secrets: no error message shows a line or a value of them. */
+const secretParts: readonly unknown[] = ['root', 'headers']
+
+/** What the params of a declared call may stand in for, and need to. */
+const parameters: { [call: string]: readonly string[] } = {
+  cleanup: ['id', 'name'],
+  disable: ['id', 'name'],
+  'solution-context': ['solution'],
+}
+
 /**
  * @param file the path that errors name
- * @throws SuiteError (`fixture`): an unknown key with its place and a did-you-mean, a value that does not fit
+ * @throws SuiteError (`fixture`): an unknown key with its place and a did-you-mean, a value that does not fit. Without the line where
+ * it may hold a secret
  */
 export function parseTargetFile(text: string, file: string): TargetFile {
-  const source = readYaml(text, file)
+  const source = readTarget(text, file)
   if (source.value === null) return {}
-  demand(source, 'target')
+  const fail = (problem: Problem): SuiteError => {
+    if (!secretParts.includes(problem.path[0])) return source.error(problem)
+    const message = problem.onKey ? problem.message : problem.message.replace(/^.* is not /s, 'this is not ')
+    return withoutLine(source.error({ ...problem, message }))
+  }
+  const problem = problemWith(source.value, 'target')
+  if (problem !== undefined) throw fail(problem)
   const target = source.value as TargetFile
   if (target.root?.secret !== undefined && target.root.privateKeyFile !== undefined) {
     const message = 'a key has a secret or a private key, name one of "secret" and "privateKeyFile"'
-    throw source.error({ path: ['root', 'privateKeyFile'], onKey: true, message })
+    throw fail({ path: ['root', 'privateKeyFile'], onKey: true, message })
   }
+  for (const wrong of wrongReferences(target)) throw fail(wrong)
   return target
+}
+
+/** A line that is not YAML may be any line, so what stands in or below a secret part is not shown. */
+function readTarget(text: string, file: string): YamlSource {
+  try {
+    return readYaml(text, file)
+  } catch (error) {
+    if (!(error instanceof SuiteError)) throw error
+    const line = Number(/:(\d+):\d+: /.exec(error.message.slice(`Cannot load ${file}`.length))?.[1] ?? 1)
+    const keys = text.split(/\r?\n/, line).flatMap((one) => /^["']?(\w+)/.exec(one)?.[1] ?? [])
+    throw keys.length === 0 || secretParts.includes(keys.at(-1)) ? withoutLine(error) : error
+  }
+}
+
+function withoutLine(error: SuiteError): SuiteError {
+  return new SuiteError(error.code, error.message.split('\n')[0] ?? error.message)
+}
+
+/** A call that deletes or disables a key must say which one, and a misspelt reference would be found only after the run. */
+function* wrongReferences({ cleanup, probes }: TargetFile): Generator<Problem> {
+  const calls: [(string | number)[], string, { params?: unknown } | undefined][] = [
+    [['cleanup'], 'cleanup', cleanup],
+    ...Object.entries(probes ?? {}).map(([name, call]): [string[], string, { params?: unknown }] => [
+      ['probes', name],
+      name,
+      call,
+    ]),
+  ]
+  for (const [path, name, call] of calls) {
+    if (call === undefined) continue
+    const allowed = parameters[name] ?? []
+    const used = [...JSON.stringify(call.params ?? {}).matchAll(/\$([a-zA-Z][\w.]*)/g)].map(([, word = '']) => word)
+    const unknown = used.find((word) => !allowed.includes(word))
+    const [wanted] = allowed
+    if (unknown !== undefined) {
+      const known = wanted === undefined ? ', its params are sent as they are' : `, expected "$${wanted}"`
+      yield { path: [...path, 'params'], message: `unknown reference "$${unknown}"${known}` }
+    } else if (wanted !== undefined && used.length === 0) {
+      yield { path, message: `missing reference "$${wanted}" in "params", as in "params: { ${wanted}: $${wanted} }"` }
+    }
+  }
 }

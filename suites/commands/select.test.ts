@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { SuiteError } from '../engine/errors.ts'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { allItems, type Selection } from '../engine/items.ts'
+import { select } from './select.ts'
+
+const items = allItems(loadCorpus(packageRoot))
+const everything: Selection = { only: [], skip: [], shard: null }
+
+function refusal(selection: Partial<Selection>): string {
+  try {
+    select(items, { ...everything, ...selection })
+  } catch (error) {
+    if (error instanceof SuiteError && error.exitCode === 2) return error.message
+    throw error
+  }
+  throw new Error('expected a refusal')
+}
+
+test.each<[Partial<Selection>, string]>([
+  [{ only: ['signature'] }, 'answers to "--only signature", did you mean "signatures"?'],
+  [{ only: ['basic', 'grant'] }, 'answers to "--only grant", did you mean "grants"?'],
+  [{ only: ['signatures/hmac-acceptd'] }, 'did you mean "signatures/hmac-accepted"?'],
+  [{ only: ['zzz/zzz'] }, 'answers to "--only zzz/zzz"; "svc-conformance list" shows them'],
+  [{ skip: [{ id: 'bsic', reason: 'none yet' }] }, 'answers to "--skip bsic", did you mean "basic"?'],
+  [
+    { only: ['basic'], skip: [{ id: 'basic', reason: 'none' }] },
+    'Nothing is selected: --skip leaves nothing of what --only selects (basic)',
+  ],
+  [
+    { only: ['cast/bob'], shard: { index: 3, count: 3 } },
+    'Nothing is selected: there are fewer than 3 shards in what --only selects (cast/bob)',
+  ],
+])('%j is told', (selection, sentence) => {
+  expect(refusal(selection)).toContain(sentence)
+})
+
+test('an area, a scenario, a row and a requirement select', () => {
+  for (const id of ['basic', 'basic/accepted', 'grants/credentials/the-first-half', 'signatures/hmac'])
+    expect(select(items, { ...everything, only: [id] }).selected.length).toBeGreaterThan(0)
+})

@@ -1,0 +1,40 @@
+import { SuiteError } from '../engine/errors.ts'
+import { suggestion } from '../engine/fixture/did-you-mean.ts'
+import { answersTo, type Item, provesOf, type Selection, selectItems } from '../engine/items.ts'
+
+/**
+ * What `--only`, `--skip` and `--shard` select.
+ *
+ * @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean, and where nothing is left
+ */
+export function select(items: readonly Item[], selection: Selection): ReturnType<typeof selectItems> {
+  demandKnownIds(items, selection)
+  const chosen = selectItems(items, selection)
+  if (chosen.selected.length === 0) throw new SuiteError('usage', `Nothing is selected: ${nothingSelected(selection)}`)
+  return chosen
+}
+
+function nothingSelected({ only, skip, shard }: Selection): string {
+  const chosen = only.length === 0 ? 'the scenarios' : `what --only selects (${only.join(', ')})`
+  if (skip.length > 0) return `--skip leaves nothing of ${chosen}`
+  return `there are fewer than ${shard?.index ?? 1} shards in ${chosen}`
+}
+
+/**
+ * A misspelt id would leave out what was meant, in silence.
+ *
+ * @throws SuiteError (`usage`) with a did-you-mean
+ */
+function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void {
+  const asked = [...only.map((id) => ['--only', id] as const), ...skip.map(({ id }) => ['--skip', id] as const)]
+  const wrong = asked.find(([, id]) => !items.some((item) => answersTo(item, id)))
+  if (wrong === undefined) return
+  const [flag, id] = wrong
+  const scenarios = items.flatMap((item) => (item.kind === 'row' ? [item.scenario.id, item.key] : [item.key]))
+  const areas = scenarios.map((key) => key.split('/')[0] ?? key)
+  const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
+  throw new SuiteError(
+    'usage',
+    `No scenario or requirement answers to "${flag} ${id}"${suggestion(id, ids) || '; "svc-conformance list" shows them'}`,
+  )
+}
