@@ -1,4 +1,5 @@
 import type { Profile } from './profile.ts'
+import { type Rules, rules } from './rules.ts'
 
 /** A conforming server that differs from the reference only where the document is silent. */
 export interface Variant {
@@ -6,6 +7,8 @@ export interface Variant {
   /** The open questions that it answers otherwise. */
   questions: readonly string[]
   profile: Partial<Profile>
+  /** Decisions that no switch covers: how ids, secrets and tokens look, say. */
+  rules?: Partial<Rules>
   /** What a user would tell the suite about such a server. */
   settings?: { scheme: string }
 }
@@ -20,6 +23,20 @@ const variant = (
   settings?: Variant['settings'],
 ): Variant => ({ id, questions, profile, ...(settings === undefined ? {} : { settings }) })
 
+const ruled = (id: string, questions: readonly string[], replaced: Partial<Rules>): Variant => ({
+  id,
+  questions,
+  profile: {},
+  rules: replaced,
+})
+
+const asUuid = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+const asDigits = (hex: string) => BigInt(`0x${hex}`).toString()
+/** With `+` and `/` and, for a length that asks for it, `=`. */
+const asBase64 = (hex: string) => Buffer.from(`fbef${hex}ff`, 'hex').toString('base64')
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const plainName = /^[A-Za-z0-9._-]+$/
+
 /** None of them may fail; a warning has a reason (suites/self/variant-warnings.yaml). */
 export const variants: readonly Variant[] = [
   variant('http-statuses', { refusalStatus: 'http' }, ['errors/http-status']),
@@ -32,7 +49,7 @@ export const variants: readonly Variant[] = [
   variant('nonces-kept-by-bad-signatures', { nonceBurntByBadSignature: false }, ['signatures/nonce-burnt']),
   variant('sample-padding-taken', { noncePadding: 'accepted' }, ['signatures/nonce-padding']),
   variant('unpadded-signatures-taken', { unpaddedSignatures: 'accepted' }, ['signatures/base64-padding']),
-  variant('short-nonces-only', { nonceMaxLength: 64 }, ['signatures/nonce-length']),
+  variant('nonces-of-24-characters-at-most', { nonceMaxLength: 24 }, ['signatures/nonce-length']),
   variant('long-nonces-taken', { nonceMaxLength: 1024 }, ['signatures/nonce-length']),
   variant('narrow-time-window', { timeWindowMs: 30_000 }, ['signatures/time-window']),
   variant('wide-time-window', { timeWindowMs: day }, ['signatures/time-window']),
@@ -100,6 +117,34 @@ export const variants: readonly Variant[] = [
   variant('family-revoked', { reuseRevokesFamily: true }, ['refresh/family']),
   variant('refresh-from-the-bound-address-only', { refreshChecksAddress: true }, ['refresh/foreign-address']),
   variant('refresh-lifetime-kept', { refreshLifetime: 'kept' }, ['refresh/lifetime-renewed']),
+
+  ruled('ids-as-uuids', ['keys/record'], { keyId: asUuid }),
+  ruled('ids-as-numbers', ['keys/record'], { keyId: asDigits }),
+  ruled('secrets-in-base64', ['keys/record'], { keySecret: asBase64 }),
+  ruled('secrets-in-upper-case', ['keys/record'], { keySecret: (fresh) => fresh.toUpperCase() }),
+  ruled('secrets-of-digits-and-a-colon', ['keys/record'], { keySecret: (fresh) => `12:${asDigits(fresh)}` }),
+  ruled('plain-key-names-only', ['keys/name-rules'], {
+    paramTaken: (method, name, value, valid) =>
+      valid && (method !== 'manager/createApiKey' || name !== 'name' || plainName.test(String(value))),
+  }),
+  ruled('tokens-in-three-parts', ['tokens/format'], {
+    tokenText: (kind, fresh) => `${part({ alg: 'HS256', typ: kind })}.${part({ sub: fresh.slice(0, 8) })}.${fresh}`,
+  }),
+  ruled('tokens-of-one-beginning', ['tokens/format'], {
+    tokenText: (kind, fresh) => `svc_${kind === 'access' ? 'at' : 'rt'}_${fresh}`,
+  }),
+  ruled('eight-live-tokens', ['limits/token-lifetimes'], {
+    tokenNamed: (text, find, all) => {
+      const found = find(text)
+      if (!found || found.pair.session) return found
+      const live = all().filter(({ kind, pair }) => kind === found.kind && pair.key === found.pair.key && !pair.session)
+      return live.slice(-8).includes(found) ? found : undefined
+    },
+  }),
+  ruled('expiries-rounded-down', ['limits/token-lifetimes'], { expiry: (ms) => Math.floor(ms / 1000) * 1000 }),
+  ruled('one-lifetime-for-both-tokens', ['limits/token-lifetimes'], {
+    accessLifeMs: (expiresInMs, profile) => expiresInMs ?? rules.refreshLifeMs(profile),
+  }),
 
   variant('every-grant-a-session', { unnamedCountAsSessions: true }, ['sessions/counting']),
   variant('session-names-add', { reusedSessionName: 'adds' }, ['sessions/reused-name']),

@@ -16,6 +16,13 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
     { row: 'not-testable scopes/solution-id', reason: noSolutionId },
     { row: 'not-testable scopes/solution-id-after-refresh', reason: noSolutionId },
   ],
+  'plain-key-names-only': [
+    {
+      row: 'not-testable signatures/body-in-utf-8',
+      reason:
+        'The name of a key is the one text that a documented and signed call may carry freely, and here it may not',
+    },
+  ],
   'eleventh-key-removes-the-oldest': [{ row: 'warned limits/api-keys', reason: oldestGone }],
 }
 

@@ -4,19 +4,23 @@ import type { Variant } from '../targets/bundled.ts'
 export interface Merged {
   ids: string[]
   profile: Variant['profile']
+  rules: NonNullable<Variant['rules']>
   settings: NonNullable<Variant['settings']> | Record<string, never>
 }
 
-/** No switch of one is set otherwise by the other. */
+/** No switch or rule of one is set otherwise by the other. */
 export function compatible(one: Variant, other: Variant): boolean {
-  const switches = new Map<string, unknown>(Object.entries(one.profile))
-  return Object.entries(other.profile).every(([name, value]) => !switches.has(name) || switches.get(name) === value)
+  const chosen = new Map<string, unknown>(Object.entries({ ...one.profile, ...one.rules }))
+  return Object.entries({ ...other.profile, ...other.rules }).every(
+    ([name, value]) => !chosen.has(name) || chosen.get(name) === value,
+  )
 }
 
 export function merge(members: readonly Variant[]): Merged {
   return {
     ids: members.map(({ id }) => id),
     profile: Object.assign({}, ...members.map(({ profile }) => profile)) as Variant['profile'],
+    rules: Object.assign({}, ...members.map((member) => member.rules ?? {})) as Merged['rules'],
     settings: Object.assign({}, ...members.map(({ settings }) => settings ?? {})) as Merged['settings'],
   }
 }

@@ -24,8 +24,8 @@ export interface VariantRun {
  * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per row
  */
 export async function runVariant(variant: Variant | Merged, lasting = false, seed = 1): Promise<VariantRun> {
-  const { profile, settings } = variant
-  const target = (lasting ? lastingTarget : bundledTarget)({ profile }, settings ?? {})
+  const { profile, rules = {}, settings } = variant
+  const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, settings ?? {})
   const outcomes = await runAll({ target, corpus, seed })
   const report = buildReport({
     meta: madeUpMeta,
