@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { keptCast, writeCastFile } from './cast-file.ts'
 import type { RunOptions } from './commands/run-options.ts'
 import type { Conducted } from './conduct.ts'
+import { SuiteError } from './engine/errors.ts'
 import { emptyKnowledge } from './engine/knowledge.ts'
 import type { CreatedKey } from './engine/ledger.ts'
 import { preflight } from './engine/preflight.ts'
@@ -25,6 +26,7 @@ export async function conductUrl(
   request: WorkerRequest,
   inWorker: (request: WorkerRequest) => Promise<Omit<Conducted, 'left'>>,
   say: (line: string) => void,
+  interrupted: () => boolean,
 ): Promise<Conducted> {
   const url = targetOf(options)
   const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-'))
@@ -35,12 +37,14 @@ export async function conductUrl(
     knowledge: emptyKnowledge(),
     random: systemRandom,
     unique: request.unique,
+    timeIsUp: interrupted,
     openLedger: () => openLedgerFile(ledgerFile),
   })
   let conducted: Omit<Conducted, 'left'> | null = null
   let left: string[] = []
   try {
     await preflight(run, options.allow, options.waitSeconds * 1000)
+    if (interrupted()) throw new SuiteError('interrupted', 'Interrupted before the first row', { exitCode: 130 })
     const kept = await stillValid(run, keptCast(options))
     const members = kept.flatMap(({ member }) => (member === undefined ? [] : [member]))
     conducted = await inWorker({

@@ -1,5 +1,6 @@
 import { expectedCapabilities } from './capabilities-of.ts'
 import type { RunOptions } from './commands/run-options.ts'
+import { SuiteError } from './engine/errors.ts'
 import type { Corpus } from './engine/fixture/model.ts'
 import { type Item, orderItems, skipItem } from './engine/items.ts'
 import type { Knowledge } from './engine/knowledge.ts'
@@ -59,7 +60,7 @@ export async function conduct(given: Conduct): Promise<Conducted> {
   }
   const inWorker = async (prepared: WorkerRequest): Promise<Omit<Conducted, 'left'>> => {
     given.onStart(ordered.length)
-    const { outcomes, stopped, defects } = await runVitest(prepared, given.onOutcome, interruption.onStart)
+    const { outcomes, stopped, defects } = await runVitest(prepared, given.onOutcome, interruption)
     const interrupted = interruption.happened()
     return {
       outcomes: [...outcomes, ...notReached(ordered, outcomes, interrupted)],
@@ -72,7 +73,12 @@ export async function conduct(given: Conduct): Promise<Conducted> {
   try {
     if (options.url === null) return { ...(await inWorker(request)), left: [] }
     const { conductUrl } = await import('./conduct-url.ts')
-    return await conductUrl(options, request, inWorker, given.say)
+    return await conductUrl(options, request, inWorker, given.say, interruption.happened)
+  } catch (error) {
+    // What could not be reached in the time that was left says nothing about the target.
+    const exitCode = error instanceof SuiteError ? error.exitCode : null
+    if (exitCode !== 3 || !interruption.happened()) throw error
+    throw new SuiteError('interrupted', 'Interrupted before the first answer', { exitCode: 130, cause: error })
   } finally {
     interruption.end()
   }
@@ -85,13 +91,13 @@ function notReached(ordered: readonly Item[], outcomes: readonly RowOutcome[], i
   return ordered.filter(({ key }) => !seen.has(key)).map((item) => skipItem(item, reason, 'blocked'))
 }
 
-interface Interruption {
+export interface Interruption {
   happened(): boolean
   onStart(cancel: () => Promise<void>): void
   end(): void
 }
 
-/** The first Ctrl-C lets the running row end and cleans up; the second one leaves at once. */
+/** The first Ctrl-C lets the running row end and cleans up; the second one leaves at once. `cancel` may be called again and again. */
 function listenForSignals(say: (line: string) => void): Interruption {
   let happened = false
   let cancel: () => Promise<void> = async () => {}
@@ -107,7 +113,6 @@ function listenForSignals(say: (line: string) => void): Interruption {
     happened: () => happened,
     onStart: (given) => {
       cancel = given
-      if (happened) void cancel()
     },
     end: () => {
       process.removeListener('SIGINT', onSignal)

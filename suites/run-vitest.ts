@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Reporter, TestCase } from 'vitest/node'
 import { createVitest } from 'vitest/node'
+import type { Interruption } from './conduct.ts'
 import { packageRoot } from './engine/fixture/package-root.ts'
 import type { RowOutcome } from './engine/outcome.ts'
 import type { Stop } from './engine/seat.ts'
@@ -22,12 +23,12 @@ export interface VitestRun {
  * not read.
  *
  * @param onOutcome called in the main process after each row
- * @param onStart gets a function that ends the run after the row that is running
+ * @param interruption gets a function that ends the run after the row that is running
  */
 export async function runVitest(
   request: WorkerRequest,
   onOutcome: (outcome: RowOutcome) => void,
-  onStart: (cancel: () => Promise<void>) => void,
+  interruption: Pick<Interruption, 'happened' | 'onStart'>,
 ): Promise<VitestRun> {
   // By key: a cancelled vitest reports finished tests again.
   const outcomes = new Map<string, RowOutcome>()
@@ -35,6 +36,8 @@ export async function runVitest(
   let stopped: Stop | null = null
   const reporter: Reporter = {
     onTestCaseResult(testCase: TestCase) {
+      // A vitest that was cancelled before its first row has forgotten it.
+      if (interruption.happened()) void cancel()
       const { outcome, stopped: reason } = testCase.meta()
       stopped ??= reason ?? null
       const result = testCase.result()
@@ -82,10 +85,11 @@ export async function runVitest(
       if (!listenersBefore.get(signal)?.includes(listener)) process.removeListener(signal, listener)
     }
   }
-  onStart(() => vitest.cancelCurrentRun('keyboard-input'))
+  const cancel = (): Promise<void> => vitest.cancelCurrentRun('keyboard-input')
+  interruption.onStart(cancel)
   const exitCode = process.exitCode
   try {
-    await vitest.start()
+    if (!interruption.happened()) await vitest.start()
   } finally {
     await vitest.close()
     // The exit code is the report's to say.

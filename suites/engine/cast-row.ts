@@ -47,12 +47,17 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
     }
     const { called, problem } = await createMember(seat, member, declared.way, declared.by)
     const attempt = emptyAttempt()
+    let hint: string | undefined
     const isMust = (id: string): boolean => requirementLevel(run.corpus, id) === 'must'
     if (problem !== undefined) {
       if (called === undefined) return timed(unjudged(scenario, castRow, 'blocked', problem))
       const accepted = called.answer.outcome === 'accepted'
       const control = accepted ? undefined : await refusedControl(seat, declared.way, declared.by)
       if (control !== undefined) return timed(unjudged(scenario, castRow, 'blocked', control))
+      const nowhere = accepted ? undefined : await ensureCast(seat, [member.name])
+      if (nowhere !== undefined && !run.target.fresh)
+        return timed(unjudged(scenario, castRow, 'blocked', `${nowhere}; ${perhapsFull}`))
+      if (nowhere !== undefined && run.target.lasting) hint = perhapsUsed
       const broken = member.proves.filter((id) => (id === 'keys/create-result') === accepted)
       attempt.troubles.push({
         kind: called.answer.outcome === 'throttled' ? 'blocked' : 'broke',
@@ -69,11 +74,16 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
       attempt.envelopeAnswers = 1
       attempt.envelope = called.notes.map((note) => ({ ...note, called }))
     }
-    return timed(conclude(seat, scenario, castRow, attempt, isMust, undefined))
+    return timed(conclude(seat, scenario, castRow, attempt, isMust, hint))
   } finally {
     await leaveSeat(seat)
   }
 }
+
+const perhapsFull =
+  'perhaps the target has its ten API keys already: remove some, or name a cleanup method or a cast file in the target file'
+const perhapsUsed =
+  'No kind of authorization creates a key here. Is this instance fresh, as --disposable says? At most ten API keys can be created.'
 
 const castStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }
 

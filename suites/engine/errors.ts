@@ -3,10 +3,10 @@ export class SuiteError extends Error {
   override readonly name = 'SuiteError'
   /** Stable, for scripts: `usage`, `fixture`, `target-file`, `unreachable`, … */
   readonly code: string
-  /** 2 for wrong usage and unreadable files, 3 for a target that cannot be used (design §4). */
-  readonly exitCode: 2 | 3
+  /** 2 for wrong usage and unreadable files, 3 for a target that cannot be used, 130 for a run that was interrupted before it began. */
+  readonly exitCode: 2 | 3 | 130
 
-  constructor(code: string, message: string, options: { exitCode?: 2 | 3; cause?: unknown } = {}) {
+  constructor(code: string, message: string, options: { exitCode?: 2 | 3 | 130; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.exitCode = options.exitCode ?? 2

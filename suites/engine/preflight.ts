@@ -47,7 +47,7 @@ async function firstCall(seat: Seat, patientMs: number): Promise<Called> {
     const first = await call(seat, 'none')
     const { answer } = first
     if (answer.outcome !== 'broken' || answer.status !== null) return first
-    if (clock.now() >= untilMs || !answer.refusedConnection) {
+    if (clock.now() >= untilMs || !answer.refusedConnection || seat.run.timeIsUp()) {
       const patience = answer.refusedConnection ? '; is the server running? --wait SECONDS waits for it to come up' : ''
       throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${answer.reason}${patience}`, { exitCode: 3 })
     }

@@ -23,20 +23,28 @@ export const shorten = (secret: string): string =>
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>()
-  const spellings = new Set<string>()
-  // The longest first, so that a part never stands in for the whole; sorted only once for many that come together.
-  let sorted: string[] | undefined = []
+  // By how they begin: a run against a lasting server knows thousands, and every text would be searched for each of them.
+  const spellings = new Map<string, Set<string>>()
   const add = (secret: string): void => {
     if (secret.length < shortestSecret || known.has(secret)) return
     known.add(secret)
-    for (const spelling of spellingsOf(secret)) spellings.add(spelling)
-    sorted = undefined
+    for (const spelling of spellingsOf(secret)) {
+      const begin = spelling.slice(0, shortestSecret)
+      spellings.set(begin, (spellings.get(begin) ?? new Set()).add(spelling))
+    }
   }
   for (const secret of secrets) add(secret)
   const text = (plain: string): string => {
-    sorted ??= [...spellings].sort((one, other) => other.length - one.length)
     const lower = plain.toLowerCase()
-    return sorted.filter((spelling) => lower.includes(spelling)).reduce(withoutSpelling, withoutPatterns(plain))
+    const found = new Set<string>()
+    for (let at = 0; at + shortestSecret <= lower.length; at += 1) {
+      for (const spelling of spellings.get(lower.slice(at, at + shortestSecret)) ?? []) {
+        if (lower.startsWith(spelling, at)) found.add(spelling)
+      }
+    }
+    // The longest first, so that a part never stands in for the whole.
+    const sorted = [...found].sort((one, other) => other.length - one.length)
+    return sorted.reduce(withoutSpelling, withoutPatterns(plain))
   }
   return { add, text }
 }

@@ -37,7 +37,8 @@ export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0
   const strictFault = strict && (summary.warned > 0 || strictGaps.length > 0)
   const exitCode = fromRows === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
-    `Verdict: ${verdict.replaceAll('-', ' ')} (exit code ${exitCode})`,
+    // A run that stopped early ends with an exit code of its own.
+    `Verdict: ${verdict.replaceAll('-', ' ')}${evidence.stopped === null ? ` (exit code ${exitCode})` : ''}`,
     ...becauseOf(evidence, verdict, halfShown, gaps, strictFault),
   ]
   return { verdict, exitCode, conclusion }

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { madeUpTarget } from '../self/made-up-target.ts'
+import { runCastMember } from './cast-row.ts'
+import { loadCorpus } from './fixture/corpus.ts'
+import { packageRoot } from './fixture/package-root.ts'
+import { emptyKnowledge } from './knowledge.ts'
+import { seededRandom } from './random.ts'
+import { startRun } from './seat.ts'
+
+const corpus = loadCorpus(packageRoot)
+const [, bob] = corpus.cast
+
+/** The creation of bob by a signature, on a lasting target. */
+function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
+  const target = madeUpTarget({
+    fresh,
+    answer: ({ method, authorization = '' }) => {
+      if (method !== 'manager/createApiKey') return { result: {} }
+      return takes(authorization) ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
+    },
+  })
+  const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  if (bob === undefined) throw new Error('no bob')
+  return runCastMember(run, bob)
+}
+
+test('where no way creates a key, a target that is not fresh may have its ten already', async () => {
+  const { verdict, problem } = await createBob(false, () => false)
+  expect(verdict).toBe('blocked')
+  expect(problem?.message).toContain('perhaps the target has its ten API keys already')
+})
+
+test('a fresh target has none, so it fails, and it is asked whether it is fresh', async () => {
+  const { verdict, problem } = await createBob(true, () => false)
+  expect(verdict).toBe('failed')
+  expect(problem?.hint).toContain('Is this instance fresh')
+})
+
+test.each([true, false])('where another way creates it, this one is broken (fresh: %s)', async (fresh) => {
+  const { verdict, problem } = await createBob(fresh, (authorization) => authorization.startsWith('Basic'))
+  expect(verdict).toBe('failed')
+  expect(problem?.hint).toBeUndefined()
+})
