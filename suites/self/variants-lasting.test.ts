@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest'
+import { loadVariants } from '../targets/bundled.ts'
+import { departuresOf } from './expected-departures.ts'
+import { coveringServers } from './merge-variants.ts'
+import { runVariant } from './variant-run.ts'
+
+const variants = await loadVariants()
+const longerThanAnyRunMs = 60_000
+
+describe('nothing fails on one server for the whole run', () => {
+  const longest = [...coveringServers(variants)].sort((one, other) => other.ids.length - one.ids.length).slice(0, 1)
+  test.each(longest)('$ids', { timeout: longerThanAnyRunMs }, async (server) => {
+    const { departures, messages } = await runVariant(server, true)
+    expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids))
+  })
+
+  const alone = [
+    'rate-limited',
+    'eleventh-key-removes-the-oldest',
+    'short-refresh-lifetime',
+    'every-grant-a-session',
+    'one-user-for-all-keys',
+  ]
+  test.each(variants.filter(({ id }) => alone.includes(id)))(
+    '$id',
+    { timeout: longerThanAnyRunMs },
+    async (variant) => {
+      const { departures, messages } = await runVariant(variant, true)
+      expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))
+    },
+  )
+})
