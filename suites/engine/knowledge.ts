@@ -9,6 +9,8 @@ export interface Knowledge {
   roundTripMs: number
   /** The word before a token; undefined until a token was accepted. */
   tokenPrefix?: string
+  /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
+  keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */
   apikey: string
   /** How long a refresh token lives, seen on the first grant. */

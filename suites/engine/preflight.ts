@@ -69,20 +69,25 @@ async function measure(seat: Seat): Promise<void> {
   seat.knowledge.roundTripMs = samples.length === 0 ? 0 : Math.max(...samples)
 }
 
+const basicRoot: Auth = { basic: 'root' }
+
 /** With its secret or its private key, in every way that may work: one accepted call is enough to go on. */
 async function tryRoot(seat: Seat, first: Called, allow: readonly SafetyClass[]): Promise<void> {
   const { root } = seat.instance
   const ways: [string, Auth][] =
     root.kind === 'secret'
       ? [
-          ['Basic credentials', { basic: 'root' }],
+          ['Basic credentials', basicRoot],
           ['a signature', { hmac: 'root' }],
         ]
       : [['a signature', { ecc: 'root' }]]
   const seen: string[] = []
   for (const [way, auth] of ways) {
     const { answer } = await call(seat, auth)
-    if (answer.outcome === 'accepted') return
+    if (answer.outcome === 'accepted') {
+      if (root.kind === 'secret') seat.knowledge.keyWay = auth === basicRoot ? 'basic' : 'hmac'
+      return
+    }
     seen.push(`${way}: ${describe(answer)}`)
   }
   if (allow.includes('sessions') && root.kind === 'secret') {

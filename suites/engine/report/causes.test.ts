@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpRow } from '../../self/made-up.ts'
 import type { Problem, RowOutcome, Verdict } from '../outcome.ts'
-import { groupByCause } from './causes.ts'
+import { blockedByFailures, groupByCause } from './causes.ts'
 import type { Report, RowReport } from './model.ts'
 
 const requirements = [
@@ -75,4 +75,20 @@ describe('rows of what looks like one cause', () => {
     const blocked = (key: string, id: string) => row(key, { requirements: [id], message: 'no cast' }, 'blocked')
     expect(keysOf([blocked('a', 'envelope/post-api'), blocked('b', 'signatures/hmac')])).toEqual([['b', 'a']])
   })
+
+  test('the row whose own claim broke tells it', () => {
+    const chain = { ...row('grants/chain', { message: taken }), proves: ['grants/credentials', 'signatures/hmac'] }
+    const own = { ...row('grants/own', { message: taken }), proves: ['grants/credentials'] }
+    expect(keysOf([chain, own])).toEqual([['grants/own', 'grants/chain']])
+  })
+})
+
+test('rows are told as blocked by a failure where their preparation failed in the same way', () => {
+  const exchanges = call('manager/auth', { grantType: 'g', scope: ['solution'] })
+  const failed = row('grants/accepted', { exchanges })
+  const blocked = row('tokens/accepted', { exchanges, message: `preparation: ${refused}` }, 'blocked')
+  const other = row('tokens/other', { exchanges, message: 'preparation: something else' }, 'blocked')
+  const { known, rest } = blockedByFailures({ requirements, scenarios: [failed, blocked, other] })
+  expect([...known]).toEqual([['grants/accepted', [blocked]]])
+  expect(rest).toEqual([other])
 })

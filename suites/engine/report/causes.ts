@@ -22,6 +22,29 @@ export function groupByCause(report: Pick<Report, 'requirements'>, rows: readonl
   })
 }
 
+/** The rows that are blocked by what made other rows fail, by the key of the row that tells it; the rest is blocked by itself. */
+export function blockedByFailures(report: Pick<Report, 'requirements' | 'scenarios'>): {
+  known: Map<string, RowReport[]>
+  rest: RowReport[]
+} {
+  const failed = report.scenarios.filter(({ verdict }) => verdict === 'failed')
+  const tellers = new Map(groupByCause(report, failed).map(({ first }) => [causeOf(first), first.key]))
+  const known = new Map<string, RowReport[]>()
+  const rest: RowReport[] = []
+  for (const row of report.scenarios) {
+    if (row.verdict !== 'blocked') continue
+    const teller = row.problem === null ? undefined : tellers.get(causeOf(asFailure(row, row.problem)))
+    if (teller === undefined) rest.push(row)
+    else known.set(teller, [...(known.get(teller) ?? []), row])
+  }
+  return { known, rest }
+}
+
+/** A preparation that did not work, told as the failure that it is in another row. */
+function asFailure(row: RowReport, problem: Problem): RowReport {
+  return { ...row, verdict: 'failed', problem: { ...problem, message: problem.message.replace(/^preparation: /, '') } }
+}
+
 /**
  * What rows of one cause have in common: the same reason where nothing is known; the same mistake that was found out; the same call
  * with the same answer where it should have been accepted; else the same sentence, broken in the same way.
@@ -52,13 +75,14 @@ function shapeOfCall({ step, exchanges }: Problem): string {
   }
 }
 
-/** What says most when it is told in full: a must before an implied, what is let in or kept out before a field. */
+/** What says most when it is told in full: the row whose claim broke, a must before an implied, a guard before a field. */
 function tellingOf(report: Pick<Report, 'requirements'>): (row: RowReport) => number {
   const weights = new Map(
     report.requirements.map(({ id, level, kind }) => [id, (level === 'must' ? 3 : 1) + (kind === 'guard' ? 1 : 0)]),
   )
   return ({ problem, proves }) => {
     const ids = problem === null || problem.requirements.length === 0 ? proves : problem.requirements
-    return Math.max(0, ...ids.map((id) => weights.get(id) ?? 0))
+    const ownClaim = proves.every((id) => ids.includes(id)) ? 1 : 0
+    return 2 * Math.max(0, ...ids.map((id) => weights.get(id) ?? 0)) + ownClaim
   }
 }

@@ -82,7 +82,7 @@ function explanation(row: RowReport, told: NonNullable<ReturnType<typeof explain
       `<p class="sentence"><b>${level}</b> <code>${escapeHtml(id)}</code> ${escapeHtml(text)} <span class="soft">${escapeHtml(anchor)}</span></p>`,
   )
   const facts: [string, string | null][] = [
-    ['At', told.where === null ? told.at : `${told.at} (${told.where})`],
+    ['At', told.at === '' ? null : told.where === null ? told.at : `${told.at} (${told.where})`],
     [row.verdict === 'not-testable' ? 'Why' : 'But', told.but],
     ['Hint', told.hint],
     ['Alike', like === null ? null : `It fails like ${like}: most likely one cause`],

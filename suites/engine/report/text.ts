@@ -1,5 +1,5 @@
 import type { Verdict } from '../outcome.ts'
-import { groupByCause } from './causes.ts'
+import { blockedByFailures, groupByCause } from './causes.ts'
 import {
   answersOf,
   countAreas,
@@ -125,13 +125,18 @@ const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^
 function alike({ problem }: RowReport, others: readonly RowReport[], what: string, paint: Paint): string[] {
   if (others.length === 0) return []
   const told = problem?.requirements ?? []
-  const lines = others.slice(0, shownAlike).map((row) => {
+  const lines = others.map((row) => {
     const more = (row.problem?.requirements ?? []).filter((id) => !told.includes(id))
     return `${row.key}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
   })
-  if (others.length > shownAlike) lines.push(`and ${others.length - shownAlike} more`)
   const count = others.length === 1 ? `one more row ${what}` : `${others.length} more rows ${plural(what)}`
-  return [`  Also    ${count}:`, ...lines.flatMap((line) => paint.hanging('          ', line))]
+  return [`  Also    ${count}:`, ...listed(lines, paint)]
+}
+
+function listed(lines: readonly string[], paint: Paint): string[] {
+  const shown = lines.slice(0, shownAlike)
+  if (lines.length > shownAlike) shown.push(`and ${lines.length - shownAlike} more`)
+  return shown.flatMap((line) => paint.hanging('          ', line))
 }
 
 function failure(report: Report, row: RowReport, paint: Paint, full: boolean): string[] {
@@ -149,7 +154,7 @@ function failure(report: Report, row: RowReport, paint: Paint, full: boolean): s
       paint.dim(`${' '.repeat(level.length + 4)}${anchor}`),
     ]),
     '',
-    ...paint.hanging('  At    ', told.where === null ? told.at : `${told.at} (${told.where})`),
+    ...(told.at === '' ? [] : paint.hanging('  At    ', told.where === null ? told.at : `${told.at} (${told.where})`)),
     ...paint.hanging('  But   ', told.but),
     ...(told.hint === null ? [] : paint.hanging('  Hint  ', told.hint)),
     ...told.exchanges.flatMap(({ request, answer }) => [
@@ -164,13 +169,24 @@ function failure(report: Report, row: RowReport, paint: Paint, full: boolean): s
 
 /** One cause often blocks many rows: it is told once, what blocks most first. */
 function blocked(report: Report, paint: Paint): string[][] {
-  const causes = groupByCause(report, rowsWith(report, 'blocked'))
-  return causes
+  const { known, rest } = blockedByFailures(report)
+  const byFailures = [...known].map(([teller, rows]) => [
+    paint.yellow(
+      `${marks.blocked} ${rows.length === 1 ? '1 row is' : `${rows.length} rows are`} blocked by the failure of ${teller}`,
+    ),
+    ...listed(
+      rows.map(({ key }) => key),
+      paint,
+    ),
+  ])
+  const causes = groupByCause(report, rest)
+  const byThemselves = causes
     .sort((one, other) => other.others.length - one.others.length)
     .map(({ first, others }) => [
       ...failure(report, first, paint, true),
       ...alike(first, others, 'is blocked by the same', paint),
     ])
+  return [...byFailures, ...byThemselves]
 }
 
 function known(report: Report, paint: Paint): string[] {

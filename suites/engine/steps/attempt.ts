@@ -1,3 +1,4 @@
+import { SuiteError } from '../errors.ts'
 import type { CallStep, Row, Scenario, SendStep, Step } from '../fixture/model.ts'
 import { withRow } from '../fixture/references.ts'
 import { describe } from '../judge/classify.ts'
@@ -146,6 +147,8 @@ async function takeStep(
     return undefined
   } catch (error) {
     if (error instanceof UnresolvedReference) return trouble('blocked', error.message)
+    // A mistake that is none against this target: its scheme word may be in capitals already.
+    if (error instanceof SuiteError && error.code === 'fixture') return trouble('not-testable', error.message)
     throw error
   }
 }

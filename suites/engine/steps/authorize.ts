@@ -26,6 +26,8 @@ export interface AuthorizeInput {
   /** The server's time in ms. */
   serverNowMs: number
   random: Random
+  /** In which way a key with a secret calls where any way will do. */
+  keyWay: 'basic' | 'hmac'
   credential(member: unknown): Credential
 }
 
@@ -48,9 +50,11 @@ export function authorize(input: AuthorizeInput): Authorization {
   if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }
   if ('key' in auth) {
     const credential = input.credential(auth.key)
-    return credential.seed === undefined
-      ? signed(input, credential, 'secret', {})
-      : signed(input, credential, 'ed25519', {})
+    if (credential.seed !== undefined) return signed(input, credential, 'ed25519', {})
+    const { id, secret = '' } = credential
+    return input.keyWay === 'basic'
+      ? { header: `Basic ${base64(`${id}:${secret}`)}` }
+      : signed(input, credential, 'secret', {})
   }
   const [member, kind] = 'hmac' in auth ? [auth.hmac, 'secret' as const] : [auth.ecc, 'ed25519' as const]
   return signed(input, input.credential(member), kind, (auth.but ?? {}) as Mistake)

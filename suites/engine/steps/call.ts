@@ -162,6 +162,7 @@ function addAuthorization(
     tokenPrefix: seat.knowledge.tokenPrefix ?? 'Bearer',
     serverNowMs,
     random: seat.run.random,
+    keyWay: seat.knowledge.keyWay ?? 'hmac',
     credential: (member) => credentialFor(seat, member),
   })
   if (header === undefined) return
