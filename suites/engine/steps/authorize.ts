@@ -1,3 +1,4 @@
+import { SuiteError } from '../errors.ts'
 import type { Auth, Mistake } from '../fixture/model.ts'
 import type { Random } from '../random.ts'
 import { sign } from '../signer/sign.ts'
@@ -69,7 +70,12 @@ export function alter(text: string, word: unknown): string {
   if (word === undefined) return text
   const change = alterWords[String(word)]
   if (change === undefined) throw new Error(`unknown word "${String(word)}" for an alteration`)
-  return change(text)
+  const changed = change(text)
+  // An empty secret is one that some servers give out for a key with a public key, and a wrong one whatever the word.
+  if (changed === text && text !== '') {
+    throw new SuiteError('fixture', `Cannot make the alteration "${String(word)}": it changes nothing in this text`)
+  }
+  return changed
 }
 
 function basicValue(input: AuthorizeInput, auth: { basic: string; but?: unknown }): string {

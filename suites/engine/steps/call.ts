@@ -1,3 +1,4 @@
+import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
 import type { Classified } from '../judge/classify.ts'
 import { envelopeNotes } from '../judge/envelope.ts'
@@ -144,6 +145,9 @@ function withScopeNames(seat: Seat, { method, params }: CallSpec): unknown {
   return { ...params, scope: params.scope.map(spell) }
 }
 
+/** Beyond tabs, visible ASCII and ISO 8859-1, no header carries a character. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
 function addAuthorization(
   seat: Seat,
   auth: Auth,
@@ -166,6 +170,12 @@ function addAuthorization(
     credential: (member) => credentialFor(seat, member),
   })
   if (header === undefined) return
+  if (unsendable.test(header)) {
+    throw new SuiteError(
+      'fixture',
+      'Cannot send these credentials as they are: HTTP headers do not take their characters',
+    )
+  }
   headers.push(['authorization', header])
   Object.assign(sent, { header, nonce, timestamp })
 }

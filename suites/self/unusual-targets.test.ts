@@ -1,0 +1,76 @@
+/** Conforming servers whose users have unusual words, keys and wishes: nothing may fail, and what cannot be asked is said. */
+import { expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { runAll } from '../engine/run-all.ts'
+import type { TargetSettings } from '../engine/target.ts'
+import { bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
+
+interface Unusual {
+  name: string
+  server: ServerOptions
+  settings: Partial<TargetSettings>
+  target: typeof bundledTarget
+  /** Reasons that may be given for rows that cannot be asked. */
+  reasons: RegExp
+}
+
+const changesNothing = /^Cannot make the (mistake|alteration) ".*": it changes nothing in this (request|text)$/
+const undeclared =
+  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|too few places|no place is left/
+
+const unusual: Unusual[] = [
+  {
+    name: 'a scheme word in capitals',
+    server: { profile: { scheme: 'X-SVC' } },
+    settings: { scheme: 'X-SVC' },
+    target: bundledTarget,
+    reasons: changesNothing,
+  },
+  {
+    name: 'a signed URI that is the root',
+    server: { rules: { dataToSign: (parts) => rules.dataToSign({ ...parts, uri: '/' }) } },
+    settings: { signedUri: '/' },
+    target: bundledTarget,
+    reasons: changesNothing,
+  },
+  {
+    name: 'an id and a secret of one letter',
+    server: { rootKey: { id: 'a', secret: 'b' } },
+    settings: {},
+    target: bundledTarget,
+    reasons: changesNothing,
+  },
+  {
+    name: 'a secret beyond ASCII',
+    server: { rootKey: { id: 'root', secret: 'пароль-鍵-00001' } },
+    settings: {},
+    target: lastingTarget,
+    reasons: /HTTP headers do not take their characters$/,
+  },
+  {
+    name: 'a target that declares nothing',
+    server: {},
+    settings: { probes: {}, solutions: [], cleanup: undefined, secondAddress: undefined, clientAddress: undefined },
+    target: lastingTarget,
+    reasons: undeclared,
+  },
+  {
+    name: 'a target that can disable keys and not delete them',
+    server: {},
+    settings: { cleanup: undefined },
+    target: lastingTarget,
+    reasons: undeclared,
+  },
+]
+
+const corpus = loadCorpus(packageRoot)
+
+test.each(unusual)('$name', { timeout: 60_000 }, async ({ server, settings, target, reasons }) => {
+  const outcomes = await runAll({ target: target(server, settings), corpus })
+  const open = outcomes.filter(({ verdict }) => verdict !== 'passed')
+  const wrong = open.filter(({ verdict }) => verdict !== 'not-testable')
+  expect(wrong.map(({ key, verdict, problem }) => `${verdict} ${key}: ${problem?.message}`)).toEqual([])
+  expect(open.map(({ problem }) => problem?.message ?? '').filter((message) => !reasons.test(message))).toEqual([])
+  expect(open.length).toBeLessThan(outcomes.length / 4)
+})
