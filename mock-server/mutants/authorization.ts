@@ -130,6 +130,26 @@ export const authorizationMutants: Mutant[] = [
     breaks: 'keys/create-authorized',
     with: { authorizationRequired: (method) => method !== 'manager/auth' && !creating(method) },
   },
+  // A server that looks at who calls method by method, and forgets something where keys are made.
+  ...(
+    [
+      ['a-wrong-signature', 'signature/mac', 'keys/create-authorized'],
+      ['an-hmac-for-a-public-key', 'signature/ecc', 'keys/create-authorized'],
+      ['a-wrong-secret', 'basic/secret', 'keys/create-authorized'],
+      ['the-secret-of-a-public-key', 'basic/public-key', 'keys/create-authorized'],
+      ['an-unknown-token', 'token/unknown', 'keys/create-authorized'],
+      ['an-unknown-scheme', 'authorization/scheme', 'keys/create-authorized'],
+      ['a-revoked-token', 'token/revoked', 'refresh/revokes-access'],
+      ['an-expired-token', 'token/expired', 'tokens/expire-by-default'],
+      ['a-token-of-another-address', 'token/address', 'addresses/bound'],
+    ] as const
+  ).map(
+    ([what, refusedAt, breaks]): Mutant => ({
+      id: `keys-created-with-${what}`,
+      breaks,
+      with: { forgives: (stage, method) => stage === refusedAt && creating(method) },
+    }),
+  ),
   { id: 'hmac-creates-no-keys', breaks: 'keys/create-authorized', with: without('hmac', creating) },
   { id: 'ecc-creates-no-keys', breaks: 'keys/create-authorized', with: without('ecc', creating) },
   { id: 'basic-creates-no-keys', breaks: 'keys/create-authorized', with: without('basic', creating) },
