@@ -1,12 +1,13 @@
 import { createMember, ensureCast, tokenOf } from './cast.ts'
 import { castRow, castScenario, declaredWay, type Way } from './cast-scenario.ts'
+import { diagnoseTarget } from './diagnose-target.ts'
 import type { Auth, CallStep, CastMember } from './fixture/model.ts'
 import { describe } from './judge/classify.ts'
 import type { RowOutcome } from './outcome.ts'
 import { unjudged } from './rows.ts'
 import { leaveSeat, type Run, requirementLevel, type Seat, takeSeat } from './seat.ts'
 import { emptyAttempt } from './steps/attempt.ts'
-import { makeCall } from './steps/call.ts'
+import { type Called, makeCall } from './steps/call.ts'
 import { conclude } from './steps/conclude.ts'
 
 /** Creates a member in the way that it declares, which is the evidence; where that fails the rows make it in another way. */
@@ -53,7 +54,18 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
       if (called === undefined) return timed(unjudged(scenario, castRow, 'blocked', problem))
       const accepted = called.answer.outcome === 'accepted'
       const control = accepted ? undefined : await refusedControl(seat, declared.way, declared.by)
-      if (control !== undefined) return timed(unjudged(scenario, castRow, 'blocked', control))
+      if (typeof control === 'string') return timed(unjudged(scenario, castRow, 'blocked', control))
+      if (control !== undefined) {
+        attempt.troubles.push({
+          kind: 'blocked',
+          step: controlStep,
+          called: [control.called],
+          proves: [],
+          message: control.message,
+        })
+        for (const id of member.proves) attempt.unreached.add(id)
+        return timed(conclude(seat, scenario, castRow, attempt, isMust, await diagnoseTarget(seat, control.auth)))
+      }
       const nowhere = accepted ? undefined : await ensureCast(seat, [member.name])
       if (nowhere !== undefined && !run.target.fresh)
         return timed(unjudged(scenario, castRow, 'blocked', `${nowhere}; ${perhapsFull}`))
@@ -85,15 +97,20 @@ const perhapsFull =
 const perhapsUsed =
   'No kind of authorization creates a key here. Is this instance fresh, as --disposable says? At most ten API keys can be created.'
 
+const controlStep: CallStep = { call: 'solution/listSolutions', auth: 'none', at: { line: 1, column: 1 } }
 const castStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }
 
 /** A creation that is refused says something only if an ordinary call with the same authorization is accepted. */
-async function refusedControl(seat: Seat, way: Way, by: string): Promise<string | undefined> {
+async function refusedControl(
+  seat: Seat,
+  way: Way,
+  by: string,
+): Promise<string | { auth: Auth; called: Called; message: string } | undefined> {
   const token = way === 'token' ? await tokenOf(seat, by, 'solution') : undefined
   if (way === 'token' && token === undefined) return 'preparation: no access token was granted'
   const auth = (token === undefined ? { [way]: by } : { token }) as Auth
-  const { answer } = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth })
-  return answer.outcome === 'accepted'
-    ? undefined
-    : `preparation: an ordinary call with this authorization was ${describe(answer)}`
+  const called = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth })
+  const { answer } = called
+  if (answer.outcome === 'accepted') return undefined
+  return { auth, called, message: `preparation: expected the call to be accepted, it was ${describe(answer)}` }
 }

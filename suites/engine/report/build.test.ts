@@ -317,3 +317,28 @@ test('observations are merged by question, with distinct answers', () => {
     },
   ])
 })
+
+test('what a known failure blocks does not fail the run, what another one blocks does', () => {
+  const message = 'expected the call to be accepted, it was refused'
+  const problem = { requirements: ['q/must'], step: 'solution/listSolutions', message, exchanges: [] }
+  const blocked = { ...problem, requirements: [], message: `preparation: ${message}` }
+  const seen = (known: KnownEntry[]) =>
+    buildReport({
+      meta: madeUpMeta,
+      outcomes: [
+        madeUpRow({ key: 'one', verdict: 'failed', proves: ['q/must'], problem }),
+        madeUpRow({ key: 'two', verdict: 'blocked', problem: blocked }),
+      ],
+      corpus: madeUpCorpus({
+        requirements: [{ id: 'q/must', level: 'must', kind: 'shape', part: '1', text: 'It is so' }],
+        scenarios: [['one', ['q/must']]],
+      }),
+      known,
+      options: { strict: false, partial: null },
+    })
+  const judged = seen([{ scenario: 'one', reason: 'it waits', issue: null }])
+  expect([judged.verdict, judged.exitCode]).toEqual(['does-not-conform', 0])
+  expect(judged.scenarios.find(({ key }) => key === 'two')?.blockedBy).toBe('one')
+  expect(judged.conclusion).toContain('1 row blocked by known failures')
+  expect(seen([]).exitCode).toBe(1)
+})

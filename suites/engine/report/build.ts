@@ -1,5 +1,6 @@
 import type { Corpus } from '../fixture/model.ts'
 import type { RowOutcome } from '../outcome.ts'
+import { blockersOf } from './causes.ts'
 import { envelopeRows } from './envelope.ts'
 import { wordsOfKey } from './explain.ts'
 import { applyKnown, staleEntries } from './known.ts'
@@ -66,7 +67,8 @@ function observedIn(outcomes: readonly RowOutcome[]): Observed[] {
 export function assembleReport(input: AssembleInput): Report {
   const { meta, corpus, options, stale } = input
   const { strict, partial } = options
-  const rows = [...input.rows].sort(byKey)
+  const blockers = blockersOf(corpus.requirements, input.rows)
+  const rows = input.rows.map((row) => ({ ...row, blockedBy: blockers.get(row.key) ?? null })).sort(byKey)
   const skipped = options.skipped ?? []
   const requirements = reportRequirements(corpus, rows, {
     partial,
@@ -104,6 +106,7 @@ function reportRow(outcome: RowOutcome, known: readonly KnownEntry[], again: str
     problem: outcome.problem,
     again: `${again} --only ${shellWord(outcome.key)} --trace`,
     known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
+    blockedBy: null,
   }
 }
 

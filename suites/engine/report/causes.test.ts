@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpRow } from '../../self/made-up.ts'
 import type { Problem, RowOutcome, Verdict } from '../outcome.ts'
-import { blockedByFailures, groupByCause } from './causes.ts'
-import type { Report, RowReport } from './model.ts'
+import { blockersOf, groupByCause, type Levels } from './causes.ts'
+import type { RowReport } from './model.ts'
 
 const requirements = [
   { id: 'envelope/post-api', level: 'must', kind: 'shape' },
   { id: 'grants/credentials', level: 'must', kind: 'guard' },
   { id: 'signatures/hmac', level: 'must', kind: 'guard' },
-] as Report['requirements']
+] as Levels
 
 const refused = 'expected the call to be accepted, it was refused (error 24876)'
 const taken = 'expected the call to be refused, it was accepted'
@@ -33,7 +33,7 @@ function call(method: string, params: object, authorization?: string): Problem['
 }
 
 function keysOf(rows: RowReport[]): string[][] {
-  return groupByCause({ requirements }, rows).map(({ first, others }) => [first.key, ...others.map(({ key }) => key)])
+  return groupByCause(requirements, rows).map(({ first, others }) => [first.key, ...others.map(({ key }) => key)])
 }
 
 describe('rows of what looks like one cause', () => {
@@ -83,12 +83,37 @@ describe('rows of what looks like one cause', () => {
   })
 })
 
-test('rows are told as blocked by a failure where their preparation failed in the same way', () => {
+describe('a row is blocked by a failure', () => {
   const exchanges = call('manager/auth', { grantType: 'g', scope: ['solution'] })
-  const failed = row('grants/accepted', { exchanges })
-  const blocked = row('tokens/accepted', { exchanges, message: `preparation: ${refused}` }, 'blocked')
-  const other = row('tokens/other', { exchanges, message: 'preparation: something else' }, 'blocked')
-  const { known, rest } = blockedByFailures({ requirements, scenarios: [failed, blocked, other] })
-  expect([...known]).toEqual([['grants/accepted', [blocked]]])
-  expect(rest).toEqual([other])
+  const blocked = (message: string) => row('it', { exchanges, message }, 'blocked')
+  const blockerOf = (failed: RowReport, message: string) =>
+    blockersOf(requirements, [failed, blocked(message)]).get('it')
+
+  test('where its preparation failed in the same way', () => {
+    expect(blockerOf(row('grants/accepted', { exchanges }), `preparation: ${refused}`)).toBe('grants/accepted')
+    expect(blockerOf(row('grants/accepted', { exchanges }, 'known'), `preparation: ${refused}`)).toBe('grants/accepted')
+  })
+
+  test('where a hint was looked for in one of them only', () => {
+    expect(blockerOf(row('a', { exchanges, hint: 'a mistake' }), `preparation: ${refused}`)).toBe('a')
+  })
+
+  test('where a member of the cast, or what keeps all out, is missing', () => {
+    expect(blockerOf(row('cast/bob', { message: 'x' }), 'the key of "bob" could not be created (basic: refused)')).toBe(
+      'cast/bob',
+    )
+    const open = row('authorization/required', { message: taken, requirements: ['authorization/required'] })
+    expect(blockerOf(open, 'a/b also accepts calls without any authorization, so that …')).toBe(
+      'authorization/required',
+    )
+  })
+
+  test.each([
+    ['another answer', row('a', { exchanges, message: refused.replace('24876', '1') }), refused],
+    ['another call', row('a', { exchanges: call('solution/listSolutions', {}) }), refused],
+    ['a warning', row('a', { exchanges }, 'warned'), refused],
+    ['another member', row('cast/bob', { message: 'x' }), 'the key of "carol" could not be created (basic: refused)'],
+  ])('and not by %s', (_what, failed, message) => {
+    expect(blockerOf(failed, `preparation: ${message}`)).toBeUndefined()
+  })
 })

@@ -1,6 +1,9 @@
 /** One defect often shows in several rows: what looks like one cause is told once, and the other rows are listed under it. */
 import type { Problem } from '../outcome.ts'
-import type { Report, RowReport } from './model.ts'
+import type { RequirementReport, RowReport } from './model.ts'
+
+/** What a requirement weighs. */
+export type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
 
 export interface Cause {
   /** The row that is told in full. */
@@ -9,40 +12,66 @@ export interface Cause {
 }
 
 /** Rows of one verdict by cause, in the order of their first rows. Only what is printed follows from this, never a verdict. */
-export function groupByCause(report: Pick<Report, 'requirements'>, rows: readonly RowReport[]): Cause[] {
+export function groupByCause(levels: Levels, rows: readonly RowReport[]): Cause[] {
   const byCause = new Map<string, RowReport[]>()
   for (const row of rows) {
     const cause = causeOf(row)
     byCause.set(cause, [...(byCause.get(cause) ?? []), row])
   }
-  const telling = tellingOf(report)
+  const telling = tellingOf(levels)
   return [...byCause.values()].flatMap((mine) => {
     const first = mine.reduce((best, row) => (telling(row) > telling(best) ? row : best))
     return [{ first, others: mine.filter((row) => row !== first) }]
   })
 }
 
-/** The rows that are blocked by what made other rows fail, by the key of the row that tells it; the rest is blocked by itself. */
-export function blockedByFailures(report: Pick<Report, 'requirements' | 'scenarios'>): {
-  known: Map<string, RowReport[]>
-  rest: RowReport[]
-} {
-  const failed = report.scenarios.filter(({ verdict }) => verdict === 'failed')
-  const tellers = new Map(groupByCause(report, failed).map(({ first }) => [causeOf(first), first.key]))
-  const known = new Map<string, RowReport[]>()
-  const rest: RowReport[] = []
-  for (const row of report.scenarios) {
-    if (row.verdict !== 'blocked') continue
-    const teller = row.problem === null ? undefined : tellers.get(causeOf(asFailure(row, row.problem)))
-    if (teller === undefined) rest.push(row)
-    else known.set(teller, [...(known.get(teller) ?? []), row])
+/**
+ * Which failed row tells why a row is blocked, by key: its preparation failed as that row did. Rows that are blocked by something else
+ * are not there.
+ */
+export function blockersOf(levels: Levels, rows: readonly RowReport[]): Map<string, string> {
+  const failures = rows.filter(({ verdict }) => verdict === 'failed' || verdict === 'known')
+  const tellers = new Map<string, string>()
+  for (const { first, others } of groupByCause(levels, failures.map(asFailure)))
+    for (const row of [first, ...others]) for (const cause of causesOf(row)) tellers.set(cause, first.key)
+  const openToAll = failures.find(({ problem }) => problem?.requirements.some((id) => gateRequirements.includes(id)))
+  const blockers = new Map<string, string>()
+  for (const row of rows) {
+    if (row.verdict !== 'blocked' || row.problem === null) continue
+    const { message } = row.problem
+    const member = /^the key of "([a-z]+)" could not be created/.exec(message)?.[1]
+    const blocker =
+      causesOf(asFailure(row))
+        .map((cause) => tellers.get(cause))
+        .find((key) => key !== undefined) ??
+      failures.find(({ key }) => key === `cast/${member}`)?.key ??
+      (message.includes('also accepts calls without any authorization') ? openToAll?.key : undefined)
+    if (blocker !== undefined) blockers.set(row.key, blocker)
   }
-  return { known, rest }
+  return blockers
 }
 
-/** A preparation that did not work, told as the failure that it is in another row. */
-function asFailure(row: RowReport, problem: Problem): RowReport {
+/** A known failure has been accepted for now, and with it what cannot be asked because of it. */
+export function blockedByKnown(rows: readonly RowReport[], { verdict, blockedBy }: RowReport): boolean {
+  return verdict === 'blocked' && rows.some((row) => row.key === blockedBy && row.verdict === 'known')
+}
+
+/** A method that is open to all breaks one of these. */
+const gateRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
+
+/** A known failure, or a preparation that did not work, told as the failure that it is. */
+function asFailure(row: RowReport): RowReport {
+  const { problem } = row
+  if (problem === null) return { ...row, verdict: 'failed' }
   return { ...row, verdict: 'failed', problem: { ...problem, message: problem.message.replace(/^preparation: /, '') } }
+}
+
+/** With its hint and without it, since a hint is not looked for everywhere. */
+function causesOf(row: RowReport): string[] {
+  const { problem } = row
+  if (problem?.hint === undefined) return [causeOf(row)]
+  const { hint: _hint, ...plain } = problem
+  return [causeOf(row), causeOf({ ...row, problem: plain })]
 }
 
 /**
@@ -76,9 +105,9 @@ function shapeOfCall({ step, exchanges }: Problem): string {
 }
 
 /** What says most when it is told in full: the row whose claim broke, a must before an implied, a guard before a field. */
-function tellingOf(report: Pick<Report, 'requirements'>): (row: RowReport) => number {
+function tellingOf(levels: Levels): (row: RowReport) => number {
   const weights = new Map(
-    report.requirements.map(({ id, level, kind }) => [id, (level === 'must' ? 3 : 1) + (kind === 'guard' ? 1 : 0)]),
+    levels.map(({ id, level, kind }) => [id, (level === 'must' ? 3 : 1) + (kind === 'guard' ? 1 : 0)]),
   )
   return ({ problem, proves }) => {
     const ids = problem === null || problem.requirements.length === 0 ? proves : problem.requirements

@@ -85,6 +85,7 @@ function explanation(row: RowReport, told: NonNullable<ReturnType<typeof explain
     ['At', told.at === '' ? null : told.where === null ? told.at : `${told.at} (${told.where})`],
     [row.verdict === 'not-testable' ? 'Why' : 'But', told.but],
     ['Hint', told.hint],
+    ['Blocked', row.blockedBy === null ? null : `by the failure of ${row.blockedBy}`],
     ['Alike', like === null ? null : `It fails like ${like}: most likely one cause`],
     [
       'Known',

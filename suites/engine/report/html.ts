@@ -88,7 +88,7 @@ function filters(report: Report): string {
 /** The worst first. Of failures that look like one cause the first is open, and the others point at it. */
 function allRows(report: Report): string {
   const causes = groupByCause(
-    report,
+    report.requirements,
     report.scenarios.filter((row) => row.verdict === 'failed'),
   )
   const told = new Map(

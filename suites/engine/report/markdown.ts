@@ -1,5 +1,5 @@
 import type { Verdict } from '../outcome.ts'
-import { blockedByFailures, type Cause, groupByCause } from './causes.ts'
+import { type Cause, groupByCause } from './causes.ts'
 import { answersOf, countAreas, explainRow, groupNotTestable, rowsWith, summarySentence } from './explain.ts'
 import type { Observation, Report, RowReport } from './model.ts'
 import { printable } from './printable.ts'
@@ -11,9 +11,10 @@ const shownAlike = 20
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
 export function renderMarkdown(raw: Report): string {
   const report = printable(raw)
-  const { known: blockedBy, rest } = blockedByFailures(report)
+  const blocked = rowsWith(report, 'blocked')
+  const rest = blocked.filter(({ blockedBy }) => blockedBy === null)
   const failures = [rowsWith(report, 'failed'), rest, rowsWith(report, 'warned')].flatMap((rows) =>
-    groupByCause(report, rows),
+    groupByCause(report.requirements, rows),
   )
   const before = [heading(report), areaTable(report)]
   const after = [known(report), stale(report), notTestable(report), observations(report), left(report)]
@@ -21,7 +22,7 @@ export function renderMarkdown(raw: Report): string {
   let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
   const told: string[] = []
   for (const cause of failures) {
-    const text = failure(report, cause, blockedBy.get(cause.first.key) ?? [])
+    const text = failure(report, cause, blocked.filter(({ blockedBy }) => blockedBy === cause.first.key).length)
     room -= Buffer.byteLength(text) + 2
     if (room < 0) {
       told.push(`_and ${failures.length - told.length} more, left out for length_`)
@@ -76,7 +77,7 @@ const signs: { [verdict in Verdict]: string } = {
   'not-testable': '➖',
 }
 
-function failure(report: Report, { first: row, others }: Cause, blocks: readonly RowReport[]): string {
+function failure(report: Report, { first: row, others }: Cause, blocks: number): string {
   const summary = `<summary>${signs[row.verdict]} <code>${html(row.key)}</code> ${html(row.title)}</summary>`
   const told = explainRow(report, row)
   if (told === null) return `<details>${summary}</details>`
@@ -89,7 +90,7 @@ function failure(report: Report, { first: row, others }: Cause, blocks: readonly
     `**But** ${inline(told.but)}`,
     ...(told.hint === null ? [] : [`<br>**Hint** ${inline(told.hint)}`]),
     ...alike(row, others),
-    ...(blocks.length === 0 ? [] : [`<br>**Blocks** ${blocks.length === 1 ? '1 row' : `${blocks.length} rows`}`]),
+    ...(blocks === 0 ? [] : [`<br>**Blocks** ${blocks === 1 ? '1 row' : `${blocks} rows`}`]),
     ...told.exchanges.flatMap(({ request, answer }) => [
       '',
       ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)]),

@@ -70,6 +70,8 @@ export interface RowReport {
   again: string
   /** The baseline entry that makes a failure a known one. */
   known: { reason: string; issue: string | null } | null
+  /** The failed or known row whose failure blocks this one; null where it is blocked by something else, or not blocked. */
+  blockedBy: string | null
 }
 
 export interface Observation {

@@ -1,5 +1,5 @@
 import type { Verdict } from '../outcome.ts'
-import { blockedByFailures, groupByCause } from './causes.ts'
+import { groupByCause } from './causes.ts'
 import {
   answersOf,
   countAreas,
@@ -106,14 +106,14 @@ const marks: { [verdict in Verdict]: string } = {
 
 /** Failures by cause, the first of each in full. */
 function failures(report: Report, paint: Paint): string[][] {
-  return groupByCause(report, rowsWith(report, 'failed')).map(({ first, others }, index) => [
+  return groupByCause(report.requirements, rowsWith(report, 'failed')).map(({ first, others }, index) => [
     ...failure(report, first, paint, index < fullFailures),
     ...alike(first, others, 'fails like this', paint),
   ])
 }
 
 function warnings(report: Report, paint: Paint): string[][] {
-  return groupByCause(report, rowsWith(report, 'warned')).map(({ first, others }) => [
+  return groupByCause(report.requirements, rowsWith(report, 'warned')).map(({ first, others }) => [
     ...failure(report, first, paint, true),
     ...alike(first, others, 'warns like this', paint),
   ])
@@ -169,17 +169,24 @@ function failure(report: Report, row: RowReport, paint: Paint, full: boolean): s
 
 /** One cause often blocks many rows: it is told once, what blocks most first. */
 function blocked(report: Report, paint: Paint): string[][] {
-  const { known, rest } = blockedByFailures(report)
-  const byFailures = [...known].map(([teller, rows]) => [
-    paint.yellow(
-      `${marks.blocked} ${rows.length === 1 ? '1 row is' : `${rows.length} rows are`} blocked by the failure of ${teller}`,
-    ),
-    ...listed(
-      rows.map(({ key }) => key),
-      paint,
-    ),
-  ])
-  const causes = groupByCause(report, rest)
+  const rows = rowsWith(report, 'blocked')
+  const blockers = new Set(rows.flatMap(({ blockedBy }) => blockedBy ?? []))
+  const byFailures = [...blockers].map((blocker) => {
+    const mine = rows.filter(({ blockedBy }) => blockedBy === blocker)
+    const count = mine.length === 1 ? '1 row is' : `${mine.length} rows are`
+    const title = paint.yellow(`${marks.blocked} ${count} blocked by the failure of ${blocker}`)
+    return [
+      title,
+      ...listed(
+        mine.map(({ key }) => key),
+        paint,
+      ),
+    ]
+  })
+  const causes = groupByCause(
+    report.requirements,
+    rows.filter(({ blockedBy }) => blockedBy === null),
+  )
   const byThemselves = causes
     .sort((one, other) => other.others.length - one.others.length)
     .map(({ first, others }) => [

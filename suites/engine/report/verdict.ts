@@ -1,5 +1,5 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
-import { groupByCause } from './causes.ts'
+import { blockedByKnown, groupByCause } from './causes.ts'
 import type { KnownEntry, RequirementReport, RowReport, RunVerdict, Summary } from './model.ts'
 
 interface Evidence {
@@ -29,7 +29,8 @@ export function summarize(rows: readonly RowReport[], stale: readonly KnownEntry
 export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0 | 1; conclusion: string[] } {
   const { summary, requirements, strict } = evidence
   const halfShown = guardsHalfShown(evidence)
-  const blocked = summary.blocked > 0 || halfShown.length > 0
+  const excused = evidence.rows.filter((row) => blockedByKnown(evidence.rows, row)).length
+  const blocked = summary.blocked > excused || halfShown.length > 0
   const gaps = requirements.filter((one) => one.gap)
   const strictGaps = evidence.partial === null ? gaps : gaps.filter((one) => one.scenarios.length > 0)
 
@@ -39,7 +40,7 @@ export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0
   const conclusion = [
     // A run that stopped early ends with an exit code of its own.
     `Verdict: ${verdict.replaceAll('-', ' ')}${evidence.stopped === null ? ` (exit code ${exitCode})` : ''}`,
-    ...becauseOf(evidence, verdict, halfShown, gaps, strictFault),
+    ...becauseOf(evidence, verdict, excused, halfShown, gaps, strictFault),
   ]
   return { verdict, exitCode, conclusion }
 }
@@ -60,22 +61,24 @@ function verdictOf(summary: Summary, blocked: boolean, open: boolean): [RunVerdi
 function becauseOf(
   { summary, stopped, strict, partial, rows, requirements }: Evidence,
   verdict: RunVerdict,
+  excused: number,
   halfShown: readonly RequirementReport[],
   gaps: readonly RequirementReport[],
   strictFault: boolean,
 ): string[] {
   const lines: string[] = []
   const failed = rows.filter((row) => row.verdict === 'failed')
-  const causes = groupByCause({ requirements: [...requirements] }, failed).length
+  const causes = groupByCause(requirements, failed).length
   const forCauses = causes < failed.length ? `, for what looks like ${count(causes, 'cause', 'causes')}` : ''
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0)
     lines.push(
       `${rowsOf(summary.failed)} failed${forCauses}; each says what was expected, what came, and how to repeat it`,
     )
-  if (summary.blocked > 0)
+  if (excused > 0) lines.push(`${rowsOf(excused)} blocked by known failures`)
+  if (summary.blocked > excused)
     lines.push(
-      `${rowsOf(summary.blocked)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,
+      `${rowsOf(summary.blocked - excused)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,
     )
   else if (halfShown.length > 0) lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)
   if (summary.stale > 0)
