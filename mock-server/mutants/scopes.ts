@@ -42,6 +42,14 @@ export const scopeMutants: Mutant[] = [
     with: { scopeWithinKey: () => true },
   },
   {
+    id: 'scope-beyond-the-key-in-force-and-not-said',
+    breaks: 'scopes/within-key',
+    with: {
+      scopeWithinKey: () => true,
+      grantResult: (result) => ({ ...result, scope: result.scope.filter((scope) => scope === 'context') }),
+    },
+  },
+  {
     id: 'longer-scope-beyond-the-key-granted',
     breaks: 'scopes/within-key',
     with: { scopeWithinKey: (scope, keyScope) => keyScope.length === 1 || keyScope.includes(scope) },
