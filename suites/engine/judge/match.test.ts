@@ -26,7 +26,12 @@ describe('matchers', () => {
   test('a value of another type never lies within a bound', () => {
     expect(holds('5', { 'at-most': 6 })).toBe(false)
     expect(holds(undefined, { 'at-most': 6 })).toBe(false)
-    expect(holds(undefined, { excludes: 'x' })).toBe(true)
+  })
+
+  test('what is missing differs from nothing and excludes nothing', () => {
+    expect(holds(undefined, { not: 'x' })).toBe(false)
+    expect(holds(undefined, { excludes: 'x' })).toBe(false)
+    expect(holds({ solution: true }, { excludes: 'context' })).toBe(false)
   })
 
   test('what is missing is said', () => {

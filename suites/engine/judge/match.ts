@@ -25,11 +25,15 @@ export function mismatch(actual: unknown, matcher: unknown, moment: Moment): str
     case 'equals':
       return same(actual, rule.value) ? undefined : `expected ${show(rule.value)}, got ${got}`
     case 'not':
-      return same(actual, rule.value) ? `expected something other than ${show(rule.value)}` : undefined
+      return actual === undefined || same(actual, rule.value)
+        ? `expected something other than ${show(rule.value)}, got ${got}`
+        : undefined
     case 'contains':
       return includes(actual, rule.value) ? undefined : `expected it to contain ${show(rule.value)}, got ${got}`
     case 'excludes':
-      return includes(actual, rule.value) ? `expected it not to contain ${show(rule.value)}, got ${got}` : undefined
+      return lengthOf(actual) === undefined || includes(actual, rule.value)
+        ? `expected a text or a list without ${show(rule.value)}, got ${got}`
+        : undefined
     case 'matches':
       return typeof actual === 'string' && new RegExp(String(rule.value), 'u').test(actual)
         ? undefined

@@ -38,6 +38,8 @@ export interface Attempt {
   acceptances: { method: string; kind: GateKind }[]
   /** Methods on which a refusal held. */
   refusedMethods: Set<string>
+  /** What a `refused-or` that was refused would have kept: later steps that name it have nothing to ask. */
+  notGiven: Set<string>
   throttled: boolean
 }
 
@@ -51,6 +53,7 @@ export function emptyAttempt(): Attempt {
     envelopeAnswers: 0,
     acceptances: [],
     refusedMethods: new Set(),
+    notGiven: new Set(),
     throttled: false,
   }
 }
@@ -118,6 +121,7 @@ async function takeStep(
     attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
     keepValues(step, calls, names)
     noteEnvelope(calls, proves, attempt)
+    if (calls.length === 0) return isJudged(step) ? trouble('not-testable', nothingToAsk(step)) : undefined
     if (step.observe !== undefined) {
       attempt.observations.push({
         question: step.observe,
@@ -142,11 +146,15 @@ async function takeStep(
     const wrong = given ? undefined : ownEnvelope(calls, proves)
     if (wrong !== undefined) return trouble('broke', wrong.message, [wrong.called])
     noteHeld(step, given, proves, judgement.sides, attempt)
+    noteNotGiven(step, judgement.sides, attempt)
     const control = rootControl(step)
     if (control !== undefined && judgement.sides.includes('accepted')) seat.run.acceptedControls.add(control)
     return undefined
   } catch (error) {
-    if (error instanceof UnresolvedReference) return trouble('blocked', error.message)
+    if (error instanceof UnresolvedReference) {
+      const [name = ''] = error.reference.slice(1).split('.')
+      return attempt.notGiven.has(name) ? undefined : trouble('blocked', error.message)
+    }
     // A mistake that is none against this target: its scheme word may be in capitals already.
     if (error instanceof SuiteError && error.code === 'fixture') return trouble('not-testable', error.message)
     throw error
@@ -201,6 +209,16 @@ function tooLate(step: CallStep | SendStep, calls: Called[], names: Names): stri
 
 const hasRounds = (step: CallStep | SendStep): boolean =>
   step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+
+/** A judgement about no call at all would hold whatever the target does. */
+function nothingToAsk(step: CallStep | SendStep): string {
+  return `there is nothing to ask: "${step.for}" is empty`
+}
+
+function noteNotGiven(step: CallStep | SendStep, sides: Side[], attempt: Attempt): void {
+  if (typeof step.expect !== 'object' || !('refused-or' in step.expect) || !sides.includes('refused')) return
+  for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
+}
 
 function keepValues(step: CallStep | SendStep, calls: Called[], names: Names): void {
   const several = hasRounds(step)
