@@ -14,13 +14,7 @@ describe('nothing fails on one server for the whole run', () => {
     expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids))
   })
 
-  const alone = [
-    'rate-limited',
-    'eleventh-key-removes-the-oldest',
-    'short-refresh-lifetime',
-    'every-grant-a-session',
-    'one-user-for-all-keys',
-  ]
+  const alone = ['rate-limited', 'eleventh-key-removes-the-oldest', 'every-grant-a-session']
   test.each(variants.filter(({ id }) => alone.includes(id)))(
     '$id',
     { timeout: longerThanAnyRunMs },

@@ -3,7 +3,7 @@ import { loadCorpus } from '../engine/fixture/corpus.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadVariants, profileChoices } from '../targets/bundled.ts'
 import { departuresOf, expectedDepartures } from './expected-departures.ts'
-import { compatible, coveringServers, merge, pairsOf } from './merge-variants.ts'
+import { compatible, coveringServers, pairsOf } from './merge-variants.ts'
 import { runVariant } from './variant-run.ts'
 
 const variants = await loadVariants()
@@ -55,16 +55,6 @@ describe('nothing fails where many silent parts are filled otherwise at once', (
     const { departures, messages, exitCode } = await runVariant(server)
     expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids))
     expect(exitCode).toBe(0)
-  })
-})
-
-describe('nothing fails where a pair is all that differs', () => {
-  // A prime step through the list; npm run variants -- --pairs tries them all.
-  const pairs = pairsOf(variants)
-  const drawn = pairs.filter((_pair, index) => index % 1009 === 500)
-  test.each(drawn.map(merge))('$ids', { timeout: longerThanAnyRunMs }, async (pair) => {
-    const { departures, messages } = await runVariant(pair)
-    expect(departures, messages.join('\n')).toEqual(departuresOf(pair.ids))
   })
 })
 
