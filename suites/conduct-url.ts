@@ -42,10 +42,11 @@ export async function conductUrl(
   })
   let conducted: Omit<Conducted, 'left'> | null = null
   let left: string[] = []
+  let kept: CreatedKey[] = []
   try {
     await preflight(run, options.allow, options.waitSeconds * 1000)
     if (interrupted()) throw new SuiteError('interrupted', 'Interrupted before the first row', { exitCode: 130 })
-    const kept = await stillValid(run, keptCast(options))
+    kept = await stillValid(run, keptCast(options))
     const members = kept.flatMap(({ member }) => (member === undefined ? [] : [member]))
     conducted = await inWorker({
       ...request,
@@ -56,7 +57,7 @@ export async function conductUrl(
       keptCast: kept,
     })
   } finally {
-    left = await cleanUp(run, options, ledgerFile)
+    left = await cleanUp(run, options, ledgerFile, conducted === null ? kept : [])
     await endRun(run)
     rmSync(folder, { recursive: true, force: true })
     if (conducted === null && left.length > 0) say(`Left on the target: ${left.join('; ')}`)
@@ -69,11 +70,11 @@ function targetOf({ url, root, settings, requestTimeoutMs, tls, disposable }: Ru
   return { url, root, settings, requestTimeoutMs, tls, disposable }
 }
 
-/** Kept keys may have been removed meanwhile; those whose scope opens the probing call are tried. */
+/** Kept keys may have been removed meanwhile; those whose scope opens the probing call are tried, as all that rows create have. */
 async function stillValid(run: Run, kept: CreatedKey[]): Promise<CreatedKey[]> {
   const seat = await takeSeat(run)
   const opensSolutions = (key: CreatedKey): boolean =>
-    run.corpus.cast.some(({ name, scope }) => name === key.member && scope.includes('solution'))
+    run.corpus.cast.every(({ name, scope }) => name !== key.member || scope.includes('solution'))
   const valid: CreatedKey[] = []
   for (const key of kept) {
     const call = { method: 'solution/listSolutions', params: {}, auth: { key: key as never } }
@@ -82,19 +83,30 @@ async function stillValid(run: Run, kept: CreatedKey[]): Promise<CreatedKey[]> {
   return valid
 }
 
-/** Removes what the run created, except a cast that is kept; says what is still there. */
-async function cleanUp(run: Run, options: RunOptions, ledgerFile: string): Promise<string[]> {
+/**
+ * Removes what the run created, except a cast that is kept; says what is still there.
+ *
+ * @param unseated kept keys of a run that ended before it used them
+ */
+async function cleanUp(run: Run, options: RunOptions, ledgerFile: string, unseated: CreatedKey[]): Promise<string[]> {
   const ledger = openLedgerFile(ledgerFile)
   const { castFile, url, root } = options
   const isKept = ({ member }: CreatedKey): boolean => castFile !== null && member !== undefined
-  const kept = ledger.keys.filter(isKept)
-  if (castFile !== null && url !== null && root !== null && kept.length > 0) writeCastFile(castFile, url, root.id, kept)
-  const others = ledger.keys.filter((key) => !isKept(key))
+  const keys = [...ledger.keys, ...unseated.filter(({ id }) => !ledger.keys.some((key) => key.id === id))]
+  const kept = keys.filter(isKept)
+  const others = keys.filter((key) => !isKept(key))
   // Without a request there is nothing to remove, and no seat to take on a target that may be gone.
   const left = others.length === 0 ? [] : await removeKeys(await takeSeat(run), others)
+  // Those that could not be removed too: the next run must know how many places are taken.
+  if (castFile !== null && url !== null && root !== null && keys.length > 0)
+    writeCastFile(castFile, url, root.id, [...kept, ...left])
+  const told = ({ id, name }: CreatedKey): string => `API key ${id} ("${name}")`
   return [
-    ...left.map(({ id, name }) => `API key ${id} ("${name}")`),
-    ...kept.map(({ id, name }) => `API key ${id} ("${name}"), kept for the next run in ${castFile}`),
+    ...left.map(told),
+    ...(left.length > 0 && options.settings.cleanup === undefined
+      ? ['(cleanup in the target file names the method that removes them)']
+      : []),
+    ...kept.map((key) => `${told(key)}, kept for the next run`),
     ...ledger.unanswered.map((name) => `perhaps an API key "${name}": its creation was never answered`),
   ]
 }

@@ -60,7 +60,7 @@ async function run(options: RunOptions): Promise<number> {
     keptCast(options).flatMap(({ member }) => (member === undefined ? [] : [member])),
   )
   const notSelected = items.length - selected.length - skipped.length
-  const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities))
+  const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities), capabilities)
   const outlet = processOutlet(process.env)
   if (options.plan) {
     outlet.stdout(renderPlan(plan, { ids: true, columns: outlet.columns }))

@@ -6,7 +6,7 @@
 export interface CreatedKey {
   id: string
   name: string
-  /** Undefined for a key with a public key. */
+  /** For a key with a public key only where the server gave one all the same. */
   secret?: string
   /** PKCS#8 PEM, for a key with a public key. */
   privateKey?: string

@@ -10,22 +10,25 @@ const preflightCalls = 20
  * Says before the first request what a run will do to its target.
  *
  * @param cannot why an item cannot be asked, undefined where it can
+ * @param target the members whose keys are kept from an earlier run, and whether the target declares how keys are removed
  */
 export function makePlan(
   selected: readonly Item[],
   notSelected: number,
   cannot: (item: Item) => string | undefined,
+  { keptCast, cleanup }: { keptCast: readonly string[]; cleanup: boolean },
 ): Plan {
   const asked = selected.filter((item) => cannot(item) === undefined)
-  const calls = asked.flatMap(callsOf)
+  const calls = asked.filter((item) => item.kind === 'row' || !keptCast.includes(item.member.name)).flatMap(callsOf)
   const sum = (of: (call: PlannedCall) => number): number => calls.reduce((total, call) => total + of(call), 0)
   const tokens = sum(({ method, count }) => (method === 'manager/auth' ? count : 0))
   const keys = sum(({ method, count, refused }) => (method === 'manager/createApiKey' && !refused ? count : 0))
   const tried = sum(({ method, count, refused }) => (method === 'manager/createApiKey' && refused ? count : 0))
   const fillsKeys = asked.some((item) => item.kind === 'row' && fills(item, 'keys'))
   const fillsSessions = asked.some((item) => item.kind === 'row' && fills(item, 'sessions'))
+  const removed = cleanup ? ', removed through the cleanup method' : ''
   const creates = [
-    ...(fillsKeys ? ['API keys up to the limit of ten'] : keys > 0 ? [`${keys} API keys`] : []),
+    ...(fillsKeys ? [`API keys up to the limit of ten${removed}`] : keys > 0 ? [`${keys} API keys${removed}`] : []),
     ...(tried > 0 ? [`up to ${tried} more if the target takes keys that it should refuse`] : []),
     ...(tokens > 0 ? [`about ${tokens} token pairs`] : []),
     ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),

@@ -106,6 +106,7 @@ export async function takeSeat(run: Run): Promise<Seat> {
   }
   for (const key of run.keptCast) {
     if (key.member !== undefined) seat.cast.set(key.member, credentialOfKey(key))
+    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) seat.secrets.add(secret)
     if (!ledger.keys.some(({ id }) => id === key.id)) ledger.created(key)
   }
   if (run.target.lasting) run.lastingSeat = seat

@@ -224,7 +224,7 @@ function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
   seat.ledger.created({
     id: typeof id === 'string' ? id : '(no id)',
     name: keyName(spec),
-    ...(typeof secret === 'string' && spec.privateKey === undefined ? { secret } : {}),
+    ...(typeof secret === 'string' ? { secret } : {}),
     ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
     ...(spec.member === undefined ? {} : { member: spec.member }),
   })

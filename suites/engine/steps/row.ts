@@ -1,6 +1,7 @@
 import { ensureCast } from '../cast.ts'
 import { diagnoseTarget } from '../diagnose-target.ts'
 import type { Auth, Row, Scenario } from '../fixture/model.ts'
+import { noPlaceForKeys } from '../full-target.ts'
 import type { RowOutcome } from '../outcome.ts'
 import { castUsed, unjudged } from '../rows.ts'
 import { leaveSeat, type Run, requirementLevel, type Seat, type Stop, takeSeat } from '../seat.ts'
@@ -54,6 +55,8 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
   if (stopOf(run) !== null && attempt.troubles.some(isUnanswered)) {
     return unjudged(scenario, row, 'blocked', `not run: ${stopOf(run)?.message}`)
   }
+  const full = await noPlaceForKeys(seat, attempt)
+  if (full !== undefined) return unjudged(scenario, row, 'not-testable', full)
   await noticeLockOut(seat, attempt)
   return conclude(seat, scenario, row, attempt, isMust, await hintFor(seat, attempt))
 }

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { madeUpTarget } from '../self/made-up-target.ts'
+import { parseScenario } from './fixture/parse.ts'
+import { emptyKnowledge } from './knowledge.ts'
+import { seededRandom } from './random.ts'
+import { startRun } from './seat.ts'
+import { runRow } from './steps/row.ts'
+
+const scenario = parseScenario(
+  `scenario: A key is created
+proves: [keys/create-result]
+needs: [keys]
+steps:
+  - { call: manager/createApiKey, auth: { basic: root }, params: { name: judged, scope: [solution] }, expect: accepted }
+`,
+  'fixtures/scenarios/made-up/created.yaml',
+)
+
+/** Runs the row on a target that creates keys of these names only. */
+function runOn({ fresh, takes, known = true }: { fresh: boolean; takes: (name: string) => boolean; known?: boolean }) {
+  const target = madeUpTarget({
+    fresh,
+    answer: ({ params }) => (takes(String(params.name)) ? { result: { id: 'new', secret: 's' } } : { status: 403 }),
+  })
+  const corpus = { requirements: [], questions: [], cast: [], schemas: {}, scenarios: [scenario] }
+  const run = startRun({
+    target,
+    corpus,
+    knowledge: emptyKnowledge(),
+    random: seededRandom(1),
+    unique: 'test',
+    keptCast: known ? [{ id: 'earlier', name: 'earlier', secret: 'earlier-secret' }] : [],
+  })
+  const [row] = scenario.rows
+  if (row === undefined) throw new Error('no row')
+  return runRow(run, scenario, row)
+}
+
+test('where another creation is refused as well, the target is full and nothing is judged', async () => {
+  const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
+  expect(verdict).toBe('not-testable')
+  expect(problem?.message).toContain('most likely since the target has its ten')
+})
+
+test('where another creation is accepted, the refused one failed', async () => {
+  expect((await runOn({ fresh: false, takes: (name) => name.includes('control') })).verdict).toBe('failed')
+})
+
+test('a fresh target is not full, and one that never created a key is broken', async () => {
+  expect((await runOn({ fresh: true, takes: () => false })).verdict).toBe('failed')
+  expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('failed')
+})

@@ -1,0 +1,37 @@
+import type { Auth } from './fixture/model.ts'
+import type { Seat } from './seat.ts'
+import type { Attempt } from './steps/attempt.ts'
+import { makeCall } from './steps/call.ts'
+
+const createApiKey = 'manager/createApiKey'
+
+/**
+ * At most ten API keys can be created, and a lasting target may have some that nobody told of. So a creation that is refused there says
+ * something only if another one, by the root key in a way that works, is accepted now.
+ *
+ * @returns why nothing can be said, undefined where it can
+ */
+export async function noPlaceForKeys(seat: Seat, { troubles }: Attempt): Promise<string | undefined> {
+  const { run, instance, knowledge, ledger } = seat
+  if (!run.target.lasting || run.target.fresh || run.stopped !== null) return undefined
+  const refused = troubles.some(
+    ({ step, called }) =>
+      'call' in step &&
+      step.call === createApiKey &&
+      step.expect !== 'refused' &&
+      called.some(({ answer }) => answer.outcome === 'refused'),
+  )
+  // Where no creation was ever accepted it is the creation that is broken, which the cast tells.
+  if (!refused || ledger.keys.length === 0) return undefined
+  const auth: Auth =
+    instance.root.kind === 'ed25519'
+      ? { ecc: 'root' }
+      : knowledge.keyWay === 'hmac'
+        ? { hmac: 'root' }
+        : { basic: 'root' }
+  const params = { name: `svc-conformance.control.${run.unique}`, scope: ['solution'] }
+  const { answer } = await makeCall(seat, { method: createApiKey, params, auth })
+  return answer.outcome === 'refused'
+    ? 'no further API key can be created, most likely since the target has its ten; a cleanup method in the target file frees places'
+    : undefined
+}
