@@ -117,17 +117,14 @@ function grant(seat: Seat, scope: string[]): Promise<Called> {
   })
 }
 
-/** Which word stands before a token, and how long a refresh token lives. */
+/** Which word stands before a token. */
 async function learnTokens(seat: Seat): Promise<void> {
   const { knowledge, instance } = seat
   if (secretRoot(instance.root) !== 'root') return
-  const { answer, moment } = await grant(seat, ['solution'])
+  const { answer } = await grant(seat, ['solution'])
   if (answer.outcome !== 'accepted') return
   const result = answer.result as { [name: string]: unknown } | null
-  const { accessToken, tokenType, refreshTokenExpiry } = result ?? {}
-  if (typeof refreshTokenExpiry === 'number') {
-    knowledge.refreshLifeMs = Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
-  }
+  const { accessToken, tokenType } = result ?? {}
   if (typeof accessToken === 'string') {
     const configured = instance.settings.tokenPrefix
     const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']

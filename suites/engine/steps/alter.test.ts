@@ -26,6 +26,14 @@ describe('words that spoil a secret', () => {
   })
 })
 
+test('a JWT without its signature keeps its claims and says that it has none', () => {
+  const [head = '', ...rest] = (
+    alterWords['without-signature']?.('eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln') ?? ''
+  ).split('.')
+  expect(JSON.parse(atob(head))).toEqual({ alg: 'none', typ: 'JWT' })
+  expect(rest).toEqual(['eyJzdWIiOiIxIn0', ''])
+})
+
 test('Basic headers that are none', () => {
   const right = Buffer.from('id:secret').toString('base64')
   for (const word of Object.keys(basicWords)) expect(basicWords[word]?.('id', 'secret')).not.toBe(right)

@@ -18,6 +18,13 @@ function otherCase(text: string, change: Alter): string {
   return changed === text ? changeOne(text, /./, 'qz') : changed
 }
 
+/** A JWT as if it had never been signed; of another text the last third is missing. */
+function withoutSignature(text: string): string {
+  const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(text) ?? []
+  if (claims === undefined) return text.slice(0, Math.floor((text.length * 2) / 3))
+  return `${btoa('{"alg":"none","typ":"JWT"}').replace(/=+$/, '')}.${claims}.`
+}
+
 export const alterWords: { readonly [word: string]: Alter } = {
   'lower-case-letter-changed': (text) => changeOne(text, /[a-z]/, 'dcfb'),
   'upper-case-letter-changed': (text) => changeOne(text, /[A-Z]/, 'DCFB'),
@@ -28,6 +35,7 @@ export const alterWords: { readonly [word: string]: Alter } = {
     return text.slice(0, start) + changeOne(`xx${text.slice(start)}xx`, /[^x]/, '5be').slice(2, -2)
   },
   'first-half': (text) => text.slice(0, Math.ceil(text.length / 2)),
+  'without-signature': withoutSignature,
   'last-character-dropped': (text) => text.slice(0, -1),
   'one-character-added': (text) => `${text}a`,
   'upper-cased': (text) => otherCase(text, (plain) => plain.toUpperCase()),

@@ -63,7 +63,7 @@ export async function makeCalls(seat: Seat, specs: CallSpec[]): Promise<Called[]
     const sent = prepared[index]?.sent
     if (spec === undefined || sent === undefined) throw new Error('an answer without its call')
     noticeStop(seat, one.answer)
-    learn(seat, spec, one.answer)
+    learn(seat, spec, one)
     return { ...one, sent, notes: envelopeNotes(one.answer, sent.id, spec.method) }
   })
 }
@@ -204,8 +204,8 @@ function keyName(spec: CallSpec): string {
   return typeof name === 'string' ? name : '(no name)'
 }
 
-/** Remembers created keys, and every secret that must not appear in a report. */
-function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
+/** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
+function learn(seat: Seat, spec: CallSpec, { answer, moment }: Delivered): void {
   const creates = spec.method === 'manager/createApiKey'
   if (answer.outcome !== 'accepted') {
     if (creates && answer.outcome !== 'broken') seat.ledger.notCreated(keyName(spec))
@@ -219,8 +219,11 @@ function learn(seat: Seat, spec: CallSpec, answer: Classified): void {
     const value = result[name]
     if (typeof value === 'string') seat.secrets.add(value)
   }
+  const { id, secret, refreshTokenExpiry } = result
+  if (typeof refreshTokenExpiry === 'number') {
+    seat.knowledge.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
+  }
   if (!creates) return
-  const { id, secret } = result
   seat.ledger.created({
     id: typeof id === 'string' ? id : '(no id)',
     name: keyName(spec),

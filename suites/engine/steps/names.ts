@@ -5,9 +5,9 @@ import { publicKeyToPem } from '../signer/pem.ts'
 import type { Credential } from './authorize.ts'
 import { actor, credentialFor } from './call.ts'
 import type { Names } from './references.ts'
-import { suitableLifeMs } from './wait.ts'
+import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
 
-/** The built-in names of a row (fixtures/README.md); `created` is read when it is used. */
+/** The built-in names of a row (fixtures/README.md); `beyond` and `created` are read when they are used. */
 export function builtInNames(seat: Seat, row: Row, members: Iterable<string>, attempt: number): Names {
   const { settings } = seat.instance
   const names: Names = {
@@ -18,6 +18,9 @@ export function builtInNames(seat: Seat, row: Row, members: Iterable<string>, at
     client: { address: seat.knowledge.clientAddress },
     second: { address: seat.knowledge.secondAddress },
     unique: `${seat.run.unique}${attempt === 0 ? '' : `-${attempt}`}`,
+    get beyond() {
+      return lifeBeyondRefreshMs(seat)
+    },
     get created() {
       return [...seat.ledger.keys]
     },

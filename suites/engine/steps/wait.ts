@@ -29,6 +29,14 @@ export function waitMs(seat: Seat, wait: Wait): number | string {
   return Math.max(0, Math.ceil(moment + margin - serverNow(seat)))
 }
 
+/** More than any doubt about a clock or a rounding. */
+const clearlyBeyondMs = 60_000
+
+/** A lifetime in ms beyond that of a refresh token; undefined until one was granted. */
+export function lifeBeyondRefreshMs({ knowledge }: Seat): number | undefined {
+  return knowledge.refreshLifeMs === undefined ? undefined : knowledge.refreshLifeMs + clearlyBeyondMs
+}
+
 /** A lifetime in ms that leaves room for a call on this side of its end; longer at every new try. */
 export function suitableLifeMs(seat: Seat, attempt: number): number {
   if (seat.instance.clock.controlled) return 20_000
