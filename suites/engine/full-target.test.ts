@@ -46,7 +46,12 @@ test('where another creation is accepted, the refused one failed', async () => {
   expect((await runOn({ fresh: false, takes: (name) => name.includes('control') })).verdict).toBe('failed')
 })
 
-test('a fresh target is not full, and one that never created a key is broken', async () => {
-  expect((await runOn({ fresh: true, takes: () => false })).verdict).toBe('failed')
-  expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('failed')
+test('a fresh target that made some keys and makes no more may count refused creations', async () => {
+  const { verdict, problem } = await runOn({ fresh: true, takes: () => false })
+  expect(verdict).toBe('not-testable')
+  expect(problem?.message).toContain('may count refused creations')
+})
+
+test.each([true, false])('a target that never created a key is broken (fresh: %s)', async (fresh) => {
+  expect((await runOn({ fresh, takes: () => false, known: false })).verdict).toBe('failed')
 })

@@ -6,14 +6,14 @@ import { makeCall } from './steps/call.ts'
 const createApiKey = 'manager/createApiKey'
 
 /**
- * At most ten API keys can be created, and a lasting target may have some that nobody told of. So a creation that is refused there says
- * something only if another one, by the root key in a way that works, is accepted now.
+ * At most ten API keys can be created, and a lasting target may have some that nobody told of, or count refused creations. So a creation
+ * that is refused there says something only if another one, by the root key in a way that works, is accepted now.
  *
  * @returns why nothing can be said, undefined where it can
  */
 export async function noPlaceForKeys(seat: Seat, { troubles }: Attempt): Promise<string | undefined> {
   const { run, instance, knowledge, ledger } = seat
-  if (!run.target.lasting || run.target.fresh || run.stopped !== null) return undefined
+  if (!run.target.lasting || run.stopped !== null) return undefined
   const refused = troubles.some(
     ({ step, called }) =>
       'call' in step &&
@@ -31,7 +31,8 @@ export async function noPlaceForKeys(seat: Seat, { troubles }: Attempt): Promise
         : { basic: 'root' }
   const params = { name: `svc-conformance.control.${run.unique}`, scope: ['solution'] }
   const { answer } = await makeCall(seat, { method: createApiKey, params, auth })
-  return answer.outcome === 'refused'
-    ? 'no further API key can be created, most likely since the target has its ten; a cleanup method in the target file frees places'
-    : undefined
+  if (answer.outcome !== 'refused') return undefined
+  return run.target.fresh
+    ? `no further API key can be created, though the target is fresh and ${ledger.keys.length} were; it may count refused creations`
+    : 'no further API key can be created, most likely since the target has its ten; a cleanup method in the target file frees places'
 }
