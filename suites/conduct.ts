@@ -6,7 +6,7 @@ import { type Item, orderItems, skipItem } from './engine/items.ts'
 import type { Knowledge } from './engine/knowledge.ts'
 import type { RowOutcome } from './engine/outcome.ts'
 import { seededRandom } from './engine/random.ts'
-import type { Stop } from './engine/seat.ts'
+import { type Stop, secretRoot } from './engine/seat.ts'
 import { runVitest } from './run-vitest.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
@@ -44,7 +44,12 @@ export interface Conduct {
 export async function conduct(given: Conduct): Promise<Conducted> {
   const { options, corpus, seed } = given
   const interruption = listenForSignals(given.say)
-  const ordered = orderItems(given.selected, options.url !== null, seededRandom(seed))
+  const ordered = orderItems(
+    given.selected,
+    options.url !== null,
+    seededRandom(seed),
+    options.root === null ? undefined : secretRoot(options.root),
+  )
   const request: WorkerRequest = {
     url: null,
     corpus,

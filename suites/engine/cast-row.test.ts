@@ -27,7 +27,7 @@ function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
 test('where no way creates a key, a target that is not fresh may have its ten already', async () => {
   const { verdict, problem } = await createBob(false, () => false)
   expect(verdict).toBe('blocked')
-  expect(problem?.message).toContain('perhaps the target has its ten API keys already')
+  expect(problem?.message).toContain('or the target has its ten API keys')
 })
 
 test('a fresh target has none, so it fails, and it is asked whether it is fresh', async () => {

@@ -5,7 +5,7 @@ import type { Auth, CallStep, CastMember } from './fixture/model.ts'
 import { describe } from './judge/classify.ts'
 import type { RowOutcome } from './outcome.ts'
 import { unjudged } from './rows.ts'
-import { leaveSeat, type Run, requirementLevel, type Seat, takeSeat } from './seat.ts'
+import { leaveSeat, type Run, requirementLevel, type Seat, secretRoot, takeSeat } from './seat.ts'
 import { emptyAttempt } from './steps/attempt.ts'
 import { type Called, makeCall } from './steps/call.ts'
 import { conclude } from './steps/conclude.ts'
@@ -23,18 +23,20 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
   })
   try {
     if (run.stopped !== null) return unjudged(scenario, castRow, 'blocked', `not run: ${run.stopped.message}`)
-    const declared = declaredWay(member)
+    // Who stands in for a root key with a public key can be created by its private key only.
+    const standsIn = secretRoot(seat.instance.root) === member.name
+    const declared = standsIn ? ({ way: 'ecc', by: 'root' } as const) : declaredBy(member, seat)
     if (declared === undefined) return unjudged(scenario, castRow, 'blocked', 'no way to create it is declared')
     if (seat.cast.has(member.name)) {
       return unjudged(
         scenario,
         castRow,
         'not-testable',
-        'its key is kept from an earlier run; without the kept cast it is created anew',
+        run.keptCast.some((key) => key.member === member.name)
+          ? 'its key is kept from an earlier run; without the kept cast it is created anew'
+          : 'its key was needed by another row before, and is there already',
       )
     }
-    if (seat.instance.root.kind === 'ed25519' && declared.by === 'root')
-      declared.by = declared.way === 'ecc' ? 'root' : 'erin'
     const missing = declared.by === member.name ? undefined : await ensureCast(seat, [declared.by])
     if (missing !== undefined || declared.by === member.name) {
       return timed(
@@ -67,8 +69,7 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
         return timed(conclude(seat, scenario, castRow, attempt, isMust, await diagnoseTarget(seat, control.auth)))
       }
       const nowhere = accepted ? undefined : await ensureCast(seat, [member.name])
-      if (nowhere !== undefined && !run.target.fresh)
-        return timed(unjudged(scenario, castRow, 'blocked', `${nowhere}; ${perhapsFull}`))
+      if (nowhere !== undefined && !run.target.fresh) return timed(unjudged(scenario, castRow, 'blocked', nowhere))
       if (nowhere !== undefined && run.target.lasting) hint = perhapsUsed
       const broken = member.proves.filter((id) => (id === 'keys/create-result') === accepted)
       attempt.troubles.push({
@@ -92,13 +93,18 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
   }
 }
 
-const perhapsFull =
-  'perhaps the target has its ten API keys already: remove some, or name a cleanup method or a cast file in the target file'
 const perhapsUsed =
   'No kind of authorization creates a key here. Is this instance fresh, as --disposable says? At most ten API keys can be created.'
 
 const controlStep: CallStep = { call: 'solution/listSolutions', auth: 'none', at: { line: 1, column: 1 } }
 const castStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }
+
+/** The declared way, with the stand-in where a root key has no secret. */
+function declaredBy(member: CastMember, seat: Seat): { way: Way; by: string } | undefined {
+  const declared = declaredWay(member)
+  if (declared === undefined || declared.by !== 'root' || declared.way === 'ecc') return declared
+  return { way: declared.way, by: secretRoot(seat.instance.root) }
+}
 
 /** A creation that is refused says something only if an ordinary call with the same authorization is accepted. */
 async function refusedControl(

@@ -26,8 +26,13 @@ async function makeSomehow(seat: Seat, name: string): Promise<string | undefined
     if (problem === undefined) return undefined
     seen.push(`${way}: ${called?.answer.outcome ?? problem}`)
   }
-  return `the key of "${name}" could not be created (${seen.join(', ')})`
+  const perhaps = seat.run.target.fresh ? '' : `; ${perhapsNot}`
+  return `the key of "${name}" could not be created (${seen.join(', ')})${perhaps}`
 }
+
+/** On a target with a past nobody knows. */
+const perhapsNot =
+  'perhaps the given key lacks the scope apikey, or the target has its ten API keys: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
 
 interface Creation {
   called?: Called

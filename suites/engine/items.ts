@@ -63,11 +63,15 @@ const scenarioId = (item: Item): string => (item.kind === 'cast' ? item.key : it
 /**
  * The order of a run. Where every row has an instance of its own it is random. On a lasting target: the cast first, then what
  * creates nothing, then keys that should be refused, then keys that should not, and last what fills a limit, keys after sessions.
+ *
+ * @param standIn who calls where the secret of the root key is wanted; created first where it is not root
  */
-export function orderItems(items: readonly Item[], lasting: boolean, random: Random): Item[] {
+export function orderItems(items: readonly Item[], lasting: boolean, random: Random, standIn = 'root'): Item[] {
   const mixed = shuffled(items, random)
   if (!lasting) return mixed
-  const cast = items.filter(({ kind }) => kind === 'cast')
+  const isFirst = ({ key }: Item): boolean => key === `cast/${standIn}`
+  const members = items.filter(({ kind }) => kind === 'cast')
+  const cast = [...members.filter(isFirst), ...members.filter((item) => !isFirst(item))]
   const rows = mixed.filter(({ kind }) => kind === 'row')
   return [...cast, ...rows.sort((one, other) => weight(one) - weight(other) || inOrder(one, other))]
 }

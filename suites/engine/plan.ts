@@ -1,6 +1,7 @@
 import type { CallStep, SendStep, Step } from './fixture/model.ts'
 import type { Item } from './items.ts'
 import { provesOf } from './items.ts'
+import { joinReasons } from './reasons.ts'
 import type { Plan } from './report/model.ts'
 
 /** What preflight, token discovery and the junk of the gates take, about. */
@@ -78,7 +79,10 @@ function reasons(items: readonly Item[], cannot: (item: Item) => string | undefi
     const reason = cannot(item)
     if (reason !== undefined) byReason.set(reason, [...(byReason.get(reason) ?? []), item])
   }
-  return [...byReason]
-    .map(([reason, mine]) => ({ reason, rows: mine.length, requirements: [...new Set(mine.flatMap(provesOf))].sort() }))
+  return joinReasons([...byReason.keys()])
+    .map(({ reason, of }) => {
+      const mine = of.flatMap((one) => byReason.get(one) ?? [])
+      return { reason, rows: mine.length, requirements: [...new Set(mine.flatMap(provesOf))].sort() }
+    })
     .sort((one, other) => other.rows - one.rows)
 }

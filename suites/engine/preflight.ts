@@ -99,7 +99,7 @@ async function tryRoot(seat: Seat, first: Called, allow: readonly SafetyClass[])
   const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
   const advice = wrongPath
     ? `HTTP ${status} came back from ${seat.instance.baseUrl}/api: is the base URL right?`
-    : 'check the key id, the secret, and --scheme if the deployment has a scheme word of its own'
+    : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
   throw new SuiteError(
     'unreachable',
     `Cannot use ${seat.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,

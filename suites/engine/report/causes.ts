@@ -80,7 +80,7 @@ function causesOf(row: RowReport): string[] {
  */
 function causeOf({ key, verdict, problem }: RowReport): string {
   if (problem === null) return key
-  if (verdict !== 'failed' && verdict !== 'warned') return problem.message
+  if (verdict !== 'failed' && verdict !== 'warned') return problem.message.replace(/^the key of "[a-z]+"/, 'the key')
   if (problem.hint !== undefined) return `hint ${problem.hint}`
   const shared = problem.message.startsWith('expected the call to be accepted')
     ? shapeOfCall(problem)

@@ -2,6 +2,7 @@
 import type { Corpus, Requirement } from '../fixture/model.ts'
 import { allItems, provesOf } from '../items.ts'
 import { type Verdict, worstFirst } from '../outcome.ts'
+import { joinReasons } from '../reasons.ts'
 import type { RequirementReport, RowReport } from './model.ts'
 
 /** Which rows were left out on purpose, and the words for it. */
@@ -91,8 +92,8 @@ function standOfGuard(
 }
 
 function reasonsOf(rows: readonly RowReport[]): string | null {
-  const reasons = [...new Set(rows.flatMap((row) => (row.problem === null ? [] : [row.problem.message])))]
-  return reasons.length === 0 ? null : reasons.join('; ')
+  const reasons = joinReasons(rows.flatMap((row) => (row.problem === null ? [] : [row.problem.message])))
+  return reasons.length === 0 ? null : reasons.map(({ reason }) => reason).join('; and ')
 }
 
 function notSelected(missing: readonly string[], selection: Selection): string {
