@@ -25,7 +25,7 @@ export interface Run {
   /** Set when going on makes no sense: the target went away, locked us out, or the time is up. */
   stopped: Stop | null
   /** Controls that were accepted before, to notice a lock-out: `basic root`. */
-  acceptedControls: Set<string>
+  acceptedControls: Set<'basic' | 'hmac'>
   /** In a row. */
   refusedConnections: number
   /** Calls without any answer, in a row. */

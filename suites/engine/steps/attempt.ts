@@ -162,7 +162,7 @@ async function takeStep(
 }
 
 /** Which ordinary call of the root key a step makes, if it is one: the sign by which a lock-out is noticed. */
-export function rootControl(step: Step): 'basic' | 'hmac' | undefined {
+function rootControl(step: Step): 'basic' | 'hmac' | undefined {
   if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
   if ('but' in step.auth) return undefined
   if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'

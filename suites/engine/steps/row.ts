@@ -5,8 +5,8 @@ import { noPlaceForKeys } from '../full-target.ts'
 import type { RowOutcome } from '../outcome.ts'
 import { castUsed, unjudged } from '../rows.ts'
 import { leaveSeat, type Run, requirementLevel, type Seat, type Stop, takeSeat } from '../seat.ts'
-import { type Attempt, attemptRow, rootControl, type Trouble } from './attempt.ts'
-import { makeCall } from './call.ts'
+import { type Attempt, attemptRow, type Trouble } from './attempt.ts'
+import { actor, makeCall } from './call.ts'
 import { conclude } from './conclude.ts'
 import { builtInNames } from './names.ts'
 
@@ -58,6 +58,9 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
   const full = await noPlaceForKeys(seat, attempt)
   if (full !== undefined) return unjudged(scenario, row, 'not-testable', full)
   await noticeLockOut(seat, attempt)
+  if (stopOf(run)?.kind === 'locked-out') {
+    return unjudged(scenario, row, 'blocked', `not run: ${stopOf(run)?.message}`)
+  }
   return conclude(seat, scenario, row, attempt, isMust, await hintFor(seat, attempt))
 }
 
@@ -95,24 +98,29 @@ function authOf({ step }: Trouble): Auth | undefined {
 }
 
 /**
- * A control by the root key that was accepted before and is refused now, twice, means that a lasting target locked us out: every
- * further verdict would be false.
+ * Something was refused that should have been accepted. Where the root key is refused as well, twice, in a way in which it was accepted
+ * before, a lasting target locked us out, and every further verdict would be false.
  */
 async function noticeLockOut(seat: Seat, attempt: Attempt): Promise<void> {
   const { run } = seat
-  if (!run.target.lasting || run.stopped !== null) return
-  const [trouble] = attempt.troubles
-  const control = trouble?.kind === 'blocked' ? rootControl(trouble.step) : undefined
-  if (control === undefined || !run.acceptedControls.has(control)) return
-  const again = await makeCall(seat, {
-    method: 'solution/listSolutions',
-    params: {},
-    auth: control === 'basic' ? { basic: 'root' } : { hmac: 'root' },
-  })
-  if (again.answer.outcome === 'refused') {
-    run.stopped = {
-      kind: 'locked-out',
-      message: `${run.target.name} refuses the root key that it accepted before; it may have locked the key out`,
+  if (!run.target.lasting || run.stopped !== null || !attempt.troubles.some(isRefusedInstead)) return
+  for (const control of run.acceptedControls) {
+    if ((await refusesRoot(seat, control)) && (await refusesRoot(seat, control))) {
+      run.stopped = {
+        kind: 'locked-out',
+        message: `${run.target.name} refuses the root key that it accepted before; it may have locked the key out`,
+      }
+      return
     }
   }
+}
+
+const isRefusedInstead = ({ step, called }: Trouble): boolean =>
+  !('wait' in step) && step.expect !== 'refused' && called.some(({ answer }) => answer.outcome === 'refused')
+
+async function refusesRoot(seat: Seat, control: 'basic' | 'hmac'): Promise<boolean> {
+  const member = actor(seat, 'root')
+  const auth: Auth = control === 'basic' ? { basic: member } : { hmac: member }
+  const { answer } = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth })
+  return answer.outcome === 'refused'
 }

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { madeUpTarget } from '../../self/made-up-target.ts'
+import { parseScenario } from '../fixture/parse.ts'
+import { emptyKnowledge } from '../knowledge.ts'
+import type { RowOutcome } from '../outcome.ts'
+import { seededRandom } from '../random.ts'
+import { type Run, startRun } from '../seat.ts'
+import type { Target } from '../target.ts'
+import { runRow } from './row.ts'
+
+const corpus = { requirements: [], questions: [], cast: [], schemas: {}, scenarios: [] }
+
+function runOf(target: Target): Run {
+  return startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+}
+
+function ask(run: Run, steps: string): Promise<RowOutcome> {
+  const scenario = parseScenario(
+    `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`,
+    'fixtures/scenarios/a/b.yaml',
+  )
+  const [row] = scenario.rows
+  if (row === undefined) throw new Error('no row')
+  return runRow(run, scenario, row)
+}
+
+const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
+const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
+
+test('a key that is locked out blocks the row in which it shows, whatever that row asks, and the rest', async () => {
+  let locked = false
+  const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
+  expect((await ask(run, right)).verdict).toBe('passed')
+  locked = true
+  expect((await ask(run, granted)).verdict).toBe('blocked')
+  expect(run.stopped?.kind).toBe('locked-out')
+})
+
+test('a refusal is a failure while the root key is accepted', async () => {
+  const run = runOf(
+    madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
+  )
+  await ask(run, right)
+  expect((await ask(run, granted)).verdict).toBe('failed')
+  expect(run.stopped).toBeNull()
+})
+
+test('a key that is refused now and then is not locked out', async () => {
+  let calls = 0
+  const run = runOf(
+    madeUpTarget({
+      answer: ({ method }) => {
+        calls += 1
+        return method === 'manager/auth' || calls % 2 === 0 ? { status: 401 } : { result: {} }
+      },
+    }),
+  )
+  await ask(run, right)
+  expect((await ask(run, granted)).verdict).toBe('failed')
+})
