@@ -39,3 +39,10 @@ test('no Date, or none that can be read, changes nothing', () => {
   expect(narrowOffset(undefined, 'today', now, now)).toBeUndefined()
   expect(offsetMs(undefined)).toBe(0)
 })
+
+test('of two Date headers the first counts, and what is no date says nothing', () => {
+  const known = narrowOffset(undefined, at(now), now - 20, now + 20)
+  expect(narrowOffset(undefined, `${at(now)}, ${at(now - 3_600_000)}`, now - 20, now + 20)).toEqual(known)
+  expect(narrowOffset(known, 'yesterday', now, now)).toBe(known)
+  expect(narrowOffset(known, undefined, now, now)).toBe(known)
+})

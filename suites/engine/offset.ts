@@ -19,7 +19,8 @@ export function narrowOffset(
   sentAtMs: number,
   answeredAtMs: number,
 ): ClockOffset | undefined {
-  const dateMs = date === undefined ? Number.NaN : Date.parse(date)
+  // Of several Date headers, a proxy's beside the server's, the first counts.
+  const dateMs = Date.parse(date?.match(/^.*?GMT/)?.[0] ?? date ?? '')
   if (Number.isNaN(dateMs)) return known
   const seen = { earliestMs: dateMs - answeredAtMs, latestMs: dateMs + dateResolutionMs - sentAtMs }
   if (known === undefined) return seen

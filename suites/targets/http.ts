@@ -1,5 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import supertest from 'supertest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 
@@ -102,15 +103,23 @@ function start(baseUrl: string, request: WireRequest, agent: http.Agent, request
     headers: withLength(request),
   })
   const answer = new Promise<WireAnswer>((resolve) => {
+    // Not the timeout of a socket, which every byte begins anew.
+    const deadline = setTimeout(() => {
+      settle(noAnswer(new Error(`no answer within ${requestTimeoutMs} ms`), false))
+      outgoing.destroy()
+    }, requestTimeoutMs)
+    const settle = (what: WireAnswer): void => {
+      clearTimeout(deadline)
+      resolve(what)
+    }
     outgoing.on('response', (response) => {
+      const { statusCode: status = 0, headers } = response
       collect(response, (error, received) => {
-        if (error !== null) resolve(noAnswer(error, false))
-        else
-          resolve({ kind: 'answer', status: response.statusCode ?? 0, headers: flat(response.headers), body: received })
+        if (error !== null) settle(noAnswer(error, false))
+        else settle({ kind: 'answer', status, headers: flat(headers), body: decoded(headers, received) })
       })
     })
-    outgoing.setTimeout(requestTimeoutMs, () => outgoing.destroy(new Error(`no answer within ${requestTimeoutMs} ms`)))
-    outgoing.on('error', (error) => resolve(noAnswer(error, outgoing.reusedSocket)))
+    outgoing.on('error', (error) => settle(noAnswer(error, outgoing.reusedSocket)))
   })
   const ready = new Promise<void>((resolve) => {
     outgoing.on('error', () => resolve())
@@ -147,6 +156,25 @@ async function race(
   await new Promise((resolve) => setImmediate(resolve))
   for (const { finish } of outgoing) finish()
   return Promise.all(outgoing.map(({ answer }) => answer))
+}
+
+const decoders: { readonly [coding: string]: typeof gunzipSync } = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+}
+const longestDecoded = 2 ** 26
+
+/** Who names no codings takes them all (RFC 9110, 12.5.3). Where the bytes are not what they say, they stay as they came. */
+function decoded(headers: http.IncomingHttpHeaders, body: Buffer): Buffer {
+  const decode = decoders[headers['content-encoding']?.toLowerCase() ?? '']
+  if (decode === undefined) return body
+  try {
+    return decode(body, { maxOutputLength: longestDecoded })
+  } catch {
+    return body
+  }
 }
 
 function joinPath(url: URL, path: string): string {

@@ -1,6 +1,7 @@
 import type { TargetSettings } from '../engine/target.ts'
 
-const loopback = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/
+// On [::1] the server sees an address that no ipAddr scope can name.
+const loopback = /^(127\.\d+\.\d+\.\d+|localhost)$/
 // Begins like 127.0.0.1, since some servers compare no more than that.
 const secondLoopback = '127.0.0.12'
 

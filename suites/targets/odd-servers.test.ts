@@ -1,0 +1,107 @@
+/** Servers that speak HTTP in ways of their own; each is asked in every way in which calls are sent. */
+import { createServer, type Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { openWire, type Wire } from './http.ts'
+
+const body = '{"jsonrpc":"2.0","id":1,"result":{}}'
+const date = 'Thu, 01 Jan 2026 00:00:00 GMT'
+
+const request: WireRequest = {
+  method: 'POST',
+  path: '/api',
+  headers: [['content-type', 'application/json']],
+  body: new TextEncoder().encode('{}'),
+}
+
+const ways: readonly [string, (wire: Wire) => Promise<WireAnswer | undefined>][] = [
+  ['on a kept connection', (wire) => wire.send({ ...request, connection: 'kept' })],
+  ['on a connection of its own', (wire) => wire.send({ ...request, connection: 'fresh' })],
+  ['byte for byte', (wire) => wire.send({ ...request, raw: true })],
+  ['in a race', async (wire) => (await wire.sendTogether([request, request]))[1]],
+]
+
+/** Asks a server that answers with these bytes, once it has seen the whole request. */
+async function ask(
+  speak: (socket: Socket) => void,
+  way: (wire: Wire) => Promise<WireAnswer | undefined>,
+  { host = '127.0.0.1', requestTimeoutMs = 5000 } = {},
+): Promise<WireAnswer | undefined> {
+  const server = createServer((socket) => {
+    let seen = ''
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      seen += bytes.toString('latin1')
+      if (!seen.endsWith('{}')) return
+      seen = ''
+      speak(socket)
+    })
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
+  const { port } = server.address() as { port: number }
+  const wire = openWire({ baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, requestTimeoutMs })
+  try {
+    return await way(wire)
+  } finally {
+    wire.close()
+    server.close()
+  }
+}
+
+const head = (...headers: string[]): string => `HTTP/1.1 200 OK\r\n${headers.join('\r\n')}\r\n\r\n`
+const zipped = gzipSync(body)
+const filler = `x-filler: ${'x'.repeat(8000)}`
+
+const speakers: readonly [string, (socket: Socket) => void][] = [
+  ['HTTP/1.0 and the end of the connection', (socket) => socket.end(`HTTP/1.0 200 OK\r\nDate: ${date}\r\n\r\n${body}`)],
+  [
+    'chunks of one byte',
+    (socket) =>
+      socket.write(
+        `${head(`Date: ${date}`, 'Transfer-Encoding: chunked')}${[...body].map((character) => `1\r\n${character}\r\n`).join('')}0\r\n\r\n`,
+      ),
+  ],
+  [
+    'gzip, whether it was asked for or not',
+    (socket) => {
+      socket.write(head(`Date: ${date}`, 'Content-Encoding: gzip', `Content-Length: ${zipped.length}`))
+      socket.write(zipped)
+    },
+  ],
+  ['large headers', (socket) => socket.write(head(`Date: ${date}`, filler, `Content-Length: ${body.length}`) + body)],
+  [
+    'early hints first',
+    (socket) =>
+      socket.write(
+        `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${head(`Date: ${date}`, `Content-Length: ${body.length}`)}${body}`,
+      ),
+  ],
+]
+
+test.each(speakers.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send }))))(
+  '$name is understood $way',
+  async ({ speak, send }) => {
+    const answer = await ask(speak, send)
+    expect(answer).toMatchObject({ kind: 'answer', status: 200, headers: { date } })
+    expect(answer?.kind === 'answer' && Buffer.from(answer.body).toString()).toBe(body)
+  },
+)
+
+test.each(ways)('an answer that never ends, though it goes on and on, is none, asked %s', async (_way, send) => {
+  const dripping = (socket: Socket): void => {
+    socket.write(head('Content-Length: 100000'))
+    const timer = setInterval(() => socket.write(' '), 5)
+    socket.on('close', () => clearInterval(timer))
+  }
+  const answer = await ask(dripping, send, { requestTimeoutMs: 60 })
+  expect(answer).toMatchObject({ kind: 'none', refusedConnection: false })
+})
+
+const speaksIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+
+test.skipIf(!speaksIPv6).each(ways)('an address of IPv6 is called %s', async (_way, send) => {
+  const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${body.length}`) + body)
+  expect(await ask(speak, send, { host: '::1' })).toMatchObject({ kind: 'answer', status: 200 })
+})
