@@ -27,14 +27,17 @@ export interface Capabilities {
 
 /** What a target with these settings offers, before the first request. */
 export function capabilitiesOf(
-  settings: Pick<TargetSettings, 'probes' | 'solutions' | 'cleanup' | 'secondAddress' | 'clientAddress'>,
+  settings: Pick<
+    TargetSettings,
+    'probes' | 'solutions' | 'cleanup' | 'secondAddress' | 'clientAddress' | 'likelyAddresses'
+  >,
   rest: Pick<Capabilities, 'allow' | 'lasting' | 'fresh' | 'clockControlled' | 'rootKind' | 'keptCast' | 'castNames'>,
 ): Capabilities {
   return {
     ...rest,
     outwaitsRefresh: false,
     secondAddress: settings.secondAddress !== undefined,
-    clientAddress: settings.clientAddress !== undefined,
+    clientAddress: settings.clientAddress !== undefined || settings.likelyAddresses !== undefined,
     probes: Object.keys(settings.probes),
     solutions: settings.solutions.length,
     cleanup: settings.cleanup !== undefined,
@@ -43,10 +46,11 @@ export function capabilitiesOf(
 
 /** The same after the preflight looked. */
 export function refineCapabilities(capabilities: Capabilities, knowledge: Knowledge, maxWaitMs: number): Capabilities {
-  const { refreshLifeMs, secondAddress } = knowledge
+  const { refreshLifeMs, secondAddress, clientAddress } = knowledge
   return {
     ...capabilities,
     secondAddress: secondAddress !== undefined,
+    clientAddress: clientAddress !== undefined,
     outwaitsRefresh: refreshLifeMs !== undefined && refreshLifeMs + judgedMarginMs < maxWaitMs,
   }
 }

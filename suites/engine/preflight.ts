@@ -29,6 +29,7 @@ export async function preflight(run: Run, allow: readonly SafetyClass[], patient
     await tryRoot(seat, first, allow)
     if (allow.includes('sessions')) await learnTokens(seat)
     await tryGates(seat, first, allow)
+    await learnAddress(seat, allow)
     await trySecondAddress(seat)
     if (!run.target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(seat)
     run.knowledge = seat.knowledge
@@ -175,10 +176,31 @@ async function tryGates(seat: Seat, first: Called, allow: readonly SafetyClass[]
   note('manager/auth', 'refresh', await call(seat, 'none', 'manager/auth', refresh))
 }
 
+/**
+ * Our address as the server sees it: as declared, or of the likely ones the first that a token is good for. Before a container the
+ * server sees another one than 127.0.0.1.
+ */
+async function learnAddress(seat: Seat, allow: readonly SafetyClass[]): Promise<void> {
+  const { clientAddress, likelyAddresses = [] } = seat.instance.settings
+  const canAsk = allow.includes('sessions') && seat.instance.root.kind === 'secret'
+  const [likeliest] = likelyAddresses
+  const known = clientAddress ?? (canAsk ? undefined : likeliest)
+  if (known !== undefined) seat.knowledge.clientAddress = known
+  for (const address of known === undefined ? likelyAddresses : []) {
+    const { answer } = await grant(seat, ['solution', `ipAddr:${address}`])
+    const token =
+      answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null)?.accessToken : null
+    if (typeof token !== 'string') continue
+    const { answer: used } = await call(seat, { token })
+    if (used.outcome !== 'accepted') continue
+    seat.knowledge.clientAddress = address
+    return
+  }
+}
+
 /** A second local address counts only if a call from it gets an answer. */
 async function trySecondAddress(seat: Seat): Promise<void> {
   const { settings } = seat.instance
-  if (settings.clientAddress !== undefined) seat.knowledge.clientAddress = settings.clientAddress
   if (settings.secondAddress === undefined) return
   const { answer } = await makeCall(seat, { method: listSolutions, params: {}, auth: 'none', from: 'second-address' })
   seat.run.refusedConnections = 0

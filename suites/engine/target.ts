@@ -47,6 +47,8 @@ export interface TargetSettings {
   cleanup?: { method: string; params: unknown } | undefined
   secondAddress?: string | undefined
   clientAddress?: string | undefined
+  /** What it may be where nobody tells it; one that a token proves is taken. */
+  likelyAddresses?: readonly string[]
   /** Calls a second at most; 0 is no limit. */
   rate: number
   /** The longest single wait, in ms, where the clock cannot be moved. */
