@@ -51,10 +51,8 @@ export async function triedAlone(): Promise<Variant[]> {
 }
 
 const alone = new Set([
-  'http-statuses',
   'refusals-as-text',
   'refusals-without-body',
-  'error-ids-null',
   'nonces-reusable',
   'narrow-time-window',
   'clock-ahead',
@@ -63,18 +61,12 @@ const alone = new Set([
   'connections-closed',
   'rate-limited',
   'every-grant-a-session',
-  'session-names-add',
   'initial-key-counts',
   'eleventh-key-removes-the-oldest',
-  'scopes-echoed-as-requested',
-  'further-members-in-results',
   'short-refresh-lifetime',
   'no-token-word',
   'scheme-of-its-own',
   'base-url-with-a-path',
-  'bodies-up-to-16-kib',
-  'expires-in-cut',
-  'expiries-rounded-up',
 ])
 
 /** One part of a list, where several test files share the work. */
