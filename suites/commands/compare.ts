@@ -38,7 +38,7 @@ export function registerCompare(program: Command): void {
       }
       for (const flag of ['strict', 'report'] as const)
         if (flags[flag] !== undefined) throw new SuiteError('usage', `"--${flag}" goes with "--merge"`)
-      const matrix = matrixOf(reports)
+      const matrix = matrixOf(reports, files)
       process.stdout.write(flags.markdown === true ? renderMatrixMarkdown(matrix) : renderMatrixText(matrix))
     })
 }

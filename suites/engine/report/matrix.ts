@@ -9,13 +9,17 @@ export interface Matrix {
   rows: { id: string; level: string; verdicts: (Verdict | null)[] }[]
 }
 
-/** A requirement that a report does not know (an older version made it) has no verdict there. */
-export function matrixOf(reports: readonly Report[]): Matrix {
+/**
+ * A requirement that a report does not know (an older version made it) has no verdict there.
+ *
+ * @param files where the reports come from, which tells them apart when they are of one URL
+ */
+export function matrixOf(reports: readonly Report[], files: readonly string[]): Matrix {
   const ids = new Map(reports.flatMap(({ requirements }) => requirements.map(({ id, level }) => [id, level] as const)))
   return {
     servers: reports.map((report, index) => ({
       label: columnName(index),
-      target: report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target,
+      target: targetOf(report, files[index]),
       verdict: report.verdict.replaceAll('-', ' '),
       summary: summarySentence(report),
     })),
@@ -25,6 +29,12 @@ export function matrixOf(reports: readonly Report[]): Matrix {
       verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
     })),
   }
+}
+
+function targetOf({ meta }: Report, file: string | undefined): string {
+  const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
+  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
+  return file === undefined ? `${target}${shard}` : `${file}, ${target}${shard}`
 }
 
 /** A to Z, then AA. */

@@ -105,11 +105,11 @@ describe('merging shards', () => {
 
 describe('the matrix', () => {
   const failing = shard(2, 2, [{ ...two, verdict: 'failed', requirements: { 'a/guard': 'failed' } }])
-  const matrix = matrixOf([shard(1, 2, [one]), failing])
+  const matrix = matrixOf([shard(1, 2, [one]), failing], ['one.json', 'two.json'])
 
   test('has a column per report, differences first', () => {
-    expect(renderMatrixText(matrix)).toBe(`A  http://127.0.0.1:9001: inconclusive (4 passed)
-B  http://127.0.0.1:9002: does not conform (3 passed, 1 failed)
+    expect(renderMatrixText(matrix)).toBe(`A  one.json, http://127.0.0.1:9001, shard 1/2: inconclusive (4 passed)
+B  two.json, http://127.0.0.1:9002, shard 2/2: does not conform (3 passed, 1 failed)
 
 They differ on
   requirement  level  A  B
