@@ -72,6 +72,7 @@ table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 600; }
 td.nowrap { white-space: nowrap; }
+.stack td code { overflow-wrap: normal; }
 [hidden] { display: none !important; }
 footer { max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: var(--soft); font-size: .85rem; }
 @media (max-width: 40rem) {
