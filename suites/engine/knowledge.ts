@@ -6,6 +6,8 @@ export type GateKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credential
 /** What a run learned about its target before the rows, and narrows while they run. JSON only: it crosses to the workers. */
 export interface Knowledge {
   offset?: ClockOffset
+  /** How often the server's clock was seen to step. */
+  clockJumps: number
   roundTripMs: number
   /** The word before a token; undefined until a token was accepted. */
   tokenPrefix?: string
@@ -24,7 +26,7 @@ export interface Knowledge {
 }
 
 export function emptyKnowledge(): Knowledge {
-  return { roundTripMs: 0, apikey: 'apikey', openGates: [] }
+  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', openGates: [] }
 }
 
 /** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */

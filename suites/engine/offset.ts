@@ -31,6 +31,15 @@ export function narrowOffset(
   return both.earliestMs <= both.latestMs ? both : seen
 }
 
+/** Less than this may be drift. */
+const leastJumpMs = 1000
+
+/** Whether a clock stepped between two sightings, as far as its Date headers tell. */
+export function hasJumped(known: ClockOffset | undefined, now: ClockOffset | undefined): boolean {
+  if (known === undefined || now === undefined) return false
+  return Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs) > leastJumpMs
+}
+
 /** The offset to reckon with: none where none may be, else the middle of what is possible. */
 export function offsetMs(known: ClockOffset | undefined): number {
   if (known === undefined) return 0

@@ -1,17 +1,18 @@
 import { SuiteError } from '../errors.ts'
 import type { CallStep, Row, Scenario, SendStep, Step } from '../fixture/model.ts'
 import { withRow } from '../fixture/references.ts'
-import { describe } from '../judge/classify.ts'
 import { valueAt } from '../judge/match.ts'
 import type { GateKind } from '../knowledge.ts'
-import { type EnvelopeNote, judgedMarginMs, type RowOutcome } from '../outcome.ts'
+import type { EnvelopeNote, RowOutcome } from '../outcome.ts'
 import { allProves } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
 import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from './judge-step.ts'
-import { perform } from './perform.ts'
+import { clockTrouble, tooLate, waitStep } from './moments.ts'
+import { observation } from './observation.ts'
+import { hasRounds, perform } from './perform.ts'
 import { type Names, resolve, UnresolvedReference } from './references.ts'
-import { type Wait, waitMs } from './wait.ts'
+import type { Wait } from './wait.ts'
 
 /** What ended a row at a step before its last one, or a warning on the way. */
 export interface Trouble {
@@ -125,11 +126,13 @@ async function takeStep(
     if (step.observe !== undefined) {
       attempt.observations.push({
         question: step.observe,
-        answer: observed(calls) + keptValues(step, names),
+        answer: observation(step, calls, names),
         ...(step.step === undefined ? {} : { step: step.step }),
       })
       return undefined
     }
+    const clockless = clockTrouble(seat, step)
+    if (clockless !== undefined) return trouble('not-testable', clockless)
     const judgement = judgeCalls(step, calls, names, schemas)
     if (judgement === undefined) return undefined
     if (judgement.kind === 'undecided') return trouble('blocked', judgement.message, [judgement.called])
@@ -169,21 +172,6 @@ function rootControl(step: Step): 'basic' | 'hmac' | undefined {
   return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
 }
 
-async function waitStep(
-  seat: Seat,
-  wait: Wait,
-): Promise<{ kind: 'blocked' | 'not-testable'; message: string } | undefined> {
-  const ms = waitMs(seat, wait)
-  if (typeof ms === 'string') return { kind: 'blocked', message: ms }
-  const { clock, settings } = seat.instance
-  if (!clock.controlled && ms > settings.maxWaitMs) {
-    const seconds = Math.ceil(ms / 1000)
-    return { kind: 'not-testable', message: `this takes ${seconds} s of waiting; --wait ${seconds} allows it` }
-  }
-  await clock.sleep(ms)
-  return undefined
-}
-
 function judgeCalls(step: CallStep | SendStep, calls: Called[], names: Names, schemas: Schemas): Judgement | undefined {
   if (step.tally !== undefined) return judgeTally(calls, step.tally)
   if (step.expect === undefined) return undefined
@@ -195,20 +183,6 @@ function judgeCalls(step: CallStep | SendStep, calls: Called[], names: Names, sc
   }
   return { kind: 'held', sides: [...sides] }
 }
-
-/** A judgement about a moment holds only if the answer was here a good second before it. */
-function tooLate(step: CallStep | SendStep, calls: Called[], names: Names): string | undefined {
-  if (step.before === undefined) return undefined
-  const moment = resolve(step.before, names)
-  if (typeof moment !== 'number') return `the moment of "before" is no number: ${JSON.stringify(moment)}`
-  const late = calls.find(
-    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - judgedMarginMs,
-  )
-  return late === undefined ? undefined : 'the answer came too late to be judged: less than a second before the moment'
-}
-
-const hasRounds = (step: CallStep | SendStep): boolean =>
-  step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
 
 /** A judgement about no call at all would hold whatever the target does. */
 function nothingToAsk(step: CallStep | SendStep): string {
@@ -267,26 +241,4 @@ function gateKindOf(step: CallStep): GateKind {
   if ('basic' in auth) return 'basic'
   if ('token' in auth) return 'token'
   return 'ecc' in auth ? 'ecc' : 'hmac'
-}
-
-/** What an observing step keeps is what the observation is about; of several calls it is kept for later steps only. */
-function keptValues(step: CallStep | SendStep, names: Names): string {
-  if (hasRounds(step)) return ''
-  const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
-  return kept.map((name) => `; ${name} ${shortJson(names[name])}`).join('')
-}
-
-const longestKept = 100
-
-function shortJson(value: unknown): string {
-  const text = JSON.stringify(value)
-  return text.length > longestKept ? `${text.slice(0, longestKept)}…` : text
-}
-
-/** One phrase for an observation: how often which outcome. */
-function observed(calls: Called[]): string {
-  const counts = new Map<string, number>()
-  for (const { answer } of calls) counts.set(describe(answer), (counts.get(describe(answer)) ?? 0) + 1)
-  if (calls.length === 1) return [...counts.keys()].join('')
-  return [...counts].map(([what, count]) => `${count} of ${calls.length} ${what}`).join(', ')
 }

@@ -20,6 +20,10 @@ export async function perform(seat: Seat, step: CallStep | SendStep, names: Name
   return calls
 }
 
+/** Several calls, or one per item. */
+export const hasRounds = (step: CallStep | SendStep): boolean =>
+  step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+
 /** The names of each round: `$n` counts from 1, `$it` is the item. */
 function roundsOf(step: CallStep | SendStep, names: Names): Names[] {
   // The getter of `created` must stay one, so names are inherited and not copied.

@@ -58,3 +58,52 @@ test('a key that is refused now and then is not locked out', async () => {
   await ask(run, right)
   expect((await ask(run, granted)).verdict).toBe('failed')
 })
+
+const soon = `  - call: manager/auth
+    auth: none
+    params: {}
+    expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
+`
+const expiring = ({ nowMs }: { nowMs: number }) => ({ result: { accessTokenExpiry: nowMs + 5000 } })
+
+test('where answers carry no date nothing is judged by the clock of the server', async () => {
+  const skewMs = () => 10_000
+  expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
+  const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
+  expect(outcome.verdict).toBe('not-testable')
+  expect(outcome.problem?.message).toContain('no Date header')
+  const waiting = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
+  - wait: { past: $pair.accessTokenExpiry }
+${right}`
+  expect((await ask(runOf(madeUpTarget({ answer: expiring, dated: false })), waiting)).verdict).toBe('not-testable')
+})
+
+/** Takes signatures of its own time only, and tells the time in every answer. */
+function strictInTime(jumps: (call: number) => number) {
+  let calls = 0
+  let skew = 0
+  return madeUpTarget({
+    skewMs: () => {
+      skew = jumps(calls)
+      return skew
+    },
+    answer: ({ authorization = '', nowMs }) => {
+      calls += 1
+      const timestamp = Number(authorization.split(';')[2])
+      return Math.abs(timestamp - nowMs) < 60_000 ? { result: {} } : { status: 401 }
+    },
+  })
+}
+
+const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
+
+test('a row in which the clock of the server jumped is begun anew', async () => {
+  const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))
+  for (let row = 0; row < 5; row += 1) expect((await ask(run, signed)).verdict).toBe('passed')
+})
+
+test('where it jumps again and again nothing is judged', async () => {
+  const run = runOf(strictInTime((call) => call * 600_000))
+  await ask(run, signed)
+  expect((await ask(run, signed)).verdict).toBe('blocked')
+})

@@ -10,7 +10,7 @@ import { actor, makeCall } from './call.ts'
 import { conclude } from './conclude.ts'
 import { builtInNames } from './names.ts'
 
-/** A row that a moment decides is begun anew when it was throttled or came too late, so many times in all. */
+/** A row is begun anew when the server's clock jumped, or when a moment decides it and it was throttled or came too late; so many times in all. */
 const tries = 3
 
 /** Runs one row on its own seat and says what it showed. Never throws for what a target does. */
@@ -46,10 +46,13 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
   if (missing !== undefined) return unjudged(scenario, row, 'blocked', missing)
   const names = builtInNames(seat, row, members, number)
   const isMust = (id: string): boolean => requirementLevel(run.corpus, id) === 'must'
+  const jumpsBefore = seat.knowledge.clockJumps
   const attempt = await attemptRow(seat, scenario, row, names, run.corpus.schemas, isMust)
+  const jumped = seat.knowledge.clockJumps > jumpsBefore && attempt.troubles.length > 0
   const timed = [...scenario.given, ...scenario.steps].some((step) => 'wait' in step || step.before !== undefined)
   const late = attempt.troubles.some(({ kind }) => kind === 'too-late')
-  if (timed && (attempt.throttled || late) && number < tries) return 'again'
+  if ((jumped || (timed && (attempt.throttled || late))) && number < tries) return 'again'
+  if (jumped) return unjudged(scenario, row, 'blocked', 'the clock of the target jumped during each of several tries')
   await noticeGone(seat, attempt)
   // What a target fails to answer while it goes away says nothing about what it does.
   if (stopOf(run) !== null && attempt.troubles.some(isUnanswered)) {

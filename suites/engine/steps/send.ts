@@ -1,7 +1,7 @@
 import { type Classified, classify } from '../judge/classify.ts'
 import type { Moment } from '../judge/match.ts'
 import type { Knowledge } from '../knowledge.ts'
-import { narrowOffset, offsetMs, offsetUncertaintyMs } from '../offset.ts'
+import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs } from '../offset.ts'
 import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
 
 export interface Delivered {
@@ -80,6 +80,7 @@ function conclude(
   const answeredLocalMs = clock.now()
   if (wire.kind === 'answer') {
     const offset = narrowOffset(knowledge.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
+    if (hasJumped(knowledge.offset, offset)) knowledge.clockJumps += 1
     if (offset !== undefined) knowledge.offset = offset
   }
   const ahead = offsetMs(knowledge.offset)

@@ -3,6 +3,11 @@ import { judgedMarginMs } from '../outcome.ts'
 import type { Seat } from '../seat.ts'
 import { serverNow } from './send.ts'
 
+/** Whether moments of the server's clock mean anything here: it is moved from here, or its answers are dated. */
+export function isClockKnown({ instance, knowledge }: Seat): boolean {
+  return instance.clock.controlled || knowledge.offset !== undefined
+}
+
 /** Room for a call between the end of an `until` wait and the margin. */
 const roomForCallMs = 200
 

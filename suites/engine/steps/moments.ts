@@ -1,0 +1,49 @@
+import type { CallStep, SendStep } from '../fixture/model.ts'
+import { judgedMarginMs } from '../outcome.ts'
+import type { Seat } from '../seat.ts'
+import type { Called } from './call.ts'
+import { type Names, resolve } from './references.ts'
+import { isClockKnown, type Wait, waitMs } from './wait.ts'
+
+/** Why no moment can be judged in this step; undefined where none needs to be, or the clock of the server is known. */
+export function clockTrouble(seat: Seat, step: CallStep | SendStep): string | undefined {
+  return needsClock(step) && !isClockKnown(seat) ? unknownClock : undefined
+}
+
+const unknownClock =
+  'the answers of the target carry no Date header, so its clock is not known and no moment can be judged by it'
+
+/** Steps that judge by a moment of the server's clock. */
+function needsClock(step: CallStep | SendStep): boolean {
+  if (step.before !== undefined) return true
+  const where = typeof step.expect === 'object' && 'where' in step.expect ? (step.expect.where ?? {}) : {}
+  return Object.values(where).some((matcher) => typeof matcher === 'object' && matcher !== null && 'in' in matcher)
+}
+
+/** Waits, or says why that cannot be done. */
+export async function waitStep(
+  seat: Seat,
+  wait: Wait,
+): Promise<{ kind: 'blocked' | 'not-testable'; message: string } | undefined> {
+  if (typeof wait === 'object' && !isClockKnown(seat)) return { kind: 'not-testable', message: unknownClock }
+  const ms = waitMs(seat, wait)
+  if (typeof ms === 'string') return { kind: 'blocked', message: ms }
+  const { clock, settings } = seat.instance
+  if (!clock.controlled && ms > settings.maxWaitMs) {
+    const seconds = Math.ceil(ms / 1000)
+    return { kind: 'not-testable', message: `this takes ${seconds} s of waiting; --wait ${seconds} allows it` }
+  }
+  await clock.sleep(ms)
+  return undefined
+}
+
+/** A judgement about a moment holds only if the answer was here a good second before it. */
+export function tooLate(step: CallStep | SendStep, calls: Called[], names: Names): string | undefined {
+  if (step.before === undefined) return undefined
+  const moment = resolve(step.before, names)
+  if (typeof moment !== 'number') return `the moment of "before" is no number: ${JSON.stringify(moment)}`
+  const late = calls.find(
+    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - judgedMarginMs,
+  )
+  return late === undefined ? undefined : 'the answer came too late to be judged: less than a second before the moment'
+}
