@@ -80,6 +80,8 @@ describe('rows of what looks like one cause', () => {
     const chain = { ...row('grants/chain', { message: taken }), proves: ['grants/credentials', 'signatures/hmac'] }
     const own = { ...row('grants/own', { message: taken }), proves: ['grants/credentials'] }
     expect(keysOf([chain, own])).toEqual([['grants/own', 'grants/chain']])
+    const namesake = { ...row('grants/credentials', { message: taken }), proves: ['grants/credentials'] }
+    expect(keysOf([chain, own, namesake])[0]?.[0]).toBe('grants/credentials')
   })
 })
 

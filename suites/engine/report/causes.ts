@@ -109,9 +109,10 @@ function tellingOf(levels: Levels): (row: RowReport) => number {
   const weights = new Map(
     levels.map(({ id, level, kind }) => [id, (level === 'must' ? 3 : 1) + (kind === 'guard' ? 1 : 0)]),
   )
-  return ({ problem, proves }) => {
+  return ({ id, problem, proves }) => {
     const ids = problem === null || problem.requirements.length === 0 ? proves : problem.requirements
     const ownClaim = proves.every((id) => ids.includes(id)) ? 1 : 0
-    return 2 * Math.max(0, ...ids.map((id) => weights.get(id) ?? 0)) + ownClaim
+    const namesake = ids.includes(id) ? 1 : 0
+    return 4 * Math.max(0, ...ids.map((one) => weights.get(one) ?? 0)) + 2 * ownClaim + namesake
   }
 }

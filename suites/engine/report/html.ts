@@ -4,7 +4,7 @@ import { answersOf, countVerdicts, summarySentence } from './explain.ts'
 import { coverage, escapeHtml, requirementLine, rowDetails, verdictOrder, words } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
-import type { Report, RowReport } from './model.ts'
+import type { Report } from './model.ts'
 import { printable } from './printable.ts'
 
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
@@ -85,19 +85,17 @@ function filters(report: Report): string {
   return `<div class="filters" role="search" hidden><input id="text" type="search" placeholder="Filter by id or words (press /)" aria-label="Filter by id or words">${chips.join('')}${missing.join('')}<button type="button" id="clear" class="chip plain" hidden>Show all</button><span id="count" class="soft" role="status"></span></div>`
 }
 
-/** The worst first. Of failures that look like one cause the first is open, and the others point at it. */
+/** The worst first. Of failures that look like one cause the first is open, and the others come after it and point at it. */
 function allRows(report: Report): string {
-  const causes = groupByCause(
-    report.requirements,
-    report.scenarios.filter((row) => row.verdict === 'failed'),
-  )
-  const told = new Map(
-    causes.flatMap(({ first, others }) => others.map((row): [RowReport, string] => [row, first.key])),
-  )
-  return verdictOrder
+  const failed = report.scenarios.filter(({ verdict }) => verdict === 'failed')
+  const failures = groupByCause(report.requirements, failed).flatMap(({ first, others }) => [
+    rowDetails(report, first, null),
+    ...others.map((row) => rowDetails(report, row, first.key)),
+  ])
+  const rest = verdictOrder
+    .filter((verdict) => verdict !== 'failed')
     .flatMap((verdict) => report.scenarios.filter((row) => row.verdict === verdict))
-    .map((row) => rowDetails(report, row, told.get(row) ?? null))
-    .join('\n')
+  return [...failures, ...rest.map((row) => rowDetails(report, row, null))].join('\n')
 }
 
 function observations(report: Report): string {
