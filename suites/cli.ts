@@ -45,6 +45,7 @@ async function commandLine(name: string | undefined): Promise<Command> {
   const program = new Command('svc-conformance')
     .description('Does this server keep the service authorization interface, and if not, which sentence does it break?')
     .version(packageVersion(), '--version')
+    .addHelpText('after', '\nBegin with "svc-conformance run"; "svc-conformance COMMAND --help" explains each command.')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
   const loaders = name !== undefined && Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands)

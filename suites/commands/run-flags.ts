@@ -28,6 +28,15 @@ export interface RunFlags {
 
 export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value]
 
+const afterHelp = `
+Exit codes: 0 conforms, or known failures only, or musts that are not testable here; 1 a failure, a
+row that is blocked, or a stale baseline entry; 2 wrong usage; 3 the target cannot be used; 130
+interrupted. The report goes to stdout, the plan and the progress to stderr.
+
+  npx svc-conformance run                                       the bundled server
+  npx svc-conformance run --url http://127.0.0.1:8080 --plan    what a run would do there
+  npx svc-conformance run --url http://127.0.0.1:8080 --disposable --report html=report.html`
+
 /** Adds every flag of `run`; readRunOptions makes sense of them. */
 export function addRunFlags(command: Command): Command {
   return command
@@ -58,4 +67,5 @@ export function addRunFlags(command: Command): Command {
     .optionsGroup('What to print')
     .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)
     .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
+    .addHelpText('after', afterHelp)
 }
