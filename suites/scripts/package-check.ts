@@ -66,7 +66,7 @@ function pack(): string {
   ]
   const paths = files.map(({ path }) => path)
   const expected =
-    /^(dist\/(suites|mock-server)\/|spec\/|fixtures\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/
+    /^(dist\/(suites|mock-server)\/|dist\/corpus\.json$|spec\/|fixtures\/|package\.json$|README\.md$|LICENSE$|CHANGELOG\.md$)/
   const foreign = paths.filter((path) => !expected.test(path) || /\.test\.|suites\/(self|scripts)\//.test(path))
   check(
     `npm pack: ${paths.length} files, ${Math.round(size / 1024)} KiB, nothing that is not needed`,
@@ -75,6 +75,8 @@ function pack(): string {
   for (const path of foreign) console.log(`    ${path}`)
   const needed = [
     'dist/suites/bin.js',
+    'dist/suites/lab/lab.html',
+    'dist/corpus.json',
     'dist/mock-server/index.d.ts',
     'spec/requirements.yaml',
     'fixtures/cast.yaml',
