@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { madeUpTarget } from '../self/made-up-target.ts'
+import { ensureCast } from './cast.ts'
 import { runCastMember } from './cast-row.ts'
 import { loadCorpus } from './fixture/corpus.ts'
 import { packageRoot } from './fixture/package-root.ts'
 import { emptyKnowledge } from './knowledge.ts'
 import { seededRandom } from './random.ts'
-import { startRun } from './seat.ts'
+import { startRun, takeSeat } from './seat.ts'
 
 const corpus = loadCorpus(packageRoot)
 const [, bob] = corpus.cast
@@ -40,4 +41,20 @@ test.each([true, false])('where another way creates it, this one is broken (fres
   const { verdict, problem } = await createBob(fresh, (authorization) => authorization.startsWith('Basic'))
   expect(verdict).toBe('failed')
   expect(problem?.hint).toBeUndefined()
+})
+
+test('a key with a public key whose secret is missing fails once, and is used all the same', async () => {
+  let created = 0
+  const target = madeUpTarget({
+    answer: ({ method }) => {
+      if (method === 'manager/createApiKey') created += 1
+      return { result: { id: 'new' } }
+    },
+  })
+  const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  if (bob === undefined) throw new Error('no bob')
+  const { requirements } = await runCastMember(run, bob)
+  expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
+  expect(await ensureCast(await takeSeat(run), ['bob'])).toBeUndefined()
+  expect(created).toBe(1)
 })

@@ -79,7 +79,10 @@ export async function runCastMember(run: Run, member: CastMember): Promise<RowOu
         called: [called],
         proves: broken,
       })
-      for (const id of member.proves) if (!broken.includes(id)) attempt.unreached.add(id)
+      for (const id of member.proves.filter((proved) => !broken.includes(proved))) {
+        if (accepted) attempt.sides.set(id, new Set(['accepted']))
+        else attempt.unreached.add(id)
+      }
     } else {
       for (const id of member.proves) attempt.sides.set(id, new Set(['accepted']))
     }

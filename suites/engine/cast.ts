@@ -23,7 +23,7 @@ async function makeSomehow(seat: Seat, name: string): Promise<string | undefined
     if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
     if (root.kind === 'ed25519' && way === 'token') continue
     const { called, problem } = await createMember(seat, member, way, 'root')
-    if (problem === undefined) return undefined
+    if (problem === undefined || seat.cast.has(name)) return undefined
     seen.push(`${way}: ${called?.answer.outcome ?? problem}`)
   }
   const perhaps = seat.run.target.fresh ? '' : `; ${perhapsNot}`
@@ -73,15 +73,16 @@ async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creat
   if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }
   const result = called.answer.result as { id?: unknown; secret?: unknown } | null
   if (typeof result?.id !== 'string') return { called, problem: 'the result has no id' }
-  if (typeof result.secret !== 'string') return { called, problem: 'the result has no secret' }
+  const hasSecret = typeof result.secret === 'string'
   const key: CreatedKey = {
     id: result.id,
     name: member.name,
-    secret: result.secret,
+    ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   }
-  seat.cast.set(member.name, credentialOfKey(key))
-  return { called }
+  // A key with a public key is used without its secret, and another one would take one more of the ten places.
+  if (hasSecret || pair !== undefined) seat.cast.set(member.name, credentialOfKey(key))
+  return hasSecret ? { called } : { called, problem: 'the result has no secret' }
 }
 
 function pairOf(run: Run, member: string): Ed25519KeyPair {
