@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { bundledCapabilities } from './capabilities-of.ts'
+import { openCorpus } from './corpus-cache.ts'
 import { refineCapabilities } from './engine/capabilities.ts'
-import { loadCorpus } from './engine/fixture/corpus.ts'
-import { packageRoot } from './engine/fixture/package-root.ts'
 import { allItems, type Item } from './engine/items.ts'
 import { emptyKnowledge } from './engine/knowledge.ts'
 import { preflight } from './engine/preflight.ts'
@@ -15,8 +14,8 @@ import { urlTarget } from './targets/url.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 /** Under plain vitest nothing is handed over: then everything is asked of the bundled server. */
-function everything(): WorkerRequest {
-  const corpus = loadCorpus(packageRoot)
+async function everything(): Promise<WorkerRequest> {
+  const corpus = await openCorpus()
   return {
     url: null,
     corpus,
@@ -33,7 +32,7 @@ function everything(): WorkerRequest {
 }
 
 const handed: WorkerRequest | undefined = inject('request')
-const request = handed ?? everything()
+const request = handed ?? (await everything())
 const { url, corpus, ledgerFile, deadlineMs } = request
 
 const run = startRun({
