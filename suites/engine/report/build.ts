@@ -67,8 +67,9 @@ function observedIn(outcomes: readonly RowOutcome[]): Observed[] {
 export function assembleReport(input: AssembleInput): Report {
   const { meta, corpus, options, stale } = input
   const { strict, partial } = options
-  const blockers = blockersOf(corpus.requirements, input.rows)
-  const rows = input.rows.map((row) => ({ ...row, blockedBy: blockers.get(row.key) ?? null })).sort(byKey)
+  const sorted = [...input.rows].sort(byKey)
+  const blockers = blockersOf(corpus.requirements, sorted)
+  const rows = sorted.map((row) => ({ ...row, blockedBy: blockers.get(row.key) ?? null }))
   const skipped = options.skipped ?? []
   const requirements = reportRequirements(corpus, rows, {
     partial,

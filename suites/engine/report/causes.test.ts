@@ -66,6 +66,12 @@ describe('rows of what looks like one cause', () => {
     expect(keysOf(rows)).toEqual([['basic/one', 'basic/two'], ['signatures/one'], ['basic/three']])
   })
 
+  test('are those whose message differs in a number only', () => {
+    expect(
+      keysOf([row('a', { message: 'the id is 7 and not 8' }), row('b', { message: 'the id is -1 and not 2' })]),
+    ).toEqual([['a', 'b']])
+  })
+
   test('are those for which one mistake was found out', () => {
     const rows = [row('a', { hint: 'All 32 bytes', message: 'x' }), row('b', { hint: 'All 32 bytes', message: 'y' })]
     expect(keysOf(rows)).toEqual([['a', 'b']])
@@ -98,6 +104,11 @@ describe('a row is blocked by a failure', () => {
 
   test('where a hint was looked for in one of them only', () => {
     expect(blockerOf(row('a', { exchanges, hint: 'a mistake' }), `preparation: ${refused}`)).toBe('a')
+  })
+
+  test('where a field of its preparation is wrong in the same way', () => {
+    const wrong = 'result.accessTokenExpiry: expected a number, it is missing'
+    expect(blockerOf(row('a', { message: wrong }), `preparation: ${wrong}`)).toBe('a')
   })
 
   test('where a member of the cast, or what keeps all out, is missing', () => {

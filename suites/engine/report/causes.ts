@@ -45,7 +45,7 @@ export function blockersOf(levels: Levels, rows: readonly RowReport[]): Map<stri
         .map((cause) => tellers.get(cause))
         .find((key) => key !== undefined) ??
       failures.find(({ key }) => key === `cast/${member}`)?.key ??
-      (message.includes('also accepts calls without any authorization') ? openToAll?.key : undefined)
+      (/also accepts calls without any authorization|or none at all/.test(message) ? openToAll?.key : undefined)
     if (blocker !== undefined) blockers.set(row.key, blocker)
   }
   return blockers
@@ -66,12 +66,16 @@ function asFailure(row: RowReport): RowReport {
   return { ...row, verdict: 'failed', problem: { ...problem, message: problem.message.replace(/^preparation: /, '') } }
 }
 
-/** With its hint and without it, since a hint is not looked for everywhere. */
+/** What it may be recognized by in another row: with its hint and without it, since a hint is not looked for everywhere. */
 function causesOf(row: RowReport): string[] {
   const { problem } = row
-  if (problem?.hint === undefined) return [causeOf(row)]
+  if (problem === null) return [causeOf(row)]
   const { hint: _hint, ...plain } = problem
-  return [causeOf(row), causeOf({ ...row, problem: plain })]
+  // A field that is wrong is wrong in a preparation too, which proves nothing.
+  const field = problem.message.startsWith('result')
+    ? [causeOf({ ...row, problem: { ...plain, requirements: [] } })]
+    : []
+  return [causeOf(row), causeOf({ ...row, problem: plain }), ...field]
 }
 
 /**
@@ -82,10 +86,10 @@ function causeOf({ key, verdict, problem }: RowReport): string {
   if (problem === null) return key
   if (verdict !== 'failed' && verdict !== 'warned') return problem.message.replace(/^the key of "[a-z]+"/, 'the key')
   if (problem.hint !== undefined) return `hint ${problem.hint}`
-  const shared = problem.message.startsWith('expected the call to be accepted')
-    ? shapeOfCall(problem)
-    : problem.requirements.join(' ')
-  return `${problem.message} ${shared}`
+  if (problem.message.startsWith('expected the call to be accepted'))
+    return `${problem.message} ${shapeOfCall(problem)}`
+  // What came differs from row to row where an id or a moment is in it.
+  return [problem.message.replaceAll(/-?\d+/g, '#'), ...problem.requirements].join(' ')
 }
 
 /** The method, who called, and which params there were, without their values; of scopes the word before the colon. */
@@ -112,7 +116,8 @@ function tellingOf(levels: Levels): (row: RowReport) => number {
   return ({ id, problem, proves }) => {
     const ids = problem === null || problem.requirements.length === 0 ? proves : problem.requirements
     const ownClaim = proves.every((id) => ids.includes(id)) ? 1 : 0
-    const namesake = ids.includes(id) ? 1 : 0
-    return 4 * Math.max(0, ...ids.map((one) => weights.get(one) ?? 0)) + 2 * ownClaim + namesake
+    // A hint is about signatures.
+    const namesake = problem?.hint === undefined ? ids.includes(id) : id.startsWith('signatures/')
+    return 4 * Math.max(0, ...ids.map((one) => weights.get(one) ?? 0)) + 2 * ownClaim + (namesake ? 1 : 0)
   }
 }

@@ -204,9 +204,10 @@ describe('markdown', () => {
   })
 
   test('fits a job summary however many fail', () => {
+    const inLetters = (index: number): string => [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
     const asNumber = (row: RowReport | undefined, index: number): RowReport => {
       if (row?.problem == null) throw new Error('no failed row')
-      return { ...row, problem: { ...row.problem, message: `${index} failed` } }
+      return { ...row, problem: { ...row.problem, message: `${inLetters(index)} failed` } }
     }
     const [row] = report.scenarios.filter((one) => one.verdict === 'failed')
     const long = { ...report, scenarios: Array.from({ length: 2000 }, (_, index) => asNumber(row, index)) }
