@@ -3,7 +3,7 @@ import type { Auth, CastMember } from './fixture/model.ts'
 import type { CreatedKey } from './ledger.ts'
 import { credentialOfKey, type Run, type Seat, secretRoot } from './seat.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from './signer/pem.ts'
-import { type Called, makeCall } from './steps/call.ts'
+import { type Called, isSendable, makeCall } from './steps/call.ts'
 
 /** Makes sure that members exist on this seat, by whatever way works; names that cannot be made are returned with the reason. */
 export async function ensureCast(seat: Seat, names: Iterable<string>): Promise<string | undefined> {
@@ -73,6 +73,7 @@ async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creat
   if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }
   const result = called.answer.result as { id?: unknown; secret?: unknown } | null
   if (typeof result?.id !== 'string') return { called, problem: 'the result has no id' }
+  if (!isSendable(result.id)) return { called, problem: 'the id of the result cannot stand in an HTTP header' }
   const hasSecret = typeof result.secret === 'string'
   const key: CreatedKey = {
     id: result.id,
@@ -106,5 +107,6 @@ export async function tokenOf(seat: Seat, by: string, scope: string): Promise<st
     },
   })
   const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
-  return typeof result?.accessToken === 'string' ? result.accessToken : undefined
+  const token = result?.accessToken
+  return typeof token === 'string' && isSendable(token) ? token : undefined
 }

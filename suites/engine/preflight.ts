@@ -4,7 +4,7 @@ import type { Auth, SafetyClass } from './fixture/model.ts'
 import { describe } from './judge/classify.ts'
 import type { GateKind } from './knowledge.ts'
 import { leaveSeat, type Run, type Seat, secretRoot, takeSeat } from './seat.ts'
-import { type Called, makeCall } from './steps/call.ts'
+import { type Called, isSendable, makeCall } from './steps/call.ts'
 
 const listSolutions = 'solution/listSolutions'
 /** Junk that no server knows. */
@@ -126,7 +126,7 @@ async function learnTokens(seat: Seat): Promise<void> {
   if (answer.outcome !== 'accepted') return
   const result = answer.result as { [name: string]: unknown } | null
   const { accessToken, tokenType } = result ?? {}
-  if (typeof accessToken === 'string') {
+  if (typeof accessToken === 'string' && isSendable(accessToken)) {
     const configured = instance.settings.tokenPrefix
     const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
     for (const prefix of configured === undefined ? new Set(words) : [configured]) {
@@ -190,7 +190,7 @@ async function learnAddress(seat: Seat, allow: readonly SafetyClass[]): Promise<
     const { answer } = await grant(seat, ['solution', `ipAddr:${address}`])
     const token =
       answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null)?.accessToken : null
-    if (typeof token !== 'string') continue
+    if (typeof token !== 'string' || !isSendable(token)) continue
     const { answer: used } = await call(seat, { token })
     if (used.outcome !== 'accepted') continue
     seat.knowledge.clientAddress = address

@@ -28,6 +28,15 @@ export interface MadeUpTarget {
   callMs?: number
 }
 
+function parsed(body: Uint8Array): Pick<MadeUpCall, 'id' | 'method' | 'params'> {
+  const nothing = { id: null, method: '', params: {} }
+  try {
+    return { ...nothing, ...(JSON.parse(new TextDecoder().decode(body)) as object) }
+  } catch {
+    return nothing
+  }
+}
+
 const beganAtMs = 1_800_000_000_000
 
 /** Lasting, as behind a URL: its clock cannot be moved, but nobody really waits on it. */
@@ -58,7 +67,7 @@ export function madeUpTarget(made: MadeUpTarget): Target {
     },
     send: async ({ headers, body }) => {
       localMs += callMs
-      const { id, method, params } = JSON.parse(new TextDecoder().decode(body)) as MadeUpCall
+      const { id, method, params } = parsed(body)
       const authorization = headers.find(([name]) => name === 'authorization')?.[1]
       const nowMs = localMs + skewMs()
       const given = answer({ id, method, params, authorization, nowMs })

@@ -11,7 +11,7 @@ import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } 
 import { clockTrouble, tooLate, waitStep } from './moments.ts'
 import { observation } from './observation.ts'
 import { hasRounds, perform } from './perform.ts'
-import { type Names, resolve, UnresolvedReference } from './references.ts'
+import { type Names, resolve, UnresolvedReference, UnusableValue } from './references.ts'
 import type { Wait } from './wait.ts'
 
 /** What ended a row at a step before its last one, or a warning on the way. */
@@ -158,6 +158,7 @@ async function takeStep(
       const [name = ''] = error.reference.slice(1).split('.')
       return attempt.notGiven.has(name) ? undefined : trouble('blocked', error.message)
     }
+    if (error instanceof UnusableValue) return trouble('blocked', error.message)
     // A mistake that is none against this target: its scheme word may be in capitals already.
     if (error instanceof SuiteError && error.code === 'fixture') return trouble('not-testable', error.message)
     throw error

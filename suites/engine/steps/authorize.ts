@@ -4,6 +4,7 @@ import type { Random } from '../random.ts'
 import { sign } from '../signer/sign.ts'
 import type { TargetSettings } from '../target.ts'
 import { alterWords, base64, basicWords } from './alter.ts'
+import { UnusableValue } from './references.ts'
 
 /** Who calls: an API key with what proves it. */
 export interface Credential {
@@ -47,7 +48,10 @@ export function authorize(input: AuthorizeInput): Authorization {
   const { auth } = input
   if (auth === 'none') return {}
   if ('header' in auth) return { header: auth.header }
-  if ('token' in auth) return { header: tokenHeader(alter(auth.token, auth.but), input.tokenPrefix) }
+  if ('token' in auth) {
+    if (typeof auth.token !== 'string') throw new UnusableValue('a text as the token', auth.token)
+    return { header: tokenHeader(alter(auth.token, auth.but), input.tokenPrefix) }
+  }
   if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }
   if ('key' in auth) {
     const credential = input.credential(auth.key)

@@ -7,6 +7,7 @@ import { credentialOfKey, type Seat, secretRoot } from '../seat.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
 import { writeBody } from './body.ts'
+import { UnusableValue } from './references.ts'
 import { type Build, type Delivered, deliver, deliverTogether } from './send.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -184,13 +185,24 @@ function withTargetHeaders(seat: Seat, headers: [string, string][]): [string, st
   return [...Object.entries(seat.instance.settings.headers), ...headers]
 }
 
-/** A member of the cast by name, or a kept { id, secret } itself. */
+/** Whether a token or an id that a server gave out can stand in an Authorization header. */
+export function isSendable(text: string): boolean {
+  return !unsendable.test(text)
+}
+
+/**
+ * A member of the cast by name, or a kept { id, secret } itself.
+ *
+ * @throws UnusableValue for what a server gave out as a key and is none
+ */
 export function credentialFor(seat: Seat, member: unknown): Credential {
-  if (typeof member === 'object' && member !== null) return credentialOfKey(member as CreatedKey)
-  const name = String(member)
-  const found = seat.cast.get(name)
-  if (found === undefined) throw new Error(`"${name}" is no member of the cast here`)
-  return found
+  const found = seat.cast.get(String(member))
+  if (typeof member === 'string' && found !== undefined) return found
+  const key = (typeof member === 'object' && member !== null ? member : {}) as CreatedKey
+  if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
+    throw new UnusableValue('an API key with an id and a secret', member)
+  }
+  return credentialOfKey(key)
 }
 
 /** Where the root key has a public key, steps that need its secret are played by erin. */

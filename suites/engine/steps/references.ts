@@ -13,6 +13,21 @@ export class UnresolvedReference extends Error {
   }
 }
 
+/** A value that a server gave out and that cannot be used as what it should be. Says nothing about what the step was to prove. */
+export class UnusableValue extends Error {
+  override readonly name = 'UnusableValue'
+  constructor(wanted: string, got: unknown) {
+    super(`this needs ${wanted}, and an earlier answer gave ${shortJson(got)}`)
+  }
+}
+
+const longestShown = 60
+
+function shortJson(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+}
+
 const whole = /^\$([a-z][\w-]*(?:\.[\w-]+)*)$/i
 const inside = /\$([a-z][\w-]*(?:\.[\w-]+)*)/gi
 

@@ -1,0 +1,52 @@
+/** Whatever a server puts into its results, a row ends with a verdict: an exception would be a defect of the suite. */
+import { expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { runAll } from '../engine/run-all.ts'
+import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
+
+const corpus = loadCorpus(packageRoot)
+const deep = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) as unknown
+const strange: readonly [string, unknown][] = [
+  ['null', null],
+  ['a number', 7],
+  ['a text', 'text'],
+  ['an empty text', ''],
+  ['true', true],
+  ['a list', [1, 'two', null]],
+  ['an empty object', {}],
+  ['a list of lists of lists', deep],
+  ['characters that no header takes', 'line\r\nfeed \u0000 鍵 🔑'],
+  ['a reference', '$root.secret'],
+  ['a long text', 'x'.repeat(3000)],
+  ['a moment beyond all', 1e300],
+]
+
+/** A server that takes the root key, and grants and creates whatever it is told to. */
+function granting(result: unknown) {
+  return ({ method, authorization = '' }: MadeUpCall) => {
+    if (method !== 'solution/listSolutions') return { result }
+    return authorization.length > 6 && !authorization.includes('junk') ? { result: {} } : { status: 401 }
+  }
+}
+
+test.each(strange)('results that are %s', { timeout: 60_000 }, async (_name, value) => {
+  const outcomes = await runAll({ target: madeUpTarget({ answer: granting(value) }), corpus })
+  expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
+})
+
+test.each(strange)('members that are %s', { timeout: 60_000 }, async (_name, value) => {
+  const names = [
+    'id',
+    'secret',
+    'accessToken',
+    'accessTokenExpiry',
+    'refreshToken',
+    'refreshTokenExpiry',
+    'tokenType',
+    'scope',
+  ]
+  const result = Object.fromEntries(names.map((name) => [name, value]))
+  const outcomes = await runAll({ target: madeUpTarget({ answer: granting(result) }), corpus })
+  expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
+})
