@@ -10,15 +10,10 @@ const deep = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) as unknown
 const strange: readonly [string, unknown][] = [
   ['null', null],
   ['a number', 7],
-  ['a text', 'text'],
-  ['an empty text', ''],
-  ['true', true],
   ['a list', [1, 'two', null]],
-  ['an empty object', {}],
   ['a list of lists of lists', deep],
   ['characters that no header takes', 'line\r\nfeed \u0000 鍵 🔑'],
   ['a reference', '$root.secret'],
-  ['a long text', 'x'.repeat(3000)],
   ['a moment beyond all', 1e300],
 ]
 
