@@ -100,7 +100,7 @@ export async function takeSeat(run: Run): Promise<Seat> {
     pace: run.target.lasting ? run.pace : createPace(),
     ledger,
     cast: new Map([['root', credentialOfRoot(instance.root)]]),
-    secrets: new Set([instance.root.kind === 'secret' ? instance.root.secret : instance.root.privateKey]),
+    secrets: new Set(secretsOf(instance)),
     nextId: 1,
     calls: 0,
   }
@@ -111,6 +111,14 @@ export async function takeSeat(run: Run): Promise<Seat> {
   }
   if (run.target.lasting) run.lastingSeat = seat
   return seat
+}
+
+const secretHeader = /auth|key|token|secret|cookie|password/i
+
+/** What a user entrusts to the suite: the root key, and headers that a gateway before the server may want. */
+function secretsOf({ root, settings }: Instance): string[] {
+  const headers = Object.entries(settings.headers).filter(([name]) => secretHeader.test(name))
+  return [root.kind === 'secret' ? root.secret : root.privateKey, ...headers.map(([, value]) => value)]
 }
 
 /** Closes the instance of a seat, except the lasting one (see endRun). */

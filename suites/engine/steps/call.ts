@@ -8,6 +8,7 @@ import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
 import { writeBody } from './body.ts'
 import { UnusableValue } from './references.ts'
+import { rememberSent } from './secrets.ts'
 import { type Build, type Delivered, deliver, deliverTogether } from './send.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -82,6 +83,7 @@ export async function sendRaw(seat: Seat, spec: RawSpec): Promise<Called> {
   const build: Build = (serverNowMs) => {
     const headers: [string, string][] = Object.entries(spec.headers)
     addAuthorization(seat, spec.auth, spec.body, serverNowMs, headers, sent, spec.method)
+    rememberSent(seat, sent.header, {})
     return {
       method: spec.method,
       path: spec.path,
@@ -113,6 +115,7 @@ function prepareCall(seat: Seat, spec: CallSpec): { build: Build; sent: Called['
   const build: Build = (serverNowMs) => {
     const headers: [string, string][] = [['content-type', 'application/json']]
     addAuthorization(seat, spec.auth, body, serverNowMs, headers, sent)
+    rememberSent(seat, sent.header, spec.params)
     for (const [name, value] of Object.entries(spec.headers ?? {})) {
       const index = headers.findIndex(([known]) => known === name.toLowerCase())
       if (index >= 0) headers.splice(index, 1)

@@ -1,0 +1,54 @@
+/** A server that repeats what it was sent, in the clear, and lets through what it should refuse: much is told about it, and no secret. */
+import { expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { runAll } from '../engine/run-all.ts'
+import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
+
+const corpus = loadCorpus(packageRoot)
+const rootSecret = 'Planted-Root-Secret-0123456789'
+const apiGateway = 'Planted-Gateway-Key-9876543210'
+/** So many characters in a row are too many. */
+const tooMany = 10
+
+const hints = (text: string): string[] => {
+  const decoded = text.split(/\s+/).map((word) => Buffer.from(word, 'base64').toString('latin1'))
+  return [text, ...decoded]
+}
+
+test('no part of a secret is in what is told', { timeout: 60_000 }, async () => {
+  const secrets = new Set([rootSecret, apiGateway])
+  let made = 0
+  const fresh = (what: string): string => {
+    made += 1
+    const secret = `${what}${made}zQ7xW2vK9pL4mN8b`
+    secrets.add(secret)
+    return secret
+  }
+  const answer = ({ method, params, authorization = '' }: MadeUpCall): MadeUpAnswer => {
+    // Wrong now and then, so that every kind of row fails somewhere.
+    made += 1
+    if (made % 3 === 0 || (method !== 'manager/auth' && authorization.length < 20)) {
+      const message = `no: ${JSON.stringify(params)} ${hints(authorization).join(' ')}`
+      return { status: 401, body: { error: { message }, sent: { params, authorization } } }
+    }
+    if (method === 'solution/listSolutions') return { result: { list: [], you: hints(authorization) } }
+    if (method === 'manager/createApiKey') return { result: { id: `id${made}`, secret: fresh('Key') } }
+    const expiry = { accessTokenExpiry: 1, refreshTokenExpiry: 'never' }
+    return { result: { accessToken: fresh('Access'), refreshToken: fresh('Refresh'), ...expiry } }
+  }
+  const target = madeUpTarget({
+    answer,
+    root: { id: 'root', kind: 'secret', secret: rootSecret },
+    settings: { headers: { 'x-api-key': apiGateway } },
+  })
+  const told = JSON.stringify(await runAll({ target, corpus }))
+  expect(secrets.size).toBeGreaterThan(100)
+  expect(told).toContain('x-api-key')
+  const leaks = [...secrets].flatMap((secret) =>
+    Array.from({ length: secret.length - tooMany + 1 }, (_nothing, at) => secret.slice(at, at + tooMany)).filter(
+      (part) => told.toLowerCase().includes(part.toLowerCase()),
+    ),
+  )
+  expect([...new Set(leaks)].slice(0, 5)).toEqual([])
+})
