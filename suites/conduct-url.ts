@@ -6,7 +6,7 @@ import type { RunOptions } from './commands/run-options.ts'
 import type { Conducted } from './conduct.ts'
 import { SuiteError } from './engine/errors.ts'
 import { emptyKnowledge } from './engine/knowledge.ts'
-import type { CreatedKey } from './engine/ledger.ts'
+import type { CreatedKey, Ledger } from './engine/ledger.ts'
 import { preflight } from './engine/preflight.ts'
 import { systemRandom } from './engine/random.ts'
 import { removeKeys } from './engine/run-item.ts'
@@ -40,9 +40,17 @@ export async function conductUrl(
     timeIsUp: interrupted,
     openLedger: () => openLedgerFile(ledgerFile),
   })
+  let kept: CreatedKey[] = []
+  // The second Ctrl-C ends the process at once: then this is the last that is heard of what was created.
+  const onExit = (): void => {
+    const ledger = openLedgerFile(ledgerFile)
+    const left = keepAndTell(options, ledger, sortKeys(options, ledger, kept))
+    rmSync(folder, { recursive: true, force: true })
+    if (left.length > 0) say(`Left on the target: ${left.join('; ')}`)
+  }
+  process.once('exit', onExit)
   let conducted: Omit<Conducted, 'left'> | null = null
   let left: string[] = []
-  let kept: CreatedKey[] = []
   try {
     await preflight(run, options.allow, options.waitSeconds * 1000)
     if (interrupted()) throw new SuiteError('interrupted', 'Interrupted before the first row', { exitCode: 130 })
@@ -59,6 +67,7 @@ export async function conductUrl(
   } finally {
     left = await cleanUp(run, options, ledgerFile, conducted === null ? kept : [])
     await endRun(run)
+    process.removeListener('exit', onExit)
     rmSync(folder, { recursive: true, force: true })
     if (conducted === null && left.length > 0) say(`Left on the target: ${left.join('; ')}`)
   }
@@ -83,27 +92,40 @@ async function stillValid(run: Run, kept: CreatedKey[]): Promise<CreatedKey[]> {
   return valid
 }
 
-/**
- * Removes what the run created, except a cast that is kept; says what is still there.
- *
- * @param unseated kept keys of a run that ended before it used them
- */
+interface Sorted {
+  /** The cast, where a file keeps it. */
+  kept: CreatedKey[]
+  others: CreatedKey[]
+}
+
+/** @param unseated kept keys of a run that ended before it used them */
+function sortKeys({ castFile }: RunOptions, ledger: Ledger, unseated: readonly CreatedKey[]): Sorted {
+  const keys = [...ledger.keys, ...unseated.filter(({ id }) => !ledger.keys.some((key) => key.id === id))]
+  const isKept = ({ member }: CreatedKey): boolean => castFile !== null && member !== undefined
+  return { kept: keys.filter(isKept), others: keys.filter((key) => !isKept(key)) }
+}
+
+/** Removes what the run created, except a cast that is kept; says what is still there. */
 async function cleanUp(run: Run, options: RunOptions, ledgerFile: string, unseated: CreatedKey[]): Promise<string[]> {
   const ledger = openLedgerFile(ledgerFile)
-  const { castFile, url, root } = options
-  const isKept = ({ member }: CreatedKey): boolean => castFile !== null && member !== undefined
-  const keys = [...ledger.keys, ...unseated.filter(({ id }) => !ledger.keys.some((key) => key.id === id))]
-  const kept = keys.filter(isKept)
-  const others = keys.filter((key) => !isKept(key))
+  const { kept, others } = sortKeys(options, ledger, unseated)
   // Without a request there is nothing to remove, and no seat to take on a target that may be gone.
   const left = others.length === 0 ? [] : await removeKeys(await takeSeat(run), others)
-  // Those that could not be removed too: the next run must know how many places are taken.
-  if (castFile !== null && url !== null && root !== null && keys.length > 0)
-    writeCastFile(castFile, url, root.id, [...kept, ...left])
+  return keepAndTell(options, ledger, { kept, others: left })
+}
+
+/** Writes the cast file, with the keys that could not be removed too: the next run must know how many places are taken. */
+function keepAndTell(
+  { castFile, url, root, settings }: RunOptions,
+  ledger: Ledger,
+  { kept, others }: Sorted,
+): string[] {
+  if (castFile !== null && url !== null && root !== null && kept.length + others.length > 0)
+    writeCastFile(castFile, url, root.id, [...kept, ...others])
   const told = ({ id, name }: CreatedKey): string => `API key ${id} ("${name}")`
   return [
-    ...left.map(told),
-    ...(left.length > 0 && options.settings.cleanup === undefined
+    ...others.map(told),
+    ...(others.length > 0 && settings.cleanup === undefined
       ? ['(cleanup in the target file names the method that removes them)']
       : []),
     ...kept.map((key) => `${told(key)}, kept for the next run`),
