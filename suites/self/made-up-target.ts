@@ -29,11 +29,11 @@ export interface MadeUpTarget {
 }
 
 function parsed(body: Uint8Array): Pick<MadeUpCall, 'id' | 'method' | 'params'> {
-  const nothing = { id: null, method: '', params: {} }
   try {
-    return { ...nothing, ...(JSON.parse(new TextDecoder().decode(body)) as object) }
+    const { id = null, method = '', params } = JSON.parse(new TextDecoder().decode(body)) as Partial<MadeUpCall>
+    return { id, method, params: typeof params === 'object' && params !== null ? params : {} }
   } catch {
-    return nothing
+    return { id: null, method: '', params: {} }
   }
 }
 
