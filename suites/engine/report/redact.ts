@@ -61,7 +61,8 @@ function spellingsOf(secret: string): string[] {
     secret,
     JSON.stringify(secret).slice(1, -1),
     JSON.stringify(JSON.stringify(secret)).slice(3, -3),
-    encodeURIComponent(secret),
+    // A lone surrogate, which a server may well send, is no text that could be encoded.
+    encodeURIComponent(bytes.toString('utf8')),
     bytes.toString('hex'),
     ...[0, 1, 2].flatMap((before) => base64Within(bytes, before)),
   ]
