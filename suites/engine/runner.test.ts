@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { madeUpTarget } from '../self/made-up-target.ts'
+import type { Capabilities } from './capabilities.ts'
+import type { CastMember } from './fixture/model.ts'
 import { parseScenario } from './fixture/parse.ts'
 import { allItems } from './items.ts'
 import { emptyKnowledge } from './knowledge.ts'
@@ -23,6 +25,22 @@ ${word === 'two' ? '' : `  - wait: 2s\n  - { call: solution/${word}, auth: none,
   ),
 }
 
+const capabilities: Capabilities = {
+  allow: ['sessions', 'keys', 'limits'],
+  lasting: true,
+  fresh: true,
+  clockControlled: false,
+  outwaitsRefresh: false,
+  secondAddress: false,
+  clientAddress: false,
+  probes: [],
+  solutions: 0,
+  cleanup: false,
+  rootKind: 'secret',
+  keptCast: [],
+  castNames: ['root', 'dave'],
+}
+
 test('rows that wait for a moment wait together, and nothing runs beside them', async () => {
   const methods: string[] = []
   const target = madeUpTarget({
@@ -33,23 +51,41 @@ test('rows that wait for a moment wait together, and nothing runs beside them', 
   })
   const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
   const items = allItems(corpus)
-  const runner = createRunner(run, items, {
-    allow: [],
-    lasting: true,
-    fresh: true,
-    clockControlled: false,
-    outwaitsRefresh: false,
-    secondAddress: false,
-    clientAddress: false,
-    probes: [],
-    solutions: 0,
-    cleanup: false,
-    rootKind: 'secret',
-    keptCast: [],
-    castNames: [],
-  })
+  const runner = createRunner(run, items, capabilities)
   for (const item of items) await runner(item)
   expect(methods.slice(0, 2)).toEqual(['solution/one', 'solution/three'])
   expect(methods.slice(2, 4).sort()).toEqual(['solution/one', 'solution/three'])
   expect(methods.slice(4)).toEqual(['solution/two'])
+})
+
+const filling = (name: string, step: string) =>
+  parseScenario(
+    `scenario: ${name}\nproves: [a/b]\nneeds: [keys, limits]\nsteps:\n  - ${step}\n`,
+    `fixtures/scenarios/a/${name}.yaml`,
+  )
+
+test('members have their keys before the places for keys are filled', async () => {
+  const scenarios = [
+    filling('all', '{ call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }'),
+    filling('dave', '{ call: solution/listSolutions, auth: { basic: dave }, expect: accepted }'),
+  ]
+  const cast: CastMember[] = [
+    { name: 'root', key: 'given', scope: [], proves: [] },
+    { name: 'dave', key: 'secret', scope: [], proves: [], 'created-with': { basic: 'root' } },
+  ]
+  let created = 0
+  const target = madeUpTarget({
+    answer: ({ method }) => {
+      if (method !== 'manager/createApiKey') return { result: {} }
+      created += 1
+      return created > 3 ? { status: 409 } : { result: { id: `id${created}`, secret: 'a-secret' } }
+    },
+  })
+  const full = { ...corpus, cast, scenarios }
+  const run = startRun({ target, corpus: full, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  const rows = allItems(full).filter(({ kind }) => kind === 'row')
+  const runner = createRunner(run, rows, capabilities)
+  const verdicts: string[] = []
+  for (const item of rows) verdicts.push((await runner(item)).verdict)
+  expect(verdicts).toEqual(['passed', 'passed'])
 })
