@@ -1,0 +1,219 @@
+/**
+ * A server in Go, written from spec/interface.md alone, that fills the silent parts in its own way: what the suite says of it must hold by
+ * the document. Then the same server, wrong in ways that no mutant knows.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { allItems, answersTo } from '../engine/items.ts'
+import { runAll } from '../engine/run-all.ts'
+import { urlTarget } from '../targets/url.ts'
+
+const source = join(packageRoot, 'suites', 'self', 'foreign')
+const hasGo = spawnSync('go', ['version']).status === 0
+const buildMs = 240_000
+const runMs = 120_000
+
+interface Started {
+  url: string
+  id: string
+  secret: string
+}
+
+interface Told {
+  exitCode: number | null
+  failed: string[]
+  blocked: string[]
+  warned: string[]
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-foreign-'))
+const program = join(folder, 'foreign')
+const running = new Set<ChildProcess>()
+afterAll(() => {
+  for (const child of running) child.kill()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function serve<T>(flags: readonly string[], use: (started: Started) => Promise<T>): Promise<T> {
+  const child = spawn(program, flags, { stdio: ['ignore', 'pipe', 'inherit'] })
+  running.add(child)
+  try {
+    const [line] = await new Promise<string[]>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`the foreign server ended with ${code}`)))
+      createInterface(child.stdout).once('line', (first) => resolve([first]))
+    })
+    return await use(JSON.parse(line ?? '') as Started)
+  } finally {
+    child.kill()
+    running.delete(child)
+  }
+}
+
+/** The built command line, as a user runs it. */
+function runAgainst({ url, id, secret }: Started, only: readonly string[]): Promise<Told> {
+  const words = ['run', '--url', url, '--disposable', '--report', 'json', ...only.flatMap((word) => ['--only', word])]
+  const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), ...words], {
+    env: { ...process.env, SVC_KEY_ID: id, SVC_KEY_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return new Promise((resolve) => {
+    child.on('close', (exitCode) => {
+      const { scenarios } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        scenarios: { key: string; verdict: string; problem: { message: string } | null }[]
+      }
+      const rows = (wanted: string): string[] =>
+        scenarios
+          .filter(({ verdict }) => verdict === wanted)
+          .map(({ key, problem }) => `${key}: ${problem?.message ?? ''}`)
+      resolve({ exitCode, failed: rows('failed'), blocked: rows('blocked'), warned: rows('warned') })
+    })
+  })
+}
+
+interface Conforming {
+  name: string
+  flags: string[]
+  only: string[]
+  /** Every warning, and why it is right to warn and no more. */
+  warned: { [row: string]: string }
+}
+
+const conforming: Conforming[] = [
+  { name: 'as it is', flags: [], only: [], warned: {} },
+  {
+    name: 'every grant a session, the longest unused goes first, the initial key counts, refusals without a body',
+    flags: ['-readings', 'every-grant-a-session,least-recently-used,initial-counts,errors-empty,nonce-once,zipped'],
+    only: [
+      'sessions/oldest-removed',
+      'limits',
+      'expires-in/enforced',
+      'refresh/after-access-expiry',
+      'signatures/body',
+    ],
+    warned: {},
+  },
+  {
+    name: 'new keys take the place of the oldest, excess scopes are left out, JSON-RPC errors, a clock that is behind',
+    flags: [
+      '-readings',
+      'oldest-key-removed,one-user,excess-left-out,errors-in-200,life-cut,milliseconds,family-revoked,session-replaced',
+      '-skew',
+      '-240000',
+    ],
+    only: ['limits/api-keys', 'limits/every-key', 'keys', 'scopes', 'refresh', 'grants', 'expires-in/reported'],
+    warned: {
+      'limits/api-keys': 'What the eleventh creation gets is not shown; that it is refused is implied',
+    },
+  },
+  {
+    name: 'refused creations count, a gateway between, no Date header, asked to wait now and then',
+    flags: ['-readings', 'refused-count,behind-a-gateway,no-date,own-address-only,empty-secrets,unwell'],
+    only: ['keys', 'addresses', 'expires-in/reported', 'basic', 'cast'],
+    warned: {},
+  },
+]
+
+interface Broken {
+  flag: string
+  requirement: string
+  only: string
+  verdict: 'failed' | 'warned'
+}
+
+const broken: Broken[] = [
+  { flag: 'eleven-keys', requirement: 'limits/ten-keys', only: 'limits', verdict: 'failed' },
+  { flag: 'key-race', requirement: 'limits/ten-keys', only: 'limits/api-keys', verdict: 'failed' },
+  { flag: 'open-creation', requirement: 'keys/create-authorized', only: 'keys/create-authorized', verdict: 'failed' },
+  { flag: 'no-secret', requirement: 'keys/create-result', only: 'cast', verdict: 'failed' },
+  { flag: 'first-chunk', requirement: 'signatures/request-body', only: 'signatures/longer-body', verdict: 'failed' },
+  {
+    flag: 'trusted-header',
+    requirement: 'signatures/request-body',
+    only: 'signatures/body-as-sent',
+    verdict: 'failed',
+  },
+  { flag: 'alg-none', requirement: 'tokens/authorize', only: 'tokens/altered', verdict: 'failed' },
+  { flag: 'alg-none', requirement: 'refresh/token', only: 'refresh/token', verdict: 'failed' },
+  {
+    flag: 'cap-far',
+    requirement: 'expires-in/within-refresh-lifetime',
+    only: 'expires-in/within-refresh-lifetime',
+    verdict: 'failed',
+  },
+  { flag: 'scope-shared', requirement: 'scopes/context', only: 'scopes/other-areas', verdict: 'failed' },
+  { flag: 'widened-silently', requirement: 'scopes/within-key', only: 'scopes/within-key', verdict: 'warned' },
+  { flag: 'address-lost', requirement: 'refresh/address-kept', only: 'refresh/address-kept', verdict: 'warned' },
+  {
+    flag: 'session-pair-kept',
+    requirement: 'refresh/revokes-access',
+    only: 'refresh/restricted-pair',
+    verdict: 'failed',
+  },
+  {
+    flag: 'expired-pair-kept',
+    requirement: 'refresh/revokes-refresh',
+    only: 'refresh/after-access-expiry',
+    verdict: 'failed',
+  },
+  {
+    flag: 'session-cached',
+    requirement: 'sessions/oldest-removed',
+    only: 'sessions/removed-in-use',
+    verdict: 'failed',
+  },
+]
+
+test.skipIf(hasGo)('go is not installed here, so the foreign server is not asked', () => {
+  console.warn('go is not installed here, so the foreign server is not asked')
+})
+
+describe.skipIf(!hasGo)('a server written from the document alone', () => {
+  beforeAll(() => {
+    const { status, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: source, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`go build failed: ${stderr}`)
+  }, buildMs)
+
+  test.concurrent.each(conforming)('conforms $name', { timeout: runMs }, async ({ flags, only, warned }) => {
+    const told = await serve(flags, (started) => runAgainst(started, only))
+    expect({ failed: told.failed, blocked: told.blocked }).toEqual({ failed: [], blocked: [] })
+    expect(told.warned.filter((row) => !Object.keys(warned).some((key) => row.startsWith(`${key}: `)))).toEqual([])
+    expect(told.warned).toHaveLength(Object.keys(warned).length)
+    expect(told.exitCode).toBe(0)
+  })
+
+  const corpus = loadCorpus(packageRoot)
+  test.concurrent.each(broken)('$flag is $verdict at $requirement', { timeout: runMs }, async (one) => {
+    const { flag, requirement, only, verdict } = one
+    const items = allItems(corpus).filter((item) => answersTo(item, only))
+    const outcomes = await serve(['-break', flag], ({ url, id, secret }) => {
+      const settings = {
+        scheme: 'svc-hmac-sha256',
+        signedUri: '/api',
+        scopeNames: {},
+        headers: {},
+        probes: {},
+        solutions: [],
+        rate: 0,
+        maxWaitMs: 10_000,
+      }
+      const root = { id, kind: 'secret' as const, secret }
+      const target = urlTarget({ url, root, settings, requestTimeoutMs: 10_000, disposable: true })
+      return runAll({ target, corpus, items })
+    })
+    const seen = outcomes.flatMap(({ requirements }) => requirements[requirement] ?? [])
+    expect(seen).toContain(verdict)
+    const area = requirement.split('/')[0]
+    const elsewhere = outcomes.filter(
+      ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
+    )
+    expect(elsewhere.map(({ key, problem }) => `${key}: ${problem?.message}`)).toEqual([])
+  })
+})
