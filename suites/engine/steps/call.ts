@@ -64,7 +64,8 @@ export async function makeCalls(seat: Seat, specs: CallSpec[]): Promise<Called[]
     const spec = specs[index]
     const sent = prepared[index]?.sent
     if (spec === undefined || sent === undefined) throw new Error('an answer without its call')
-    noticeStop(seat, one.answer)
+    // What a server drops of a race says that it has enough of them, not that it went away.
+    if (specs.length === 1) noticeStop(seat, one.answer)
     learn(seat, spec, one)
     return { ...one, sent, notes: envelopeNotes(one.answer, sent.id, spec.method) }
   })

@@ -107,3 +107,22 @@ test('where it jumps again and again nothing is judged', async () => {
   await ask(run, signed)
   expect((await ask(run, signed)).verdict).toBe('blocked')
 })
+
+test('a server that drops some calls of a race is not gone', async () => {
+  let calls = 0
+  const answer = () => {
+    calls += 1
+    return calls > 4 && calls <= 10 ? ('dropped' as const) : { result: {} }
+  }
+  const run = runOf(madeUpTarget({ answer }))
+  const racing = '  - { call: solution/listSolutions, auth: { basic: root }, parallel: 10, tally: { accepted: 10 } }\n'
+  expect((await ask(run, racing)).verdict).toBe('failed')
+  expect(run.stopped).toBeNull()
+  expect((await ask(run, right)).verdict).toBe('passed')
+})
+
+test('a server that answers no call at all is gone', async () => {
+  const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
+  expect((await ask(run, right)).verdict).toBe('blocked')
+  expect(run.stopped?.kind).toBe('gone')
+})
