@@ -14,6 +14,7 @@ export interface MadeUpCall {
 export type MadeUpAnswer =
   | { result: unknown }
   | { status: number; body?: unknown; headers?: { [name: string]: string } }
+  | 'dropped'
 
 export interface MadeUpTarget {
   answer(call: MadeUpCall): MadeUpAnswer
@@ -71,6 +72,9 @@ export function madeUpTarget(made: MadeUpTarget): Target {
       const authorization = headers.find(([name]) => name === 'authorization')?.[1]
       const nowMs = localMs + skewMs()
       const given = answer({ id, method, params, authorization, nowMs })
+      if (given === 'dropped') {
+        return { kind: 'none', reason: 'the connection was dropped', refusedConnection: false, stale: false }
+      }
       const date = dated ? { date: new Date(nowMs).toUTCString() } : {}
       const [status, text, more] =
         'result' in given
