@@ -37,8 +37,8 @@ const recipes: Recipe[] = [
   { language: 'Java', command: ['java', 'Sign.java'], probe: ['javac', '-version'], needs: 'a JDK of 17 or later' },
   {
     language: 'Rust',
-    command: ['cargo', 'run', '--quiet', '--locked', '--manifest-path', 'rust/Cargo.toml', '--target-dir', rustTarget],
-    probe: ['cargo', 'fetch', '--quiet', '--locked', '--manifest-path', 'rust/Cargo.toml'],
+    command: ['cargo', 'run', '--quiet', '--manifest-path', 'rust/Cargo.toml', '--target-dir', rustTarget],
+    probe: ['cargo', 'fetch', '--quiet', '--manifest-path', 'rust/Cargo.toml'],
     needs: 'cargo, and its three crates fetched or a network',
   },
   {
