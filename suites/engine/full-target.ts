@@ -21,8 +21,8 @@ export async function noPlaceForKeys(seat: Seat, { troubles }: Attempt): Promise
       step.expect !== 'refused' &&
       called.some(({ answer }) => answer.outcome === 'refused'),
   )
-  // Where no creation was ever accepted it is the creation that is broken, which the cast tells.
-  if (!refused || ledger.keys.length === 0) return undefined
+  // Where a fresh target never accepted a creation it is the creation that is broken.
+  if (!refused || (run.target.fresh && ledger.keys.length === 0)) return undefined
   const auth: Auth =
     instance.root.kind === 'ed25519'
       ? { ecc: 'root' }
