@@ -24,7 +24,7 @@ export interface Run {
   timeIsUp: () => boolean
   /** Set when going on makes no sense: the target went away, locked us out, or the time is up. */
   stopped: Stop | null
-  /** Controls that were accepted before, to notice a lock-out: `basic root`. */
+  /** Ways in which the root key was accepted before, to notice a lock-out. */
   acceptedControls: Set<'basic' | 'hmac'>
   /** In a row. */
   refusedConnections: number
