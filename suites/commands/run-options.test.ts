@@ -87,7 +87,6 @@ tls: { insecure: true }
       timeoutSeconds: null,
       trace: false,
       again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
-      secrets: ['file-secret', 'header-secret'],
     })
   })
 

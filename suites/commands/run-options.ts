@@ -38,8 +38,6 @@ export interface RunOptions {
   trace: boolean
   /** The command that repeats this run, without secrets and without what selects rows. */
   again: string
-  /** What must not be printed. */
-  secrets: string[]
 }
 
 const safetyClasses: readonly SafetyClass[] = ['sessions', 'keys', 'limits']
@@ -85,7 +83,6 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
     timeoutSeconds: timeoutOf(flags),
     trace: flags.trace === true,
     again: againCommand(flags, url, allow, targetPath),
-    secrets: secretsOf(root, settings),
   }
 }
 
@@ -174,14 +171,6 @@ function againCommand(
   if (flags.disposable === true) words.push('--disposable')
   else if (url !== null && allow.length > 0) words.push('--allow', allow.join(','))
   return words.map(shellWord).join(' ')
-}
-
-const secretHeader = /auth|key|token|secret|cookie|password/i
-
-function secretsOf(root: RootKey | null, settings: TargetSettings): string[] {
-  const headers = Object.entries(settings.headers).filter(([name]) => secretHeader.test(name))
-  const key = root === null ? [] : [root.kind === 'secret' ? root.secret : root.privateKey]
-  return [...key, ...headers.map(([, value]) => value)]
 }
 
 function sharedShards(): SuiteError {
