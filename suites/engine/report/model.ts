@@ -1,5 +1,5 @@
 /** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
-import type { Problem, Verdict } from '../outcome.ts'
+import type { RowOutcome, Verdict } from '../outcome.ts'
 
 export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 
@@ -53,19 +53,8 @@ export interface RequirementReport {
   gap: boolean
 }
 
-export interface RowReport {
-  id: string
-  row: string | null
-  /** `id`, or `id/row`. */
-  key: string
-  title: string
-  verdict: Verdict
-  proves: string[]
-  requirements: { [id: string]: Verdict }
-  sides: { [id: string]: ('accepted' | 'refused')[] }
-  calls: number
-  durationMs: number
-  problem: Problem | null
+/** What a row showed, with what the report adds; observations and envelope notes are told elsewhere. */
+export interface RowReport extends Omit<RowOutcome, 'observations' | 'envelope' | 'envelopeAnswers'> {
   /** The line that reproduces this row. */
   again: string
   /** The baseline entry that makes a failure a known one. */
