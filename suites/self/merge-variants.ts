@@ -40,11 +40,13 @@ export function pairsOf(variants: readonly Variant[]): [Variant, Variant][] {
  * give the same servers.
  */
 export function coveringServers(variants: readonly Variant[]): Merged[] {
-  const open = new Set(pairsOf(variants).map(([one, other]) => pairName(one, other)))
+  const pairs = pairsOf(variants)
+  const partners = meetingsOf(pairs)
+  const open = meetingsOf(pairs)
   const servers: Variant[][] = []
-  while (open.size > 0) {
-    const members = fullServer(variants, (one, other) => open.has(pairName(one, other)))
-    for (const [one, other] of pairsOf(members)) open.delete(pairName(one, other))
+  while ([...open.values()].some(({ size }) => size > 0)) {
+    const members = fullServer(variants, partners, open)
+    for (const member of members) for (const other of members) open.get(member)?.delete(other)
     servers.push(members)
   }
   return withoutNeedless(servers)
@@ -52,40 +54,47 @@ export function coveringServers(variants: readonly Variant[]): Merged[] {
     .map(merge)
 }
 
-/** Leaves members out that meet all others of their server elsewhere: some variants make every call dearer. */
-function withoutNeedless(servers: Variant[][]): Variant[][] {
-  const meetings = new Map<string, number>()
-  const count = (one: Variant, other: Variant, by: number): void => {
-    const name = pairName(one, other)
-    meetings.set(name, (meetings.get(name) ?? 0) + by)
+/** With whom each variant meets. */
+type Meetings = ReadonlyMap<Variant, Set<Variant>>
+
+function meetingsOf(pairs: readonly [Variant, Variant][]): Meetings {
+  const meetings = new Map<Variant, Set<Variant>>()
+  const meet = (one: Variant, other: Variant) => meetings.set(one, (meetings.get(one) ?? new Set()).add(other))
+  for (const [one, other] of pairs) {
+    meet(one, other)
+    meet(other, one)
   }
-  for (const server of servers) for (const [one, other] of pairsOf(server)) count(one, other, 1)
-  return servers.map((server) => {
-    let kept = server
+  return meetings
+}
+
+/** Leaves members out that meet all others of their server elsewhere: some variants make every call dearer. */
+function withoutNeedless(servers: readonly (readonly Variant[])[]): Variant[][] {
+  const kept = servers.map((server) => new Set(server))
+  const meetElsewhere = (here: Set<Variant>, one: Variant, other: Variant): boolean =>
+    kept.some((server) => server !== here && server.has(one) && server.has(other))
+  for (const server of kept) {
     for (const member of server) {
-      const others = kept.filter((one) => one !== member)
-      if (others.some((other) => (meetings.get(pairName(member, other)) ?? 0) < 2)) continue
-      for (const other of others) count(member, other, -1)
-      kept = others
+      const others = [...server].filter((one) => one !== member)
+      if (others.every((other) => meetElsewhere(server, member, other))) server.delete(member)
     }
-    return kept
-  })
+  }
+  return kept.map((server) => [...server])
 }
 
 /** Takes the variant that brings the most open pairs with the members, then with all others, until no further one fits. */
-function fullServer(variants: readonly Variant[], isOpen: (one: Variant, other: Variant) => boolean): Variant[] {
+function fullServer(variants: readonly Variant[], partners: Meetings, open: Meetings): Variant[] {
   const members: Variant[] = []
-  const worth = (candidate: Variant): number =>
-    members.filter((member) => isOpen(member, candidate)).length * variants.length +
-    variants.filter((other) => isOpen(candidate, other)).length
+  let candidates = variants
+  const worth = (candidate: Variant): number => {
+    const openHere = open.get(candidate)
+    const withMembers = members.filter((member) => openHere?.has(member)).length
+    return withMembers * variants.length + (openHere?.size ?? 0)
+  }
   for (;;) {
-    const candidates = variants.filter(
-      (candidate) => !members.includes(candidate) && members.every((member) => compatible(member, candidate)),
-    )
     const [first, ...others] = candidates
     if (first === undefined) return members
-    members.push(others.reduce((best, candidate) => (worth(candidate) > worth(best) ? candidate : best), first))
+    const best = others.reduce((one, other) => (worth(other) > worth(one) ? other : one), first)
+    members.push(best)
+    candidates = candidates.filter((candidate) => partners.get(best)?.has(candidate))
   }
 }
-
-const pairName = (one: Variant, other: Variant): string => [one.id, other.id].sort().join(' + ')
