@@ -5,7 +5,7 @@ export type RandomBytes = (size: number) => Buffer
 
 /** Unpredictable bytes, or, with a seed, the same row of bytes each time: never use a seed outside tests. */
 export function createRandom(seed: string | undefined): RandomBytes {
-  if (seed === undefined) return randomBytes
+  if (seed === undefined) return fromPool
   let counter = 0
   return (size) => {
     const blocks: Buffer[] = []
@@ -15,4 +15,14 @@ export function createRandom(seed: string | undefined): RandomBytes {
     }
     return Buffer.concat(blocks).subarray(0, size)
   }
+}
+
+let pool = Buffer.alloc(0)
+
+/** One draw from the system serves many servers and many tokens: each draw has a price, whatever its size. */
+function fromPool(size: number): Buffer {
+  if (size > pool.length) pool = randomBytes(Math.max(size, 4096))
+  const bytes = pool.subarray(0, size)
+  pool = pool.subarray(size)
+  return bytes
 }
