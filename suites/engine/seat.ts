@@ -2,6 +2,7 @@ import type { Corpus } from './fixture/model.ts'
 import type { Knowledge } from './knowledge.ts'
 import { type CreatedKey, type Ledger, openLedger } from './ledger.ts'
 import type { Random } from './random.ts'
+import { createRedactor, type Redactor } from './report/redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from './signer/pem.ts'
 import type { Credential } from './steps/authorize.ts'
 import { createPace, type Line, type Pace } from './steps/send.ts'
@@ -51,8 +52,8 @@ export interface Seat extends Line {
   run: Run
   ledger: Ledger
   cast: Map<string, Credential>
-  /** Everything that must not appear in a report. */
-  secrets: Set<string>
+  /** Knows everything that must not appear in a report. */
+  redactor: Redactor
   nextId: number
   calls: number
 }
@@ -100,13 +101,13 @@ export async function takeSeat(run: Run): Promise<Seat> {
     pace: run.target.lasting ? run.pace : createPace(),
     ledger,
     cast: new Map([['root', credentialOfRoot(instance.root)]]),
-    secrets: new Set(secretsOf(instance)),
+    redactor: createRedactor(secretsOf(instance)),
     nextId: 1,
     calls: 0,
   }
   for (const key of run.keptCast) {
     if (key.member !== undefined) seat.cast.set(key.member, credentialOfKey(key))
-    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) seat.secrets.add(secret)
+    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) seat.redactor.add(secret)
     if (!ledger.keys.some(({ id }) => id === key.id)) ledger.created(key)
   }
   if (run.target.lasting) run.lastingSeat = seat

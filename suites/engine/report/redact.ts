@@ -23,18 +23,27 @@ export const shorten = (secret: string): string =>
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>()
+  // Not yet among the spellings: most rows print nothing.
+  let added: string[] = []
   // By how they begin: a run against a lasting server knows thousands, and every text would be searched for each of them.
-  const spellings = new Map<string, Set<string>>()
+  const spellings = new Map<string, string[]>()
   const add = (secret: string): void => {
     if (secret.length < shortestSecret || known.has(secret)) return
     known.add(secret)
-    for (const spelling of spellingsOf(secret)) {
+    added.push(secret)
+  }
+  const spellAdded = (): void => {
+    for (const spelling of added.flatMap(spellingsOf)) {
       const begin = spelling.slice(0, shortestSecret)
-      spellings.set(begin, (spellings.get(begin) ?? new Set()).add(spelling))
+      const others = spellings.get(begin)
+      if (others === undefined) spellings.set(begin, [spelling])
+      else others.push(spelling)
     }
+    added = []
   }
   for (const secret of secrets) add(secret)
   const text = (plain: string): string => {
+    spellAdded()
     const lower = plain.toLowerCase()
     const found = new Set<string>()
     for (let at = 0; at + shortestSecret <= lower.length; at += 1) {
@@ -66,7 +75,7 @@ function spellingsOf(secret: string): string[] {
     bytes.toString('hex'),
     ...[0, 1, 2].flatMap((before) => base64Within(bytes, before)),
   ]
-  return spelled.map((one) => one.toLowerCase()).filter((one) => one.length >= shortestSecret)
+  return [...new Set(spelled.map((one) => one.toLowerCase()))].filter((one) => one.length >= shortestSecret)
 }
 
 /** The letters that base64 gives these bytes when `before` bytes of something else come first: Basic has an id there. */

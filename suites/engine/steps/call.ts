@@ -233,7 +233,7 @@ function learn(seat: Seat, spec: CallSpec, { answer, moment }: Delivered): void 
   }
   for (const name of ['secret', 'accessToken', 'refreshToken']) {
     const value = result[name]
-    if (typeof value === 'string') seat.secrets.add(value)
+    if (typeof value === 'string') seat.redactor.add(value)
   }
   const { id, secret, refreshTokenExpiry } = result
   if (typeof refreshTokenExpiry === 'number') {

@@ -1,7 +1,7 @@
 import type { Row, Scenario } from '../fixture/model.ts'
 import { gateIsOpen } from '../knowledge.ts'
 import { type Exchange, type Problem, type RowOutcome, type Verdict, worstFirst } from '../outcome.ts'
-import { createRedactor, type Redactor, redactExchange } from '../report/redact.ts'
+import { redactExchange } from '../report/redact.ts'
 import { allProves, unjudged } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Attempt, Trouble } from './attempt.ts'
@@ -112,7 +112,7 @@ function exchangeOf({ request, wire }: Called): Exchange {
 function redacted(seat: Seat, outcome: RowOutcome): RowOutcome {
   const tells = outcome.problem !== null || outcome.envelope.length > 0 || outcome.observations.length > 0
   if (!tells || seat.run.trace) return outcome
-  const redactor = redactorOf(seat)
+  const { redactor } = seat
   return {
     ...outcome,
     problem:
@@ -130,14 +130,4 @@ function redacted(seat: Seat, outcome: RowOutcome): RowOutcome {
       exchange: redactExchange(note.exchange, redactor),
     })),
   }
-}
-
-/** One per seat: a lasting seat knows a thousand secrets, and most rows fail on a server that is far off. */
-const redactors = new WeakMap<Seat, Redactor>()
-
-function redactorOf(seat: Seat): Redactor {
-  const redactor = redactors.get(seat) ?? createRedactor([])
-  redactors.set(seat, redactor)
-  for (const secret of seat.secrets) redactor.add(secret)
-  return redactor
 }

@@ -12,7 +12,7 @@ const secretParams = ['apiKeySecret', 'refreshToken']
 export function rememberSent(seat: Seat, header: string | undefined, params: unknown): void {
   const sent = [...inHeader(header ?? ''), ...inParams(params)]
   const ids = new Set([...seat.cast.values()].map(({ id }) => id))
-  for (const text of sent) if (!ids.has(text)) seat.secrets.add(text)
+  for (const text of sent) if (!ids.has(text)) seat.redactor.add(text)
 }
 
 function inHeader(header: string): string[] {
