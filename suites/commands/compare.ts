@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
+import { openCorpus } from '../corpus-cache.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { problemWith } from '../engine/fixture/schemas.ts'
 import { matrixOf, renderMatrixMarkdown, renderMatrixText } from '../engine/report/matrix.ts'
 import { mergeReports } from '../engine/report/merge.ts'
@@ -28,10 +27,10 @@ export function registerCompare(program: Command): void {
     .option('--merge', 'make one report of the shards of a run; the exit code is that of the whole')
     .option('--strict', 'with --merge: as in run')
     .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
-    .action((files: string[], flags: CompareFlags) => {
+    .action(async (files: string[], flags: CompareFlags) => {
       const reports = files.map(readReport)
       if (flags.merge === true) {
-        const merged = mergeReports(reports, loadCorpus(packageRoot), { strict: flags.strict === true })
+        const merged = mergeReports(reports, await openCorpus(), { strict: flags.strict === true })
         writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
         process.exitCode = merged.exitCode
         return

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { allItems, provesOf } from '../engine/items.ts'
 
 /** `list [--json]`: what the suite can ask. */
@@ -10,8 +9,8 @@ export function registerList(program: Command): void {
     .command('list')
     .description('list the scenarios with their rows, and what they prove')
     .option('--json', 'for scripts')
-    .action((flags: { json?: boolean }) => {
-      const corpus = loadCorpus(packageRoot)
+    .action(async (flags: { json?: boolean }) => {
+      const corpus = await openCorpus()
       process.stdout.write(flags.json === true ? `${JSON.stringify(listOf(corpus), null, 2)}\n` : listText(corpus))
     })
 }

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
+import { openCorpus } from '../corpus-cache.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { allItems, type Selection } from '../engine/items.ts'
 import { select } from './select.ts'
 
-const items = allItems(loadCorpus(packageRoot))
+const items = allItems(await openCorpus())
 const everything: Selection = { only: [], skip: [], shard: null }
 
 function refusal(selection: Partial<Selection>): string {

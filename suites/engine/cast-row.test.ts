@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
+import { openCorpus } from '../corpus-cache.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
 import { ensureCast } from './cast.ts'
 import { runCastMember } from './cast-row.ts'
-import { loadCorpus } from './fixture/corpus.ts'
-import { packageRoot } from './fixture/package-root.ts'
 import { emptyKnowledge } from './knowledge.ts'
 import { seededRandom } from './random.ts'
 import { startRun, takeSeat } from './seat.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const [, bob] = corpus.cast
 
 /** The creation of bob by a signature, on a lasting target. */

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { loadCorpus } from './fixture/corpus.ts'
-import { packageRoot } from './fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { allItems, answersTo, orderItems, provesOf, selectItems } from './items.ts'
 import { seededRandom } from './random.ts'
 
-const items = allItems(loadCorpus(packageRoot))
+const items = allItems(await openCorpus())
 const everything = { only: [], skip: [], shard: null }
 const keys = (list: readonly { key: string }[]): string[] => list.map(({ key }) => key)
 

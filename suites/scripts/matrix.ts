@@ -8,8 +8,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { allItems } from '../engine/items.ts'
 import { idleReasons } from '../self/idle-scenarios.ts'
 import { type Hunt, hunt, idleScenarios, itemsOf, judgingScenarios } from '../self/mutation.ts'
@@ -18,7 +17,7 @@ import { loadMutants } from '../targets/bundled.ts'
 const { values } = parseArgs({
   options: { own: { type: 'boolean', default: false }, tsv: { type: 'string' }, only: { type: 'string', default: '' } },
 })
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const everything = allItems(corpus)
 const mutants = (await loadMutants()).filter(
   ({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only),

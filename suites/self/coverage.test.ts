@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { allItems, provesOf } from '../engine/items.ts'
 import type { RowOutcome } from '../engine/outcome.ts'
 import { buildReport } from '../engine/report/build.ts'
@@ -9,7 +8,7 @@ import { runAll } from '../engine/run-all.ts'
 import { bundledTarget, profileChoices } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const { requirements, questions } = corpus
 const unprovable = new Set(
   requirements.filter(({ untestable }) => untestable && !untestable.without).map(({ id }) => id),

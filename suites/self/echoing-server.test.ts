@@ -1,12 +1,11 @@
 /** A server that repeats what it was sent, in the clear, and lets through what it should refuse: much is told about it, and no secret. */
 import { expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { allItems, answersTo } from '../engine/items.ts'
 import { runAll } from '../engine/run-all.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const rootSecret = 'Planted-Root-Secret-0123456789'
 const apiGateway = 'Planted-Gateway-Key-9876543210'
 const asked = ['basic', 'grants/credentials', 'grants/key-id', 'refresh/token', 'tokens/altered', 'tokens/not-issued']

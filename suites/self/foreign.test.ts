@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { allItems, answersTo } from '../engine/items.ts'
 import { runAll } from '../engine/run-all.ts'
 import { urlTarget } from '../targets/url.ts'
 
+const corpus = await openCorpus()
 const source = join(packageRoot, 'suites', 'self', 'foreign')
 const hasGo = spawnSync('go', ['version']).status === 0
 const buildMs = 240_000
@@ -189,7 +190,6 @@ describe.skipIf(!hasGo)('a server written from the document alone', () => {
     expect(told.exitCode).toBe(0)
   })
 
-  const corpus = loadCorpus(packageRoot)
   test.concurrent.each(broken)('$flag is $verdict at $requirement', { timeout: runMs }, async (one) => {
     const { flag, requirement, only, verdict } = one
     const items = allItems(corpus).filter((item) => answersTo(item, only))

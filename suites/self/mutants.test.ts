@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { loadMutants } from '../targets/bundled.ts'
 import { idleReasons } from './idle-scenarios.ts'
 import { type Hunt, hunt, idleScenarios, itemsOf } from './mutation.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const mutants = await loadMutants()
 const hunts: Hunt[] = []
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { openCorpus } from '../corpus-cache.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { buildReport } from '../engine/report/build.ts'
 import type { Report } from '../engine/report/model.ts'
 import { runAll } from '../engine/run-all.ts'
@@ -11,7 +10,7 @@ import { urlTarget } from '../targets/url.ts'
 import { madeUpMeta } from './made-up.ts'
 import { type NullServer, nearlyNullServers, nullServers, serveNull } from './null-servers.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const longerThanAnyRunMs = 60_000
 
 /** Everything that a user could declare, so that nothing goes unasked. Waiting is not allowed: nothing is worth it here. */

@@ -1,4 +1,4 @@
-import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadVectors } from '../engine/fixture/vectors.ts'
 import { allItems } from '../engine/items.ts'
@@ -13,7 +13,7 @@ export interface Numbers {
 
 /** Counts what the tests of the suite itself go through; each of these tests fails where one of its number does. */
 export async function countAll(): Promise<Numbers> {
-  const { requirements, questions, scenarios, ...rest } = loadCorpus(packageRoot)
+  const { requirements, questions, scenarios, ...rest } = await openCorpus()
   const rows = allItems({ requirements, questions, scenarios, ...rest })
   const vectors = loadVectors(packageRoot)
   const mutants = await loadMutants()

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { allItems, provesOf } from '../engine/items.ts'
 import { runAll } from '../engine/run-all.ts'
 import type { Target } from '../engine/target.ts'
 import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const mutants = await loadMutants()
 
 /** One of four rows, those of Basic, and the one that fills the keys. */

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { lintErrors, loadCorpus } from '../engine/fixture/corpus.ts'
+import { openCorpus } from '../corpus-cache.ts'
+import { lintErrors } from '../engine/fixture/corpus.ts'
 import { lintContext } from '../engine/fixture/lint.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readScenario } from '../engine/fixture/parse.ts'
@@ -42,7 +43,7 @@ describe('README files', () => {
   test('the scenario lints and passes', async () => {
     const text = yamlBlock('scenario:')
     const file = 'fixtures/scenarios/refresh/readme.yaml'
-    const corpus = loadCorpus(packageRoot)
+    const corpus = await openCorpus()
     const read = readScenario(text, file)
     expect(lintErrors(read, lintContext(corpus))).toEqual([])
     const items = allItems({ ...corpus, cast: [], scenarios: [read.scenario] })

@@ -1,11 +1,10 @@
 /** Whatever a server puts into its results, a row ends with a verdict: an exception would be a defect of the suite. */
 import { expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { runAll } from '../engine/run-all.ts'
 import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 const deep = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) as unknown
 const strange: readonly [string, unknown][] = [
   ['null', null],

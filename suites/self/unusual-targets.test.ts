@@ -1,7 +1,6 @@
 /** Conforming servers whose users have unusual words, keys and wishes: nothing may fail, and what cannot be asked is said. */
 import { expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { allItems, answersTo } from '../engine/items.ts'
 import { runAll } from '../engine/run-all.ts'
 import type { TargetSettings } from '../engine/target.ts'
@@ -69,7 +68,7 @@ const unusual: Unusual[] = [
   },
 ]
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 
 test.each(unusual)('$name', { timeout: 60_000 }, async ({ server, settings, target, only, reasons }) => {
   const items = allItems(corpus).filter((item) => only === undefined || only.some((id) => answersTo(item, id)))

@@ -1,5 +1,4 @@
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import type { RowOutcome } from '../engine/outcome.ts'
 import { buildReport } from '../engine/report/build.ts'
 import { runAll } from '../engine/run-all.ts'
@@ -7,7 +6,7 @@ import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../tar
 import { madeUpMeta } from './made-up.ts'
 import type { Merged } from './merge-variants.ts'
 
-const corpus = loadCorpus(packageRoot)
+const corpus = await openCorpus()
 
 export interface VariantRun {
   verdict: string

@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { loadVariants, profileChoices } from '../targets/bundled.ts'
 import { departuresOf, expectedDepartures } from './expected-departures.ts'
 import { compatible, coveringServers, pairsOf } from './merge-variants.ts'
 import { runVariant } from './variant-run.ts'
 
 const variants = await loadVariants()
+const { questions } = await openCorpus()
 const servers = coveringServers(variants)
 const longerThanAnyRunMs = 60_000
 
 describe('the list of variants', () => {
-  const { questions } = loadCorpus(packageRoot)
-
   test('has at least two dozen, each under a name of its own', () => {
     expect(variants.length).toBeGreaterThanOrEqual(24)
     expect(new Set(variants.map(({ id }) => id)).size).toBe(variants.length)
