@@ -149,17 +149,25 @@ describe.skipIf(missing !== '')(`in Chromium${missing}`, () => {
 
   test('every vector can be loaded, and is judged as it should be', async () => {
     const { valid, invalid } = loadVectors(packageRoot)
-    const verdictOf = async (id: string) => {
-      await page.getByLabel('Load a vector').selectOption(id)
-      return page.locator('#verdict').textContent()
-    }
-    for (const { id } of valid) expect([id, await verdictOf(id)]).toEqual([id, 'Valid: every stage is right'])
-    for (const vector of invalid.filter((one) => one['fails-at'] !== 'key-id')) {
-      expect([vector.id, await verdictOf(vector.id)]).toEqual([
-        vector.id,
-        expect.stringContaining(`Not valid at ${vector['fails-at']}`),
-      ])
-    }
+    const wanted = [
+      ...valid.map(({ id }): [string, unknown] => [id, 'Valid: every stage is right']),
+      ...invalid
+        .filter((vector) => vector['fails-at'] !== 'key-id')
+        .map(({ id, ...vector }): [string, unknown] => [
+          id,
+          expect.stringContaining(`Not valid at ${vector['fails-at']}`),
+        ]),
+    ]
+    const shown = await page.getByLabel('Load a vector').evaluate(
+      (select: HTMLSelectElement, ids) =>
+        ids.map((id) => {
+          select.value = id
+          select.dispatchEvent(new Event('change', { bubbles: true }))
+          return [id, document.getElementById('verdict')?.textContent]
+        }),
+      wanted.map(([id]) => id),
+    )
+    expect(shown).toEqual(wanted)
   }, 60_000)
 
   test('what is pasted stays text', async () => {

@@ -24,15 +24,30 @@ test.runIf(executablePath === undefined)('NOT TESTED: the page in a browser, sin
   console.warn('Install Chromium to test the HTML report: apt-get install chromium')
 })
 
+interface Opened {
+  page: Page
+  complaints: string[]
+}
+
 describe.skipIf(executablePath === undefined)('the page in Chromium', () => {
   let browser: Browser
+  let usual: Opened
   beforeAll(async () => {
     writeFileSync(file, renderHtml(report))
     browser = await chromium.launch({ executablePath: executablePath as string, args: quiet })
+    usual = await openWindow()
   }, 60_000)
   afterAll(() => browser?.close())
 
-  async function open(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+  /** The page anew; in a browser window of its own where that is to be a special one. */
+  async function open(options?: BrowserContextOptions): Promise<Opened> {
+    const opened = options === undefined ? usual : await openWindow(options)
+    opened.complaints.length = 0
+    await opened.page.goto('about:blank')
+    await opened.page.goto(pathToFileURL(file).href)
+    return opened
+  }
+  async function openWindow(options: BrowserContextOptions = {}): Promise<Opened> {
     const page = await (await browser.newContext(options)).newPage()
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))
@@ -40,7 +55,6 @@ describe.skipIf(executablePath === undefined)('the page in Chromium', () => {
     page.on('request', (request) => {
       if (request.url() !== pathToFileURL(file).href) complaints.push(request.url())
     })
-    await page.goto(pathToFileURL(file).href)
     return { page, complaints }
   }
   const visible = (page: Page): Promise<string[]> =>
