@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { XMLValidator } from 'fast-xml-parser'
@@ -162,6 +163,21 @@ test('the GitLab include', { timeout: 60_000 }, () =>
   }),
 )
 
+/** Free ports from below those that the system hands out (32768 and up), where the connections of other tests come and go. */
+async function freePorts(count: number): Promise<number[]> {
+  const held: Server[] = []
+  for (let port = 20_000 + (process.pid % 10_000); held.length < count; port += 1) {
+    const server = createServer()
+    const free = await new Promise((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (free) held.push(server)
+  }
+  const ports = held.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
 describe('the matrix of shards', () => {
   const { jobs } = yaml('.ci/recipes/github-shards.yml') as {
     jobs: {
@@ -173,14 +189,15 @@ describe('the matrix of shards', () => {
 
   test('runs every shard on a server of its own and merges them into one report', { timeout: 120_000 }, async () => {
     const cwd = join(folder, 'shards')
-    const runShard = async (shard: number): Promise<void> => {
+    const shards = jobs.shard.strategy.matrix.shard
+    // The recipe's own port may be taken on this machine.
+    const ports = await freePorts(shards.length)
+    const runShard = async (shard: number, index: number): Promise<void> => {
       const [start = '', run = ''] = commands(jobs.shard.steps).map((text) =>
         text.replace(/\$\{\{ matrix\.shard \}\}/g, String(shard)),
       )
       const env = jobs.shard.steps.find((step) => step.env !== undefined)?.env ?? {}
-      // The recipe's own port may be taken on this machine.
-      const port = String(20_000 + ((process.pid + shard) % 20_000))
-      const here = (text: string): string => text.replaceAll('9111', port)
+      const here = (text: string): string => text.replaceAll('9111', String(ports[index]))
       const ran = await sh(`trap 'kill $(jobs -p)' EXIT\n${here(start)}\n${here(run)}`, cwd, {
         ...env,
         SVC_URL: here(env.SVC_URL ?? ''),
@@ -188,7 +205,7 @@ describe('the matrix of shards', () => {
       expect(ran.printed, `shard ${shard}`).toContain('Verdict: inconclusive (exit code 0)')
       expect(existsSync(join(cwd, 'shards', `${shard}.json`))).toBe(true)
     }
-    await Promise.all(jobs.shard.strategy.matrix.shard.map(runShard))
+    await Promise.all(shards.map(runShard))
     const [merge = '', summarize = ''] = commands(jobs.merge.steps)
     const merged = await sh(merge, cwd)
     expect(merged.printed).toContain('Verdict: inconclusive (exit code 1)')
