@@ -24,7 +24,6 @@ export function searchByVerifying(right: Draft, received: string, before: readon
     matchers.set(name, known)
     return known
   }
-  const publicKeyFor = rememberedPublicKeys()
   for (const { draft, made, data } of candidatesOf(right, before)) {
     if (made.length + fewest > 2 || (made.length === 2 && singles.length > 0)) break
     const { algorithm } = draft
@@ -42,14 +41,9 @@ export function searchByVerifying(right: Draft, received: string, before: readon
 }
 
 /** The key that checks what a draft signs: a wrong seed has a public key of its own. */
-function rememberedPublicKeys(): (draft: Draft) => Uint8Array | null {
-  const bySeed = new Map<Uint8Array, Uint8Array>()
-  return ({ key, around }) => {
-    if (key.length !== 32) return around.key.kind === 'ed25519-public' ? around.key.publicKey : null
-    const publicKey = bySeed.get(key) ?? publicKeyOfSeed(key)
-    bySeed.set(key, publicKey)
-    return publicKey
-  }
+function publicKeyFor({ key, around }: Draft): Uint8Array | null {
+  if (key.length === 32) return publicKeyOfSeed(key)
+  return around.key.kind === 'ed25519-public' ? around.key.publicKey : null
 }
 
 /** Whether a text stands for 64 bytes in any known encoding. */

@@ -4,7 +4,7 @@
  */
 import { toBase64 } from './bytes.ts'
 import { joinPieces, type Piece, piecesOf, requestDataOf, type SignedParts } from './data-to-sign.ts'
-import { ed25519Sign, ed25519SignInDomain, noDomain } from './ed25519.ts'
+import { ed25519Sign, noDomain } from './ed25519.ts'
 import { type HeaderFields, version, writeHeader } from './header.ts'
 import { hmacSha256, macBytesSent } from './hmac.ts'
 
@@ -102,6 +102,5 @@ export function signDraft(draft: Draft): Signed {
 export function wholeSignature(draft: Draft, dataToSign: Uint8Array): Uint8Array {
   const { algorithm, key } = draft
   if (algorithm.kind === 'mac') return algorithm.compute(key, dataToSign)
-  const message = algorithm.message(dataToSign)
-  return algorithm.domain.length === 0 ? ed25519Sign(key, message) : ed25519SignInDomain(key, message, algorithm.domain)
+  return ed25519Sign(key, algorithm.message(dataToSign), algorithm.domain)
 }

@@ -1,5 +1,5 @@
 /** Ed25519 (RFC 8032) over @noble/ed25519, and the forms of it that only a mistake makes. */
-import { getPublicKey, hashes, Point, sign, utils, verify } from '@noble/ed25519'
+import { hashes, Point, utils, verify } from '@noble/ed25519'
 import { concat, utf8 } from './bytes.ts'
 import { sha512 } from './hmac.ts'
 
@@ -8,21 +8,37 @@ hashes.sha512 = (data) => sha512(data) as Uint8Array<ArrayBuffer>
 
 /** The prefix of Ed25519ph: dom2(1, "") of RFC 8032 §2. Plain Ed25519 has none. */
 export const prehashDomain = concat(utf8('SigEd25519 no Ed25519 collisions'), Uint8Array.of(1, 0))
-export const noDomain = new Uint8Array(0)
+export const noDomain: Uint8Array = new Uint8Array(0)
 
 /** Length of a signature: R and S, 32 bytes each. */
 export const signatureBytes = 64
 
 const order = Point.CURVE().n
 
-/** The 32-byte public key of a 32-byte seed. */
-export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
-  return getPublicKey(seed)
+type Expanded = ReturnType<typeof utils.getExtendedPublicKey>
+
+const expanded = new WeakMap<Uint8Array, Expanded>()
+
+/** Half of the work of a signature (RFC 8032 §5.1.5), done once for a seed: a run signs often and with few. */
+function expand(seed: Uint8Array): Expanded {
+  const known = expanded.get(seed) ?? utils.getExtendedPublicKey(seed)
+  expanded.set(seed, known)
+  return known
 }
 
-/** The 64-byte signature of `data` (signatures/ecc). */
-export function ed25519Sign(seed: Uint8Array, data: Uint8Array): Uint8Array {
-  return sign(data, seed)
+/** The 32-byte public key of a 32-byte seed. */
+export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
+  return expand(seed).pointBytes
+}
+
+/** The 64-byte signature of `data` (signatures/ecc); with a domain prefix as Ed25519ph has it, over the SHA-512 of the data. */
+export function ed25519Sign(seed: Uint8Array, data: Uint8Array, domain = noDomain): Uint8Array {
+  const { prefix, scalar, pointBytes } = expand(seed)
+  // RFC 8032 §5.1.6: r = H(dom || prefix || M), R = rB, S = r + H(dom || R || A || M) s.
+  const r = littleEndian(sha512(concat(domain, prefix, data))) % order
+  const commitment = Point.BASE.multiply(r).toBytes()
+  const challenge = littleEndian(sha512(concat(domain, commitment, pointBytes, data))) % order
+  return concat(commitment, toLittleEndian((r + challenge * scalar) % order))
 }
 
 /** Whether a signature is right in the strict sense of RFC 8032: canonical, S below L. Never throws. */
@@ -32,16 +48,6 @@ export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature
   } catch {
     return false
   }
-}
-
-/** A signature with a domain prefix, as Ed25519ph makes it over the SHA-512 of the data. */
-export function ed25519SignInDomain(seed: Uint8Array, data: Uint8Array, domain: Uint8Array): Uint8Array {
-  const { prefix, scalar, pointBytes } = utils.getExtendedPublicKey(seed)
-  // RFC 8032 §5.1.6: r = H(dom || prefix || M), R = rB, S = r + H(dom || R || A || M) s.
-  const r = littleEndian(sha512(concat(domain, prefix, data))) % order
-  const commitment = Point.BASE.multiply(r).toBytes()
-  const challenge = littleEndian(sha512(concat(domain, commitment, pointBytes, data))) % order
-  return concat(commitment, toLittleEndian((r + challenge * scalar) % order))
 }
 
 /** A check of one signature against many candidates; the half of the equation without the data is computed once. */
@@ -78,7 +84,7 @@ export function withLowS(signature: Uint8Array): Uint8Array | null {
 
 /** A signature whose R is the neutral point: the equation of RFC 8032 holds for it, yet R has small order (signatures/weak-keys). */
 export function ed25519SignWithNeutralR(seed: Uint8Array, data: Uint8Array): Uint8Array {
-  const { scalar, pointBytes } = utils.getExtendedPublicKey(seed)
+  const { scalar, pointBytes } = expand(seed)
   // r = 0, so R = 0·B and S = k·s.
   const commitment = Point.ZERO.toBytes()
   const challenge = littleEndian(sha512(concat(commitment, pointBytes, data))) % order

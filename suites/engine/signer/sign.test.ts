@@ -1,9 +1,10 @@
+import { sign as signByNode } from 'node:crypto'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromBase64Strict, fromHex, toBase64, toBase64url, toHex, utf8 } from './bytes.ts'
 import {
   ed25519Matcher,
   ed25519Sign,
-  ed25519SignInDomain,
   ed25519Verify,
   prehashDomain,
   publicKeyOfSeed,
@@ -90,11 +91,21 @@ describe('Ed25519 (RFC 8032)', () => {
     expect(ed25519Matcher(hex(publicKey), hex(signature))(utf8('other'))).toBe(false)
   })
 
+  test('signs as OpenSSL does in Node, whatever the seed and the data', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.uint8Array({ maxLength: 300 }), (seed, data) => {
+        const expected = new Uint8Array(signByNode(null, data, ed25519KeyPair(seed).privateKeyPem))
+        // Twice, since the second signature takes what is remembered of the seed.
+        expect([ed25519Sign(seed, data), ed25519Sign(seed, data)]).toEqual([expected, expected])
+      }),
+    )
+  })
+
   test('Ed25519ph of "abc" (§7.3)', () => {
     const seed = hex('833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42')
     const expected =
       '98a70222f0b8121aa9d30f813d683f809e462b469c7ff87639499bb94e6dae4131f85042463c2a355a2003d062adf5aaa10b8c61e636062aaad11c2a26083406'
-    const made = ed25519SignInDomain(seed, sha512(utf8('abc')), prehashDomain)
+    const made = ed25519Sign(seed, sha512(utf8('abc')), prehashDomain)
     expect(toHex(made)).toBe(expected)
     expect(ed25519Matcher(publicKeyOfSeed(seed), made)(sha512(utf8('abc')), prehashDomain)).toBe(true)
   })
