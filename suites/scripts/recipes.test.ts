@@ -1,10 +1,10 @@
 /** Every recipe of fixtures/recipes reproduces every vector, in each language that is on this machine; the others are listed. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { chromiumMissing, launchChromium } from '../self/chromium.ts'
 
 const folder = join(packageRoot, 'fixtures', 'recipes')
 const table = readFileSync(join(folder, 'vectors.tsv'), 'utf8')
@@ -37,9 +37,9 @@ const recipes: Recipe[] = [
   { language: 'Java', command: ['java', 'Sign.java'], probe: ['javac', '-version'], needs: 'a JDK of 17 or later' },
   {
     language: 'Rust',
-    command: ['cargo', 'run', '--quiet', '--manifest-path', 'rust/Cargo.toml', '--target-dir', rustTarget],
-    probe: ['cargo', 'fetch', '--quiet', '--manifest-path', 'rust/Cargo.toml'],
-    needs: 'cargo, and its three crates fetched or a network',
+    command: ['cargo', 'run', '--offline', '--quiet', '--manifest-path', 'rust/Cargo.toml', '--target-dir', rustTarget],
+    probe: ['cargo', 'fetch', '--offline', '--quiet', '--manifest-path', 'rust/Cargo.toml'],
+    needs: 'cargo, and its three crates: cargo fetch --manifest-path fixtures/recipes/rust/Cargo.toml',
   },
   {
     language: 'JavaScript on node',
@@ -72,12 +72,9 @@ describe('recipes', () => {
     for (const columns of rows) expect(await sign(requestOf(columns))).toBe(columns[9])
   })
 
-  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-  const missing = existsSync(executablePath) ? '' : ` (NOT RUN: there is no ${executablePath}; CHROMIUM names another)`
-  test.skipIf(missing !== '')(`WebCrypto, in Chromium${missing}`, { timeout: patienceMs }, async () => {
-    const flags =
-      '--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run'
-    const browser = await chromium.launch({ executablePath, args: flags.split(' ') })
+  const inChromium = `WebCrypto, in Chromium${chromiumMissing}`
+  test.skipIf(chromiumMissing !== '')(inChromium, { timeout: patienceMs }, async () => {
+    const browser = await launchChromium()
     try {
       const page = await browser.newPage()
       // WebCrypto exists in secure contexts only, and localhost is one; no server is asked.
