@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { numbersReporter } from './self/numbers-reporter.ts'
+import { skippedReporter } from './self/skipped-reporter.ts'
 
 /**
  * The tests of the suite itself ask the whole corpus, and are short to read: vitest, which begins with the largest files where it knows
@@ -23,6 +24,6 @@ export default defineConfig({
     // By default one core is left to the console.
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', numbersReporter()],
+    reporters: ['default', numbersReporter(), skippedReporter()],
   },
 })

@@ -22,7 +22,8 @@ test.each([
   expect(() => demandPlaceFor(path, 'the report', makesFolders)).toThrow(`Cannot write the report "${path}": ${reason}`)
 })
 
-test.skipIf(process.getuid?.() === 0)('nor is a folder that may only be read', () => {
+const asRoot = process.getuid?.() === 0 ? ' (NOT RUN: root may write everywhere)' : ''
+test.skipIf(asRoot !== '')(`nor is a folder that may only be read${asRoot}`, () => {
   const locked = join(folder, 'locked')
   mkdirSync(locked)
   chmodSync(locked, 0o500)

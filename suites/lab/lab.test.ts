@@ -1,13 +1,14 @@
 /// <reference lib="dom" />
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadVectors } from '../engine/fixture/vectors.ts'
+import { chromiumMissing, launchChromium } from '../self/chromium.ts'
 import { buildLab } from './build-lab.ts'
 import { type LabFields, labResult } from './compute.ts'
 import { serveLab } from './lab-page.ts'
@@ -71,13 +72,7 @@ describe('what the page shows', () => {
   })
 })
 
-/** Debian's; elsewhere CHROMIUM names it. */
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const missing = existsSync(executablePath) ? '' : ` (NOT RUN: there is no ${executablePath}; CHROMIUM names another)`
-const flags =
-  '--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run'
-
-describe.skipIf(missing !== '')(`in Chromium${missing}`, () => {
+describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
   const file = join(folder, 'lab.html')
   let browser: Browser
@@ -87,7 +82,7 @@ describe.skipIf(missing !== '')(`in Chromium${missing}`, () => {
 
   beforeAll(async () => {
     writeFileSync(file, await buildLab())
-    browser = await chromium.launch({ executablePath, args: flags.split(' ') })
+    browser = await launchChromium()
     page = await browser.newPage()
     page.on('request', (request) => requests.push(request.url()))
     page.on('pageerror', (error) => complaints.push(String(error)))

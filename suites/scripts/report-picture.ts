@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { chromium } from 'playwright-core'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { launchChromium } from '../self/chromium.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 
 const defects = ['old-access-token-lives-on', 'seventeen-sessions-kept', 'whole-mac-taken-too']
@@ -38,17 +38,7 @@ function runSuite(url: string, key: { id: string; secret: string }): Promise<voi
 }
 
 async function takePicture(): Promise<void> {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-    ],
-  })
+  const browser = await launchChromium()
   const tab = await browser.newPage({ viewport: { width: 1200, height: 1150 }, colorScheme: 'light' })
   await tab.goto(pathToFileURL(page).href)
   await tab.screenshot({ path: picture })

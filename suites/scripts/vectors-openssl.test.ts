@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 // LibreSSL answers to the same name but has neither -rawin nor -macopt hexkey with every key.
 const version = spawnSync('openssl', ['version']).stdout?.toString() ?? ''
-const missing = version.startsWith('OpenSSL 3') ? '' : ' (NOT CHECKED: needs OpenSSL 3 in the path)'
+const missing = version.startsWith('OpenSSL 3') ? '' : ' (NOT RUN: needs OpenSSL 3 in the path)'
 
 describe.skipIf(missing !== '')(`expected values by OpenSSL${missing}`, () => {
   const { valid, invalid } = loadVectors(packageRoot)

@@ -1,5 +1,6 @@
 /** A server of a few lines in this process, for tests of what the engine makes of its answers. */
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
+import { bareSettings } from './made-up.ts'
 
 export interface MadeUpCall {
   id: unknown
@@ -47,17 +48,7 @@ export function madeUpTarget(made: MadeUpTarget): Target {
   const instance: Instance = {
     baseUrl: 'http://made-up',
     root: made.root ?? { id: 'root', kind: 'secret', secret: 'not-a-secret' },
-    settings: {
-      scheme: 'svc-hmac-sha256',
-      signedUri: '/api',
-      scopeNames: {},
-      headers: {},
-      probes: {},
-      solutions: [],
-      rate: 0,
-      maxWaitMs: 10_000,
-      ...made.settings,
-    },
+    settings: { ...bareSettings, ...made.settings },
     clock: {
       now: () => localMs,
       sleep: async (ms) => {

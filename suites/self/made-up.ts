@@ -2,6 +2,7 @@
 import type { Corpus, Need, Requirement } from '../engine/fixture/model.ts'
 import type { RowOutcome } from '../engine/outcome.ts'
 import type { Meta } from '../engine/report/model.ts'
+import type { TargetSettings } from '../engine/target.ts'
 
 export const madeUpMeta: Meta = {
   version: '0.1.0',
@@ -15,6 +16,18 @@ export const madeUpMeta: Meta = {
   clock: null,
   shard: null,
   stopped: null,
+}
+
+/** What the user of a target says who says nothing. */
+export const bareSettings: TargetSettings = {
+  scheme: 'svc-hmac-sha256',
+  signedUri: '/api',
+  scopeNames: {},
+  headers: {},
+  probes: {},
+  solutions: [],
+  rate: 0,
+  maxWaitMs: 10_000,
 }
 
 /** A row with everything unsaid unremarkable; its requirements have its verdict. */

@@ -100,8 +100,9 @@ test.each(ways)('an answer that never ends, though it goes on and on, is none, a
 })
 
 const speaksIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+const withoutIPv6 = speaksIPv6 ? '' : ' (NOT RUN: needs the address ::1)'
 
-test.skipIf(!speaksIPv6).each(ways)('an address of IPv6 is called %s', async (_way, send) => {
+test.skipIf(!speaksIPv6).each(ways)(`an address of IPv6 is called %s${withoutIPv6}`, async (_way, send) => {
   const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${body.length}`) + body)
   expect(await ask(speak, send, { host: '::1' })).toMatchObject({ kind: 'answer', status: 200 })
 })

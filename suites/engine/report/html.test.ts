@@ -1,40 +1,27 @@
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chromiumMissing, launchChromium } from '../../self/chromium.ts'
 import { hostile, madeUpReport } from '../../self/made-up-report.ts'
 import { renderHtml } from './html.ts'
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-]
-
 const report = madeUpReport()
 const file = join(mkdtempSync(join(tmpdir(), 'svc-html-')), 'report.html')
-
-test.runIf(executablePath === undefined)('NOT TESTED: the page in a browser, since no Chromium is installed', () => {
-  console.warn('Install Chromium to test the HTML report: apt-get install chromium')
-})
 
 interface Opened {
   page: Page
   complaints: string[]
 }
 
-describe.skipIf(executablePath === undefined)('the page in Chromium', () => {
+describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, () => {
   let browser: Browser
   let usual: Opened
   beforeAll(async () => {
     writeFileSync(file, renderHtml(report))
-    browser = await chromium.launch({ executablePath: executablePath as string, args: quiet })
+    browser = await launchChromium()
     usual = await openWindow()
   }, 60_000)
   afterAll(() => browser?.close())

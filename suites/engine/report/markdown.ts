@@ -68,7 +68,8 @@ function areaTable(report: Report): string {
   ].join('\n')
 }
 
-const signs: { [verdict in Verdict]: string } = {
+/** One sign per verdict, for tables that people look over. */
+export const signs: { readonly [verdict in Verdict]: string } = {
   passed: '✅',
   failed: '❌',
   blocked: '⛔',

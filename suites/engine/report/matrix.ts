@@ -1,6 +1,7 @@
 import type { Verdict } from '../outcome.ts'
 import { summarySentence } from './explain.ts'
 import { table } from './lines.ts'
+import { signs } from './markdown.ts'
 import type { Report } from './model.ts'
 
 /** Servers × requirements: one column per report. */
@@ -71,14 +72,6 @@ export function renderMatrixText(matrix: Matrix): string {
 
 export function renderMatrixMarkdown(matrix: Matrix): string {
   const [different, alike] = split(matrix)
-  const signs: { [verdict in Verdict]: string } = {
-    passed: '✅',
-    failed: '❌',
-    blocked: '⛔',
-    known: '🟡',
-    warned: '⚠️',
-    'not-testable': '➖',
-  }
   const lines = (rows: Matrix['rows']): string[] => [
     `| requirement | level | ${matrix.servers.map(({ label }) => label).join(' | ')} |`,
     `|---|---|${matrix.servers.map(() => ':-:').join('|')}|`,
