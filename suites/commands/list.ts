@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { openCorpus } from '../corpus-cache.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { allItems, provesOf } from '../engine/items.ts'
+import { envelopeRows } from '../engine/report/envelope.ts'
 
 /** `list [--json]`: what the suite can ask. */
 export function registerList(program: Command): void {
@@ -49,12 +50,20 @@ function listText(corpus: Corpus): string {
     `${id}  ${title}${needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`}`,
     ...rows.flatMap(({ name, slug }) => (name === null ? [] : [`  ${id}/${slug}`])),
   ])
-  const rows = corpus.scenarios.reduce((sum, scenario) => sum + scenario.rows.length, 0)
   const musts = corpus.requirements.filter(({ level }) => level === 'must').length
   return [
     ...scenarios,
     '',
-    `${corpus.scenarios.length} scenarios, ${rows} rows, ${corpus.requirements.length} requirements (${musts} musts), ${corpus.questions.length} open questions`,
+    `${rowsText(corpus)}; ${corpus.requirements.length} requirements (${musts} musts), ${corpus.questions.length} open questions`,
     '',
   ].join('\n')
+}
+
+/** How many rows a whole run reports, and of what kind. */
+export function rowsText(corpus: Corpus): string {
+  const items = allItems(corpus)
+  const cast = items.filter(({ kind }) => kind === 'cast').length
+  const ofAnswers = envelopeRows([]).length
+  const rows = items.length - cast
+  return `${corpus.scenarios.length} scenarios with ${rows} rows; with ${cast} that make the cast and ${ofAnswers} about every answer, ${rows + cast + ofAnswers} in a run`
 }

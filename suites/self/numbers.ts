@@ -1,7 +1,7 @@
+import { rowsText } from '../commands/list.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadVectors } from '../engine/fixture/vectors.ts'
-import { allItems } from '../engine/items.ts'
 import { loadMutants, loadVariants } from '../targets/bundled.ts'
 import { coveringServers, pairsOf } from './merge-variants.ts'
 import { nearlyNullServers, nullServers } from './null-servers.ts'
@@ -13,8 +13,8 @@ export interface Numbers {
 
 /** Counts what the tests of the suite itself go through; each of these tests fails where one of its number does. */
 export async function countAll(): Promise<Numbers> {
-  const { requirements, questions, scenarios, ...rest } = await openCorpus()
-  const rows = allItems({ requirements, questions, scenarios, ...rest })
+  const corpus = await openCorpus()
+  const { requirements, questions } = corpus
   const vectors = loadVectors(packageRoot)
   const mutants = await loadMutants()
   const variants = await loadVariants()
@@ -23,7 +23,7 @@ export async function countAll(): Promise<Numbers> {
   return {
     Requirements: `${requirements.length}: ${of('must')} must, ${of('implied')} implied; ${unprovable} with a written reason why no scenario can show them`,
     'Open questions': `${questions.length}, ${questions.filter(({ unobserved }) => unobserved === undefined).length} of them observed`,
-    'Scenarios and rows': `${scenarios.length} scenarios with ${rows.length} rows`,
+    'Scenarios and rows': rowsText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
     'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
     'Conforming variants without a failure': `${variants.length} of ${variants.length}, and all their ${pairsOf(variants).length} pairs in ${coveringServers(variants).length} servers`,
