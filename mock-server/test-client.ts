@@ -1,4 +1,5 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { expect } from 'vitest'
 import { createHandler, type MockHandler } from './handler.ts'
 import type { MockAnswer, MockRequest } from './http.ts'
 import type { ServerOptions } from './options.ts'
@@ -109,3 +110,10 @@ export function ed25519Pair(): { pem: string; privateKey: KeyObject } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   return { pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(), privateKey }
 }
+
+/** Matches an answer with a result. */
+export const ok: unknown = expect.objectContaining({ json: expect.objectContaining({ result: expect.anything() }) })
+
+/** Matches an answer with an error of this code. */
+export const no = (code: number): unknown =>
+  expect.objectContaining({ json: expect.objectContaining({ error: expect.objectContaining({ code }) }) })

@@ -75,7 +75,10 @@ describe('each package has one home', () => {
     ['@noble', /^suites\/engine\/signer\/(ed25519|hmac)\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],
     ['rolldown', /^suites\/lab\/build-lab\.ts$/],
-    ['vitest', /^suites\/(run-vitest|worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$/],
+    [
+      'vitest',
+      /^suites\/(run-vitest|worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$|^mock-server\/test-client\.ts$/,
+    ],
   ]
   test.each(homes)('%s', (name, home) => {
     expect(lines.filter(ofPackage(name))).not.toEqual([])
