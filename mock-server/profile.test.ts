@@ -81,6 +81,8 @@ const readings: [
     true,
   ],
   [{ weakPublicKeys: 'accepted' }, (c) => created(c, { publicKey: weakPem }), false, true],
+  [{ repeatedPublicKeys: 'refused' }, (c) => twins(c), true, false],
+  [{ keyScopeAboveCreator: 'refused' }, (c) => created(c, { scope: ['nonsense'] }), true, false],
   [{ unknownKeyScopes: 'refused' }, (c) => created(c, { scope: ['nonsense'] }), true, false],
   [{ initialKeyCounts: true }, (c) => tenth(c), true, false],
   [{ scopeCase: 'any' }, async (c) => works(await c.grant(['SOLUTION', 'APIKEY'])), false, true],
@@ -173,6 +175,10 @@ async function twice(c: Client, first: { uri?: string }) {
 }
 async function created(c: Client, params: object) {
   return works(await c.createKey({ name: 'k', scope: [], ...params }))
+}
+async function twins(c: Client) {
+  const { pem } = ed25519Pair()
+  return (await created(c, { publicKey: pem })) && created(c, { publicKey: pem })
 }
 async function tenth(c: Client) {
   for (let made = 1; made < 10; made++) await created(c, { publicKey: ed25519Pair().pem })

@@ -51,6 +51,10 @@ export interface Profile {
 
   /** Public keys of small order or in a non-canonical encoding. */
   weakPublicKeys: 'refused' | 'accepted'
+  /** A key with more scope than its creator has: the key that signed, or the token. */
+  keyScopeAboveCreator: 'kept' | 'refused'
+  /** A public key that another live key has. */
+  repeatedPublicKeys: 'accepted' | 'refused'
   /** Unknown scope words in a key's scope. */
   unknownKeyScopes: 'kept' | 'refused'
   /** Whether the initial key is one of the ten. */
@@ -131,6 +135,8 @@ export const profileChoices: Choices = {
   noncePadding: ['refused', 'accepted'],
   unpaddedSignatures: ['refused', 'accepted'],
   weakPublicKeys: ['refused', 'accepted'],
+  keyScopeAboveCreator: ['kept', 'refused'],
+  repeatedPublicKeys: ['accepted', 'refused'],
   unknownKeyScopes: ['kept', 'refused'],
   initialKeyCounts: [false, true],
   eleventhKey: ['refused', 'oldest-removed'],

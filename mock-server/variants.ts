@@ -89,6 +89,19 @@ export const variants: readonly Variant[] = [
   variant('initial-key-counts', { initialKeyCounts: true }, ['keys/limit-counts-initial']),
   variant('eleventh-key-removes-the-oldest', { eleventhKey: 'oldest-removed' }, ['keys/limit-exceeded']),
   variant('unknown-scopes-of-keys-refused', { unknownKeyScopes: 'refused' }, ['keys/unknown-scopes']),
+  // The spelling alone, and unknown words alone, are others: only together is a list with both spellings refused.
+  variant(
+    'one-spelling-in-keys-apikey',
+    { unknownKeyScopes: 'refused', apikeySpelling: 'apikey', scopeCase: 'sensitive' },
+    ['keys/unknown-scopes', 'scopes/apikey-spelling'],
+  ),
+  variant(
+    'one-spelling-in-keys-api-key',
+    { unknownKeyScopes: 'refused', apikeySpelling: 'apiKey', scopeCase: 'sensitive' },
+    ['keys/unknown-scopes', 'scopes/apikey-spelling'],
+  ),
+  variant('no-more-scope-than-the-creator', { keyScopeAboveCreator: 'refused' }, ['keys/scope-above-creator']),
+  variant('public-keys-once-only', { repeatedPublicKeys: 'refused' }, ['keys/public-key-repeated']),
 
   variant('scope-names-in-any-case', { scopeCase: 'any' }, ['scopes/case']),
   variant('apikey-in-lower-case', { apikeySpelling: 'apikey' }, ['scopes/apikey-spelling']),
@@ -126,6 +139,23 @@ export const variants: readonly Variant[] = [
   ruled('plain-key-names-only', ['keys/name-rules'], {
     paramTaken: (method, name, value, valid) =>
       valid && (method !== 'manager/createApiKey' || name !== 'name' || plainName.test(String(value))),
+  }),
+  ruled('few-words-in-keys', ['keys/unknown-scopes'], {
+    paramTaken: (method, name, value, valid) =>
+      valid &&
+      (method !== 'manager/createApiKey' ||
+        name !== 'scope' ||
+        (value as string[]).every((word) => ['apikey', 'apiKey', 'context', 'solution'].includes(word))),
+  }),
+  ruled('pem-as-documented-only', ['keys/pem-variants'], {
+    publicKey: (pem, profile) =>
+      /^-----B[^\r]*[^\r\n]$/s.test(String(pem)) ? rules.publicKey(pem, profile) : undefined,
+  }),
+  ruled('further-header-fields-ignored', [], { fieldCountTaken: (count) => count >= 5 }),
+  ruled('tokens-decoded-first', ['tokens/format'], {
+    tokenText: (_kind, fresh) => Buffer.from(fresh, 'base64url').toString('hex'),
+    // Buffer takes hex in any case and ignores what is no whole byte.
+    tokenNamed: (text, find) => find(Buffer.from(text, 'hex').toString('hex')),
   }),
   ruled('tokens-in-three-parts', ['tokens/format'], {
     tokenText: (kind, fresh) => `${part({ alg: 'HS256', typ: kind })}.${part({ sub: fresh.slice(0, 8) })}.${fresh}`,

@@ -109,7 +109,9 @@ describe('list', () => {
 
   test('for people it ends with the numbers', async () => {
     expect(await call('list'), complaints).toBe(0)
-    expect(out).toMatch(/\d+ scenarios with \d+ rows; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/)
+    expect(out).toMatch(
+      /\d+ scenarios with \d+ rows; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
+    )
   })
 })
 

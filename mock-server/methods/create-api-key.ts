@@ -1,7 +1,7 @@
 import { makeKey, type ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { knownScope } from '../scopes.ts'
-import { type ApiKey, makeRoom } from '../state.ts'
+import { type ApiKey, makeRoom, type State } from '../state.ts'
 import { asList, asText, type Call, type Method, optional, text, textList } from './method.ts'
 
 /** Part 4.1. */
@@ -21,10 +21,19 @@ export const createApiKey: Method = {
           !/^(session|ipAddr):/.test(word)),
     )
     if (refused !== undefined) return refuse('params', 'params/scope')
+    const creator = call.caller?.scopes ?? []
+    if (
+      profile.keyScopeAboveCreator === 'refused' &&
+      scope.some((word) => !creator.includes(knownScope(word, profile) ?? word))
+    ) {
+      return refuse('scope', 'scope/creator')
+    }
     const { publicKey } = call.params
     if (publicKey !== undefined && !rules.publicKey(publicKey, profile) && !rules.badPublicKeyTaken(publicKey)) {
       return refuse('params', 'params/publicKey')
     }
+    if (profile.repeatedPublicKeys === 'refused' && isInUse(publicKey, state))
+      return refuse('params', 'params/publicKey')
 
     const counted = rules.keysCounted([...state.keys.values()], profile)
     const beyond = counted >= rules.keyLimit() ? rules.beyondKeyLimit(profile) : 'created'
@@ -58,6 +67,10 @@ function create({ context, params }: Call, scope: string[], beyond: 'oldest-remo
   forgetDeleted(context, bounds.keys)
   state.keys.set(key.id, rules.storedKey(key))
   return succeed(rules.createKeyResult({ id: key.id, secret: key.secret }))
+}
+
+function isInUse(publicKey: unknown, { keys }: State): boolean {
+  return publicKey !== undefined && [...keys.values()].some((key) => !key.deleted && key.publicKey === publicKey)
 }
 
 function remove(keys: ApiKey[]): void {

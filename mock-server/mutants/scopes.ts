@@ -14,7 +14,7 @@ const octets = (address: string, count: number) => address.split('.').slice(0, c
 
 /** Part 5.4: areas, solutions, addresses. */
 export const scopeMutants: Mutant[] = [
-  ...areas.flatMap((name): Mutant[] => [
+  ...areas.flatMap((name, index): Mutant[] => [
     {
       id: `${name}-scope-opens-every-area`,
       breaks: `scopes/${name}`,
@@ -24,6 +24,11 @@ export const scopeMutants: Mutant[] = [
       id: `${name}-scope-opens-the-creation-of-keys`,
       breaks: `scopes/${name}`,
       with: alsoOpens((scope, area) => scope === name && area === 'manager'),
+    },
+    {
+      id: `${name}-scope-opens-the-area-beside-it`,
+      breaks: `scopes/${name}`,
+      with: alsoOpens((scope, area) => scope === name && area === (areas[index + 1] ?? areas[0])),
     },
     {
       id: `${name}-scope-grants-the-scope-of-the-key`,

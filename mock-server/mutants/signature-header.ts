@@ -22,7 +22,14 @@ function forPublicKeys(secret: (key: ApiKey) => string | Buffer): Partial<Rules>
 
 /** Part 5.1: the header, and which key takes which kind of signature. */
 export const signatureHeaderMutants: Mutant[] = [
-  { id: 'sixth-field-ignored', breaks: 'signatures/header-fields', with: { fieldCountTaken: (count) => count >= 5 } },
+  { id: 'sixth-field-ignored', breaks: 'signatures/header-exact', with: { fieldCountTaken: (count) => count >= 5 } },
+  ...[',', ':'].map(
+    (separator): Mutant => ({
+      id: separator === ',' ? 'commas-separate-fields-too' : 'colons-separate-fields-too',
+      breaks: 'signatures/header-exact',
+      with: { headerFields: (credentials) => credentials.replaceAll(separator, ';').split(';') },
+    }),
+  ),
   {
     id: 'version-may-be-left-out',
     breaks: 'signatures/header-fields',

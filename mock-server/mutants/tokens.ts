@@ -23,7 +23,7 @@ const seconds = (ms: number) => Math.floor(ms / 1000)
 const namedMutants = (kind: TokenKind, breaks: string): Mutant[] => [
   {
     id: `${kind}-token-in-any-case`,
-    breaks,
+    breaks: 'tokens/exact',
     with: alsoNamed(kind, (text, token) => text.toLowerCase() === token.text.toLowerCase()),
   },
   {
@@ -33,7 +33,7 @@ const namedMutants = (kind: TokenKind, breaks: string): Mutant[] => [
   },
   {
     id: `longer-${kind}-token-taken`,
-    breaks,
+    breaks: 'tokens/exact',
     with: alsoNamed(kind, (text, token) => text.startsWith(token.text)),
   },
   {
@@ -207,6 +207,11 @@ export const tokenMutants: Mutant[] = [
     id: 'access-token-lives-a-minute-longer',
     breaks: 'tokens/expire',
     with: { accessExpired: (pair, nowMs) => nowMs >= pair.accessExpiryMs + 60_000 },
+  },
+  {
+    id: 'refreshed-access-token-never-expires',
+    breaks: 'tokens/expire-by-default',
+    with: { accessExpired: (pair, nowMs) => pair.generation === 0 && nowMs >= pair.accessExpiryMs },
   },
   {
     id: 'access-token-ends-a-minute-early',

@@ -115,7 +115,7 @@ async function refusedControl(
   way: Way,
   by: string,
 ): Promise<string | { auth: Auth; called: Called; message: string } | undefined> {
-  const token = way === 'token' ? await tokenOf(seat, by, 'solution') : undefined
+  const token = way === 'token' ? await tokenOf(seat, by, ['solution']) : undefined
   if (way === 'token' && token === undefined) return 'preparation: no access token was granted'
   const auth = (token === undefined ? { [way]: by } : { token }) as Auth
   const called = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth })

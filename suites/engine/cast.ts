@@ -47,7 +47,9 @@ export async function createMember(seat: Seat, member: CastMember, way: Way, by:
   // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
   let last: Creation = { problem: `no access token for "${creator}" was granted` }
   for (const spelling of new Set([seat.knowledge.apikey, 'apikey', 'apiKey'])) {
-    const token = await tokenOf(seat, creator, spelling)
+    // A token may have to hold what it gives to a key, or may not be granted so much.
+    const given = member.scope.filter((word) => !/^apikey$/i.test(word))
+    const token = (await tokenOf(seat, creator, [spelling, ...given])) ?? (await tokenOf(seat, creator, [spelling]))
     if (token === undefined) continue
     last = await create(seat, member, { token })
     if (last.problem !== undefined) continue
@@ -58,12 +60,43 @@ export async function createMember(seat: Seat, member: CastMember, way: Way, by:
 }
 
 async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creation> {
+  let refused: Creation | undefined
+  for (const { scope, without } of scopesOf(member, seat.knowledge.keysWithout)) {
+    const creation = await createWith(seat, member, auth, scope)
+    if (creation.called?.answer.outcome !== 'refused') {
+      seat.knowledge.keysWithout = without
+      return creation
+    }
+    refused ??= creation
+  }
+  return refused ?? { problem: 'it has no scope' }
+}
+
+/** The words of the examples. */
+const shownScopes = ['apikey', 'apiKey', 'context', 'solution']
+
+/**
+ * Which words may stand in a key's scope is open, and so is the spelling of one of them: a list that is refused is tried again without
+ * one spelling and the other, then also without what no example shows.
+ */
+function scopesOf({ scope }: CastMember, keysWithout: string[]): { scope: string[]; without: string[] }[] {
+  const unshown = scope.filter((word) => !shownScopes.includes(word))
+  const lists = [keysWithout, [], ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]].map(
+    (without) => ({
+      scope: scope.filter((word) => !without.includes(word)),
+      without,
+    }),
+  )
+  return [...new Map(lists.reverse().map((list) => [list.scope.join(' '), list])).values()].reverse()
+}
+
+async function createWith(seat: Seat, member: CastMember, auth: Auth, scope: string[]): Promise<Creation> {
   const pair = member.key === 'ed25519' ? pairOf(seat.run, member.name) : undefined
   const called = await makeCall(seat, {
     method: 'manager/createApiKey',
     params: {
-      name: `svc-conformance.${member.name}.${seat.run.unique}`,
-      scope: member.scope,
+      name: `svc-conformance-${member.name}-${seat.run.unique}`,
+      scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },
     auth,
@@ -92,8 +125,8 @@ function pairOf(run: Run, member: string): Ed25519KeyPair {
   return pair
 }
 
-/** An access token of this scope, if it is granted. */
-export async function tokenOf(seat: Seat, by: string, scope: string): Promise<string | undefined> {
+/** An access token of these scopes, if it is granted. */
+export async function tokenOf(seat: Seat, by: string, scope: string[]): Promise<string | undefined> {
   const credential = seat.cast.get(by)
   if (credential === undefined) return undefined
   const { answer } = await makeCall(seat, {
@@ -103,7 +136,7 @@ export async function tokenOf(seat: Seat, by: string, scope: string): Promise<st
       grantType: 'api_key_credentials',
       apiKeyId: credential.id,
       apiKeySecret: credential.secret ?? '',
-      scope: [scope],
+      scope,
     },
   })
   const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null

@@ -29,7 +29,7 @@ export async function noPlaceForKeys(seat: Seat, { troubles }: Attempt): Promise
       : knowledge.keyWay === 'hmac'
         ? { hmac: 'root' }
         : { basic: 'root' }
-  const params = { name: `svc-conformance.control.${run.unique}`, scope: ['solution'] }
+  const params = { name: `svc-conformance-control-${run.unique}`, scope: ['solution'] }
   const { answer } = await makeCall(seat, { method: createApiKey, params, auth })
   if (answer.outcome !== 'refused') return undefined
   return run.target.fresh

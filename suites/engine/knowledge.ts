@@ -15,6 +15,8 @@ export interface Knowledge {
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */
   apikey: string
+  /** Words that must not stand in the scope of a created key: the target refuses a list that has them. */
+  keysWithout: string[]
   /** How long a refresh token lives, seen on the first grant. */
   refreshLifeMs?: number
   /** `method kind` pairs on which junk was accepted: an acceptance there shows nothing. */
@@ -26,7 +28,7 @@ export interface Knowledge {
 }
 
 export function emptyKnowledge(): Knowledge {
-  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', openGates: [] }
+  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', keysWithout: [], openGates: [] }
 }
 
 /** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */

@@ -158,7 +158,7 @@ async function tryGates(seat: Seat, first: Called, allow: readonly SafetyClass[]
   note(listSolutions, 'none', first)
   for (const [kind, auth] of junkAuths) note(listSolutions, kind, await call(seat, auth))
   if (allow.includes('keys')) {
-    const params = { name: `svc-conformance.junk.${seat.run.unique}`, scope: ['solution'] }
+    const params = { name: `svc-conformance-junk-${seat.run.unique}`, scope: ['solution'] }
     const noAuth: [GateKind, Auth][] = [['none', 'none']]
     for (const [kind, auth] of [...noAuth, ...junkAuths]) {
       note('manager/createApiKey', kind, await call(seat, auth, 'manager/createApiKey', params))

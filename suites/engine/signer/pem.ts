@@ -21,7 +21,7 @@ export function ed25519KeyPair(seed: Uint8Array): Ed25519KeyPair {
 
 /** SPKI PEM of a 32-byte public key. */
 export function publicKeyToPem(publicKey: Uint8Array): string {
-  return pem('PUBLIC KEY', concat(spkiPrefix, publicKey))
+  return pem('PUBLIC KEY', concat(spkiPrefix, publicKey)).trimEnd()
 }
 
 /** The 32-byte seed of a PKCS#8 PEM. Throws an Error that says what the text is instead. */

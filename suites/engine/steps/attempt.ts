@@ -140,9 +140,10 @@ async function takeStep(
     if (late !== undefined) return trouble('too-late', late, calls.slice(-1))
     if (judgement.kind === 'broke') {
       if (!given) return trouble('broke', judgement.message, [judgement.called])
-      const refused = judgement.called.answer.outcome === 'refused'
-      const reason = step['if-refused']
-      return refused && reason !== undefined
+      const { outcome } = judgement.called.answer
+      const reason =
+        outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
+      return reason !== undefined
         ? trouble('not-testable', reason, [judgement.called])
         : trouble('blocked', `preparation: ${judgement.message}`, [judgement.called])
     }
