@@ -108,7 +108,9 @@ function unmet(need: Need | 'client-address', capabilities: Capabilities): strin
         ? undefined
         : 'it lets days pass, which takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime'
     case 'cleanup':
-      return capabilities.cleanup ? undefined : 'it deletes a key; cleanup in the target file names the method'
+      return capabilities.cleanup
+        ? undefined
+        : 'it creates a key that only a cleanup method removes; cleanup in the target file names that method'
     case 'solutions':
       return solutions >= 2 ? undefined : 'it needs two solutions; solutions in the target file names them'
     default: {
