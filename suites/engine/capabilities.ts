@@ -2,7 +2,7 @@ import type { Need, SafetyClass } from './fixture/model.ts'
 import type { Item } from './items.ts'
 import type { Knowledge } from './knowledge.ts'
 import { judgedMarginMs } from './outcome.ts'
-import { castUsed } from './rows.ts'
+import { castUsed, namesIn } from './rows.ts'
 import type { TargetSettings } from './target.ts'
 
 /** What a target and its user offer; decides which rows can be asked. */
@@ -74,7 +74,7 @@ export function needsOf(item: Item, { castNames, keptCast, lasting, rootKind }: 
   const used = castUsed(scenario, row, castNames)
   if (rootKind === 'ed25519' && used.has('root')) used.add('erin')
   const makesKeys = lasting && [...used].some((name) => name !== 'root' && !keptCast.includes(name))
-  const addressed = JSON.stringify([scenario.given, scenario.steps, row.values]).includes('$client.address')
+  const addressed = namesIn(scenario, row).has('client')
   return [
     ...scenario.needs,
     ...(makesKeys && !scenario.needs.includes('keys') ? (['keys'] as const) : []),

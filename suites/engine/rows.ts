@@ -41,7 +41,20 @@ export function unjudged(
 
 /** The members of the cast that a row calls as, or whose id or secret it names. */
 export function castUsed(scenario: Scenario, row: Row, members: readonly string[]): Set<string> {
-  const used = namesUsed([scenario.given, scenario.steps, row.values] as unknown)
+  const used = namesIn(scenario, row)
+  return new Set(members.filter((member) => used.has(member)))
+}
+
+const named = new WeakMap<Scenario, Map<Row, ReadonlySet<string>>>()
+
+/** Every name in a row: of references, callers and keys. Looked for once, since it is asked for several times in every run. */
+export function namesIn(scenario: Scenario, row: Row): ReadonlySet<string> {
+  const rows = named.get(scenario) ?? new Map<Row, ReadonlySet<string>>()
+  named.set(scenario, rows)
+  const known = rows.get(row)
+  if (known !== undefined) return known
+  const all = [scenario.given, scenario.steps, row.values] as unknown
+  const used = namesUsed(all)
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     for (const [key, inner] of Object.entries(value)) {
@@ -50,6 +63,7 @@ export function castUsed(scenario: Scenario, row: Row, members: readonly string[
       visit(inner)
     }
   }
-  visit([scenario.given, scenario.steps, row.values])
-  return new Set(members.filter((member) => used.has(member)))
+  visit(all)
+  rows.set(row, used)
+  return used
 }

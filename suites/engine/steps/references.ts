@@ -28,8 +28,9 @@ function shortJson(value: unknown): string {
   return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
 }
 
-const whole = /^\$([a-z][\w-]*(?:\.[\w-]+)*)$/i
-const inside = /\$([a-z][\w-]*(?:\.[\w-]+)*)/gi
+const whole = /^\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)$/i
+// A hyphen that no letter follows is no part of a name: `$n-$unique` are two.
+const inside = /\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)/gi
 
 /**
  * Replaces every `$name` and `$name.path` in a fixture value. A value that is only a reference keeps its type; inside a longer
