@@ -83,6 +83,7 @@ const readings: [
   [{ weakPublicKeys: 'accepted' }, (c) => created(c, { publicKey: weakPem }), false, true],
   [{ repeatedPublicKeys: 'refused' }, (c) => twins(c), true, false],
   [{ keyScopeAboveCreator: 'refused' }, (c) => created(c, { scope: ['nonsense'] }), true, false],
+  [{ unknownKeyScopes: 'all-but-shown-refused' }, (c) => created(c, { scope: ['thread'] }), true, false],
   [{ unknownKeyScopes: 'refused' }, (c) => created(c, { scope: ['nonsense'] }), true, false],
   [{ initialKeyCounts: true }, (c) => tenth(c), true, false],
   [{ scopeCase: 'any' }, async (c) => works(await c.grant(['SOLUTION', 'APIKEY'])), false, true],

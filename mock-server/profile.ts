@@ -55,8 +55,8 @@ export interface Profile {
   keyScopeAboveCreator: 'kept' | 'refused'
   /** A public key that another live key has. */
   repeatedPublicKeys: 'accepted' | 'refused'
-  /** Unknown scope words in a key's scope. */
-  unknownKeyScopes: 'kept' | 'refused'
+  /** Unknown scope words in a key's scope; those of part 5.4 that no example of part 2 shows may count as such. */
+  unknownKeyScopes: 'kept' | 'refused' | 'all-but-shown-refused'
   /** Whether the initial key is one of the ten. */
   initialKeyCounts: boolean
   eleventhKey: 'refused' | 'oldest-removed'
@@ -137,7 +137,7 @@ export const profileChoices: Choices = {
   weakPublicKeys: ['refused', 'accepted'],
   keyScopeAboveCreator: ['kept', 'refused'],
   repeatedPublicKeys: ['accepted', 'refused'],
-  unknownKeyScopes: ['kept', 'refused'],
+  unknownKeyScopes: ['kept', 'refused', 'all-but-shown-refused'],
   initialKeyCounts: [false, true],
   eleventhKey: ['refused', 'oldest-removed'],
   scopeCase: ['sensitive', 'any'],
