@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { readText } from './commands/inputs.ts'
 import type { RunOptions } from './commands/run-options.ts'
 import { SuiteError } from './engine/errors.ts'
 import type { CreatedKey } from './engine/ledger.ts'
@@ -15,12 +16,13 @@ interface CastFile {
 /**
  * The keys that an earlier run kept for this target and root key; none where there is no file yet, or it is about another target.
  *
- * @throws SuiteError (`target-file`) for a file that is not ours
+ * @throws SuiteError (`usage`) for a file that cannot be read, (`target-file`) for one that is not ours
  */
 export function readCastFile(file: string, url: string, rootId: string): CreatedKey[] {
   if (!existsSync(file)) return []
+  const text = readText(file, 'the kept cast')
   try {
-    const kept = JSON.parse(readFileSync(file, 'utf8')) as CastFile
+    const kept = JSON.parse(text) as CastFile
     if (typeof kept.url !== 'string' || !Array.isArray(kept.keys)) throw new TypeError('not a kept cast')
     return kept.url === url && kept.rootId === rootId ? kept.keys : []
   } catch (cause) {

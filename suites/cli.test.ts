@@ -10,6 +10,8 @@ import { madeUpReport } from './self/made-up-report.ts'
 const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'))
 let out = ''
 let complaints = ''
+const castIsFolder = join(folder, 'cast-is-folder.yaml')
+writeFileSync(castIsFolder, 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\ncast: .\n')
 const exitCodeBefore = process.exitCode
 
 beforeEach(() => {
@@ -55,6 +57,12 @@ describe('wrong usage: one sentence and exit code 2', () => {
     [['serve', '--set', 'delayMs=slow'], 'Cannot use "slow" for "--set delayMs": expected a number\n'],
     [['serve', '--set', 'batch=maybe'], 'Cannot use "maybe" for "--set batch": expected "refused" or "answered"\n'],
     [['serve', '--set', 'batch'], 'Cannot use "batch" for "--set": expected NAME=VALUE, such as "delayMs=80"\n'],
+    [['run', '--known', folder], `Cannot read the baseline "${folder}": it is a folder, name a file in it\n`],
+    [
+      ['run', '--known', folder, '--update-known'],
+      `Cannot read the baseline "${folder}": it is a folder, name a file in it\n`,
+    ],
+    [['run', '--target', castIsFolder, '--plan'], `Cannot read the kept cast "${folder}": it is a folder\n`],
     [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
     [
       ['init', join(folder, 'no', 'such.yaml')],

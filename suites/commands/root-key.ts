@@ -1,4 +1,5 @@
 import { SuiteError } from '../engine/errors.ts'
+import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { RootKey } from '../engine/target.ts'
 import type { TargetFile } from '../engine/target-file/parse.ts'
 import { type Environment, given, readText } from './inputs.ts'
@@ -46,8 +47,11 @@ export function rootKey(
   if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
   const text = readText(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
   if (found.kind === 'secret-file') return { id, kind: 'secret', secret: text.replace(/\r?\n$/, '') }
-  if (!text.includes('-----BEGIN PRIVATE KEY-----'))
-    throw new SuiteError('usage', `Cannot use "${found.value}": expected a PEM file with "-----BEGIN PRIVATE KEY-----"`)
+  try {
+    seedFromPkcs8(text)
+  } catch (cause) {
+    throw new SuiteError('usage', `Cannot use the private key "${found.value}": ${(cause as Error).message}`, { cause })
+  }
   return { id, kind: 'ed25519', privateKey: text }
 }
 

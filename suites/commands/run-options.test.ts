@@ -1,13 +1,21 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SuiteError } from '../engine/errors.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import type { RunFlags } from './run-flags.ts'
 import { readRunOptions } from './run-options.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-run-options-'))
 const url = 'https://service.example'
+const pkcs8 = {
+  modulusLength: 1024,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+} as const
 const key = { keyId: 'id-1', keySecret: 'secret-1' }
 
 function file(name: string, text: string): string {
@@ -148,7 +156,7 @@ tls: { insecure: true }
   })
 
   test('a private key wins over a secret that a later place names', () => {
-    const privateKey = file('key.pem', '-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\n')
+    const privateKey = file('key.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).privateKeyPem)
     expect(readRunOptions({ target, privateKey }, env).root).toMatchObject({ id: 'env-id', kind: 'ed25519' })
   })
 
@@ -197,6 +205,7 @@ describe('wrong usage', () => {
   const twice = file('twice.yaml', 'root: { id: a, secret: b, privateKeyFile: c }\n')
   const unknown = file('unknown.yaml', 'url: https://a.example\nalow: [keys]\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
+  const rsaKey = file('rsa.pem', String(generateKeyPairSync('rsa', pkcs8).privateKey))
   test.each<[string, RunFlags, string]>([
     [
       'no key',
@@ -277,7 +286,12 @@ describe('wrong usage', () => {
     [
       'a private key that is none',
       { url, keyId: 'a', privateKey: notAKey },
-      `Cannot use "${notAKey}": expected a PEM file with "-----BEGIN PRIVATE KEY-----"`,
+      `Cannot use the private key "${notAKey}": Expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
+    ],
+    [
+      'a private key of another kind',
+      { url, keyId: 'a', privateKey: rsaKey },
+      `Cannot use the private key "${rsaKey}": Expected an Ed25519 private key in PKCS#8, got another kind of key`,
     ],
     [
       'a secret and a private key in the file',

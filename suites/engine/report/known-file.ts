@@ -50,7 +50,15 @@ export function readKnownFile(file: string, corpus: Corpus, mayBeMissing: boolea
       `Cannot read the baseline "${file}": there is no such file; "--update-known" writes one`,
     )
   }
-  return parseKnown(readFileSync(file, 'utf8'), file, corpus)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    const why = code === 'EISDIR' ? 'it is a folder, name a file in it' : code
+    throw new SuiteError('usage', `Cannot read the baseline "${file}": ${why}`, { cause })
+  }
+  return parseKnown(text, file, corpus)
 }
 
 /** @throws SuiteError (`usage`) where it cannot be written */
