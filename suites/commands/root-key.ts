@@ -46,7 +46,11 @@ export function rootKey(
   }
   if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
   const text = readText(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
-  if (found.kind === 'secret-file') return { id, kind: 'secret', secret: text.replace(/\r?\n$/, '') }
+  if (found.kind === 'secret-file') {
+    const secret = text.replace(/\r?\n$/, '')
+    if (secret === '') throw new SuiteError('usage', `Cannot use the key secret "${found.value}": the file is empty`)
+    return { id, kind: 'secret', secret }
+  }
   try {
     seedFromPkcs8(text)
   } catch (cause) {

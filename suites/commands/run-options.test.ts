@@ -204,6 +204,7 @@ describe('wrong usage', () => {
   const nameless = file('nameless.yaml', 'allow: [keys]\n')
   const twice = file('twice.yaml', 'root: { id: a, secret: b, privateKeyFile: c }\n')
   const unknown = file('unknown.yaml', 'url: https://a.example\nalow: [keys]\n')
+  const emptySecret = file('empty.txt', '\n')
   const notAKey = file('not-a-key.pem', 'hello\n')
   const rsaKey = file('rsa.pem', String(generateKeyPairSync('rsa', pkcs8).privateKey))
   test.each<[string, RunFlags, string]>([
@@ -287,6 +288,11 @@ describe('wrong usage', () => {
       'a private key that is none',
       { url, keyId: 'a', privateKey: notAKey },
       `Cannot use the private key "${notAKey}": Expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
+    ],
+    [
+      'an empty secret',
+      { url, keyId: 'a', keySecretFile: emptySecret },
+      `Cannot use the key secret "${emptySecret}": the file is empty`,
     ],
     [
       'a private key of another kind',

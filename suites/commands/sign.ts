@@ -8,6 +8,7 @@ import {
   addBodyFlags,
   addKeyFlags,
   type BodyFlags,
+  demandOneKey,
   type KeyFlags,
   processSurroundings,
   readBody,
@@ -69,6 +70,7 @@ export function signInputOf(
         `Cannot use "${value}" for "${flag}": it must not be empty or hold a semicolon, which separates fields`,
       )
   }
+  demandOneKey(flags, 'sign')
   const { key } = readKeys(flags, around)
   return { scheme, keyId, key, method, uri, body: readBody(flags, around), timestamp, nonce }
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { diagnose } from '../engine/diagnose/diagnose.ts'
 import { verify } from '../engine/diagnose/verify.ts'
@@ -9,8 +10,8 @@ import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { sign } from '../engine/signer/sign.ts'
 import { diagnoseJson, diagnoseText } from './diagnose.ts'
 import { signInputOf, signJson, signText } from './sign.ts'
-import { type CheckFlags, readCheck, type Surroundings } from './signature-flags.ts'
-import { verifyText } from './verify.ts'
+import { addCheckFlags, type CheckFlags, readCheck, type Surroundings } from './signature-flags.ts'
+import { verifyInputOf, verifyText } from './verify.ts'
 import { curlLine, visibleLines } from './visible.ts'
 
 const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
@@ -27,13 +28,15 @@ const around = (files: { [path: string]: string } = {}, stdin: string | null = n
   readStdin: () => (stdin === null ? null : utf8(stdin)),
 })
 
-const check = (flags: CheckFlags, outside = around()) => readCheck({ secretEnv: ['SECRET'], ...flags }, outside)
+const env = (name: string) => ({ flag: 'secret-env' as const, name })
+const inFile = (name: string) => ({ flag: 'secret-file' as const, name })
+const check = (flags: CheckFlags, outside = around()) => readCheck({ secrets: [env('SECRET')], ...flags }, outside)
 const flags = {
   method: 'POST',
   uri: '/api',
   scheme: 'svc-hmac-sha256',
   keyId: 'hmac-key-1',
-  secretEnv: ['SECRET'],
+  secrets: [env('SECRET')],
   body,
 }
 const fresh = { nowMs: 1702555410352, nonce: 'q83vEjRWeJCrze8=' }
@@ -59,26 +62,32 @@ describe('sign', () => {
   })
 
   test('body from stdin or a file, secret from a file, private key', () => {
-    const { body: _, secretEnv: __, ...bare } = flags
+    const { body: _, secrets: __, ...bare } = flags
     const outside = around({ b: body, s: 'not-a-secret-0001\n', k: pair.privateKeyPem }, body)
-    expect(sign(signInputOf({ ...bare, secretFile: ['s'] }, outside, fresh)).header).toBe(right)
-    expect(sign(signInputOf({ ...bare, bodyFile: 'b', secretFile: ['s'] }, outside, fresh)).header).toBe(right)
+    expect(sign(signInputOf({ ...bare, secrets: [inFile('s')] }, outside, fresh)).header).toBe(right)
+    expect(sign(signInputOf({ ...bare, bodyFile: 'b', secrets: [inFile('s')] }, outside, fresh)).header).toBe(right)
     expect(signJson(sign(signInputOf({ ...bare, privateKey: 'k' }, outside, fresh)))).not.toHaveProperty('mac')
   })
 
   test.each([
     [{ timestamp: 'now' }, 'Cannot use "now" for "--timestamp": expected milliseconds since 1970'],
     [{ nonce: 'a;b' }, 'Cannot use "a;b" for "--nonce": it must not be empty or hold a semicolon'],
-    [{ secretEnv: ['EMPTY'] }, 'Set the environment variable "EMPTY" to the secret: it is not set'],
-    [{ secretEnv: [] }, 'Give the key: "--secret-env NAME"'],
+    [{ secrets: [env('EMPTY')] }, 'Set the environment variable "EMPTY" to the secret: it is not set'],
+    [{ secrets: [] }, 'Give the key: "--secret-env NAME"'],
     [{ bodyFile: 'b' }, 'Give "--body" or "--body-file", not both'],
-    [{ secretEnv: [], secretFile: ['none'] }, 'Cannot read the secret "none": there is no such file'],
+    [{ secrets: [inFile('none')] }, 'Cannot read the secret "none": there is no such file'],
     [
-      { secretEnv: [], privateKey: 'p' },
+      { secrets: [env('SECRET'), inFile('b')] },
+      'Give one key to sign with: only one of "--secret-env SECRET", "--secret-file b"',
+    ],
+    [{ privateKey: 'p' }, 'Give one key to sign with: only one of "--private-key p", "--secret-env SECRET"'],
+    [{ secrets: [inFile('e')] }, 'Cannot use the secret "e": the file is empty'],
+    [
+      { secrets: [], privateKey: 'p' },
       'Cannot use the private key "p": Expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"',
     ],
   ])('%j', (wrong, message) => {
-    const outside = around({ b: body, p: pair.publicKeyPem })
+    const outside = around({ b: body, p: pair.publicKeyPem, e: '\n' })
     expect(() => signInputOf({ ...flags, ...wrong }, outside, fresh)).toThrow(message)
   })
 
@@ -94,7 +103,7 @@ describe('verify', () => {
   const vectors = loadVectors(packageRoot)
   const asked = ({ input }: SignatureVector, header: string) => {
     const { secret, 'public-key': publicKey = '' } = input
-    const key = secret === undefined ? { publicKey: 'p' } : { secretFile: ['s'] }
+    const key = secret === undefined ? { publicKey: 'p' } : { secrets: [inFile('s')] }
     const { scheme = 'svc-hmac-sha256', 'key-id': keyId, method, path: uri } = input
     // The line feed that ends a secret's file is dropped again.
     const outside = around({ p: publicKey, s: `${secret}\n` })
@@ -141,6 +150,42 @@ describe('verify', () => {
   })
 })
 
+describe('keys', () => {
+  const parsed = (...argv: string[]) =>
+    addCheckFlags(new Command().exitOverride())
+      .parse(['--header', right, '--body', body, ...argv], { from: 'user' })
+      .opts<CheckFlags>()
+  const named = ({ key, otherKeys = [] }: ReturnType<typeof readCheck>) =>
+    [key, ...otherKeys.map((other) => other.key)].map((one) =>
+      one.kind === 'secret' ? new TextDecoder().decode(utf8OrBytes(one.secret)) : one.kind,
+    )
+  const utf8OrBytes = (secret: string | Uint8Array) => (typeof secret === 'string' ? utf8(secret) : secret)
+  const outside = around({ f: 'from-file', p: pair.publicKeyPem })
+
+  test.each([
+    [
+      ['--secret-file', 'f', '--secret-env', 'OTHER', '--secret-env', 'SECRET'],
+      ['from-file', 'other', 'not-a-secret-0001'],
+    ],
+    [
+      ['--secret-env', 'OTHER', '--secret-file', 'f'],
+      ['other', 'from-file'],
+    ],
+  ])('the first secret is the right one: %j', (argv, secrets) => {
+    expect(named(readCheck(parsed(...argv), outside))).toEqual(secrets)
+  })
+
+  test('verify takes a public key or a secret', () => {
+    const both = parsed('--secret-env', 'OTHER', '--public-key', 'p')
+    expect(() => verifyInputOf(both, outside)).toThrow(
+      'Give one key to verify with: only one of "--public-key p", "--secret-env OTHER"',
+    )
+    expect(named(readCheck(both, outside))).toEqual(['ed25519-public', 'other'])
+    const twoSecrets = parsed('--secret-env', 'SECRET', '--secret-env', 'OTHER')
+    expect(verify(verifyInputOf(twoSecrets, outside)).valid).toBe(true)
+  })
+})
+
 describe('diagnose', () => {
   const wrong = sign(signInputOf(flags, around(), fresh), { data: 'without-final-newline' }).header
 
@@ -165,14 +210,14 @@ describe('diagnose', () => {
   })
 
   test('another secret', () => {
-    const input = check({ header: wrong, body, secretEnv: ['OTHER'] })
+    const input = check({ header: wrong, body, secrets: [env('OTHER')] })
     const text = diagnoseText(input, diagnose(input))
     expect(text).toContain('No known mistake: most likely another secret\nWith "--url"')
     expect(text).toMatch(/Ruled out, each alone and with every other one \(\d\d+\):\n {2}data\/without-final-newline/)
     const both = check({
       header: wrong.replace(/;[^;]+$/, ';CEbcdnZhURk3xA0+RaC+UusqNCQ='),
       body,
-      secretEnv: ['OTHER', 'SECRET'],
+      secrets: [env('OTHER'), env('SECRET')],
     })
     expect(diagnose(both).mistakes.map(({ id }) => id)).toEqual(['key/another-key'])
   })
@@ -199,8 +244,8 @@ describe('diagnose', () => {
       sign(input, { data: 'with-crlf' }).header,
       input.body,
     )
-    const { secretEnv } = flags
-    const read = readCheck({ header: '@line', secretEnv }, around({ line }))
+    const { secrets } = flags
+    const read = readCheck({ header: '@line', secrets }, around({ line }))
     expect(new TextDecoder().decode(read.body)).toBe(new TextDecoder().decode(input.body))
     expect(read.url).toBe('https://service.example/base/api')
     expect(diagnose(read).mistakes.map(({ id }) => id)).toEqual(['data/with-crlf'])

@@ -9,11 +9,16 @@ import { defaultScheme } from '../engine/signer/header.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
 import { type Environment, fileProblem, given } from './inputs.ts'
-import { collect } from './run-flags.ts'
+
+/** A secret as it was named: by a variable or a file. */
+interface NamedSecret {
+  flag: 'secret-env' | 'secret-file'
+  name: string
+}
 
 export interface KeyFlags {
-  secretEnv?: string[]
-  secretFile?: string[]
+  /** In the order of the command line. */
+  secrets?: NamedSecret[]
   privateKey?: string
   publicKey?: string
 }
@@ -50,7 +55,7 @@ export const processSurroundings: Surroundings = {
 
 /** The flags that `verify` and `diagnose` share. */
 export function addCheckFlags(command: Command): Command {
-  return addKeyFlags(addBodyFlags(command))
+  return addKeyFlags(addBodyFlags(command), '; further ones are other keys, to find a mix-up')
     .requiredOption(
       '--header <text>',
       'the Authorization header, a curl line or a raw HTTP request; @FILE reads it from a file',
@@ -73,11 +78,19 @@ export function addBodyFlags(command: Command): Command {
 }
 
 /** The flags of the key that signs; a secret is never taken from the command line, which others can see. */
-export function addKeyFlags(command: Command): Command {
-  return command
-    .option('--secret-env <name>', 'environment variable with the API key secret; further ones are other keys', collect)
-    .option('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)', collect)
+export function addKeyFlags(command: Command, further = ''): Command {
+  command
+    .option('--secret-env <name>', `environment variable with the API key secret${further}`)
+    .option('--secret-file <file>', 'file with the API key secret (a final line feed is dropped)')
     .option('--private-key <file>', 'ED25519 private key (PKCS#8 PEM)')
+  // commander keeps the order of one flag, not of two.
+  const secrets: NamedSecret[] = []
+  for (const flag of ['secret-env', 'secret-file'] as const)
+    command.on(`option:${flag}`, (name: string) => {
+      secrets.push({ flag, name })
+      command.setOptionValue('secrets', secrets)
+    })
+  return command
 }
 
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
@@ -118,7 +131,17 @@ export function readBody({ body, bodyFile }: BodyFlags, around: Surroundings = p
   return piped
 }
 
-/** The key of the caller, and other keys that he gave besides. @throws SuiteError (`usage`) without any key */
+/** @param to what the key is for, as in `Give one key to sign with` @throws SuiteError (`usage`) for two keys */
+export function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, to: string): void {
+  const named = [
+    ...(privateKey === undefined ? [] : [`"--private-key ${privateKey}"`]),
+    ...(publicKey === undefined ? [] : [`"--public-key ${publicKey}"`]),
+    ...secrets.map(({ flag, name }) => `"--${flag} ${name}"`),
+  ]
+  if (named.length > 1) throw new SuiteError('usage', `Give one key to ${to} with: only one of ${named.join(', ')}`)
+}
+
+/** The key of the caller, and other keys that he gave besides: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
 export function readKeys(
   flags: KeyFlags,
   around: Surroundings = processSurroundings,
@@ -126,8 +149,10 @@ export function readKeys(
   const keys = [
     ...(flags.privateKey === undefined ? [] : [ed25519Key(flags.privateKey, 'private', around)]),
     ...(flags.publicKey === undefined ? [] : [ed25519Key(flags.publicKey, 'public', around)]),
-    ...(flags.secretEnv ?? []).map((name) => ({ name, key: secretKey(secretFromEnv(name, around)) })),
-    ...(flags.secretFile ?? []).map((name) => ({ name, key: secretKey(secretFromFile(name, around)) })),
+    ...(flags.secrets ?? []).map(({ flag, name }) => {
+      const secret = flag === 'secret-env' ? secretFromEnv(name, around) : secretFromFile(name, around)
+      return { name, key: secretKey(secret) }
+    }),
   ]
   const [first, ...otherKeys] = keys
   if (first === undefined) {
@@ -175,6 +200,7 @@ function secretFromEnv(name: string, { env }: Surroundings): string {
 function secretFromFile(path: string, around: Surroundings): Uint8Array {
   const bytes = bytesOf(path, 'the secret', around)
   const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
+  if (end <= 0) throw new SuiteError('usage', `Cannot use the secret "${path}": the file is empty`)
   return bytes.slice(0, end)
 }
 

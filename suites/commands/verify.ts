@@ -1,15 +1,23 @@
 import type { Command } from 'commander'
+import type { DiagnoseInput } from '../engine/diagnose/diagnose.ts'
 import { type Stage, type Verification, verify } from '../engine/diagnose/verify.ts'
-import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
+import { addCheckFlags, type CheckFlags, demandOneKey, readCheck, type Surroundings } from './signature-flags.ts'
 
 /** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */
 export function registerVerify(program: Command): void {
   const command = program.command('verify').description('check a signed header stage by stage')
   addCheckFlags(command).action((flags: CheckFlags) => {
-    const result = verify(readCheck(flags))
+    const result = verify(verifyInputOf(flags))
     process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : verifyText(result))
     process.exitCode = result.valid ? 0 : 1
   })
+}
+
+/** What to verify. Further secrets are for `diagnose`, to which the same flags can be given. @throws SuiteError (`usage`) */
+export function verifyInputOf(flags: CheckFlags, around?: Surroundings): DiagnoseInput {
+  const [first] = flags.secrets ?? []
+  demandOneKey(first === undefined ? flags : { ...flags, secrets: [first] }, 'verify')
+  return readCheck(flags, around)
 }
 
 /** What `verify` prints for people. */
