@@ -141,12 +141,40 @@ describe('verify', () => {
   })
 
   test('for people', () => {
-    expect(verifyText(verify(check({ header: right, body })))).toBe(
+    expect(verifyText(verify(check({ header: right, body })), right)).toBe(
       '✓ scheme\n✓ fields\n✓ version\n✓ timestamp\n✓ nonce\n✓ encoding\n✓ length\n✓ signature\n\nValid: every stage is right\n',
     )
-    expect(verifyText(verify(check({ header: right.replace('CEbc', 'CEbd'), body })))).toContain(
+    expect(verifyText(verify(check({ header: right.replace('CEbc', 'CEbd'), body })), right)).toContain(
       '✗ signature\n    expected  CEbcdnZhURk3xA0+RaC+UusqNCQ=\n    received  CEbddnZhURk3xA0+RaC+UusqNCQ=\n',
     )
+  })
+})
+
+test('what was received is shown where the header has no scheme word', () => {
+  const shown = (header: string) => verifyText(verify(check({ header, body })), header)
+  expect(shown('foo')).toContain('✗ scheme\n    expected  svc-hmac-sha256\n    received  foo\n✗ fields')
+  expect(shown('')).toContain('✗ scheme\n    expected  svc-hmac-sha256\n    received  (empty)\n')
+})
+
+describe('a curl line', () => {
+  const start = `curl -H 'Authorization: ${right}' http://h/api`
+  test.each([
+    [`${start} --data-raw '{"id`, `the quote ' at character ${start.length + 13} is not closed; paste the whole line`],
+    [`${start} --data-raw $'{"a":"it\\'s`, `the quote ' at character ${start.length + 13} is not closed`],
+    [`${start} -d "{\\"id\\"`, `the quote " at character ${start.length + 5} is not closed`],
+    [`It's this:\n${start} \\\r\n -d '{`, `the quote ' at character ${start.length + 20} is not closed`],
+    [`curl -H 'Authorization: ${right}`, `the quote ' at character 9 is not closed`],
+  ])('that was cut off is refused: %s', (header, message) => {
+    expect(() => check({ header })).toThrow(`Cannot read the curl line in "--header": ${message}`)
+  })
+
+  test.each([
+    [`${start} --data-raw '{"a":"it'\\''s"}' | jq '.`],
+    [`It's this:\n  ${start} -d '{}x'\nit's all`],
+    [`POST /api HTTP/1.1\nAuthorization: ${right}\n\nit's\ncurl '`],
+    [`${start} -d "it's" -d $'it\\'s' -d \\' -d $HOME -d "\\""`],
+  ])('that is whole is taken: %s', (header) => {
+    expect(check({ header }).body.length).toBeGreaterThan(2)
   })
 })
 

@@ -95,7 +95,9 @@ export function addKeyFlags(command: Command, further = ''): Command {
 
 /** What to verify or diagnose. @throws SuiteError (`usage`) that says which flag to give */
 export function readCheck(flags: CheckFlags, around: Surroundings = processSurroundings): DiagnoseInput {
-  const pasted = readPasted(textOf(flags.header ?? '', around))
+  const text = textOf(flags.header ?? '', around)
+  demandClosedQuotes(text)
+  const pasted = readPasted(text)
   if (pasted.header === undefined) {
     throw new SuiteError(
       'usage',
@@ -166,6 +168,25 @@ export function readKeys(
 
 function textOf(text: string, around: Surroundings): string {
   return text.startsWith('@') ? new TextDecoder().decode(bytesOf(text.slice(1), 'the request', around)) : text
+}
+
+/** What a shell reads as words, up to the end of the command or to a quote that is not closed. */
+const closedWords =
+  /^(?:[^'"\\$|;&<>\n]+|\\\r?\n|\\[\s\S]|'[^']*'|\$'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|\$(?!'))*/
+
+/** Half a curl line would be checked with half a body. @throws SuiteError (`usage`) */
+function demandClosedQuotes(text: string): void {
+  const isRaw = /^\s*(> )?[A-Za-z]+ (\/|https?:)/.test(text)
+  const curl = isRaw ? null : /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s+/.exec(text)
+  if (curl === null) return
+  const start = curl.index + curl[0].length
+  const end = start + (closedWords.exec(text.slice(start))?.[0].length ?? 0)
+  const quote = /^\$?(['"])/.exec(text.slice(end))?.[1]
+  if (quote !== undefined)
+    throw new SuiteError(
+      'usage',
+      `Cannot read the curl line in "--header": the quote ${quote} at character ${end + 1} is not closed; paste the whole line`,
+    )
 }
 
 function bodyOf(flags: BodyFlags, pasted: PastedRequest, around: Surroundings): Uint8Array {

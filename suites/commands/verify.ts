@@ -7,8 +7,9 @@ import { addCheckFlags, type CheckFlags, demandOneKey, readCheck, type Surroundi
 export function registerVerify(program: Command): void {
   const command = program.command('verify').description('check a signed header stage by stage')
   addCheckFlags(command).action((flags: CheckFlags) => {
-    const result = verify(verifyInputOf(flags))
-    process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : verifyText(result))
+    const input = verifyInputOf(flags)
+    const result = verify(input)
+    process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : verifyText(result, input.header))
     process.exitCode = result.valid ? 0 : 1
   })
 }
@@ -21,18 +22,16 @@ export function verifyInputOf(flags: CheckFlags, around?: Surroundings): Diagnos
 }
 
 /** What `verify` prints for people. */
-export function verifyText({ valid, stages }: Verification): string {
+export function verifyText({ valid, stages }: Verification, header: string): string {
   const failed = stages.filter(({ ok }) => !ok).map(({ name }) => name)
   const verdict = valid ? 'Valid: every stage is right' : `Not valid: ${failed.join(', ')}`
   const last = valid ? [] : ['`svc-conformance diagnose` with the same flags looks for the mistake']
-  return [...stages.flatMap(stageLines), '', verdict, ...last, ''].join('\n')
+  return [...stages.flatMap((stage) => stageLines(stage, header)), '', verdict, ...last, ''].join('\n')
 }
 
-function stageLines({ name, ok, expected, received }: Stage): string[] {
+function stageLines({ name, ok, expected, received }: Stage, header: string): string[] {
   if (ok) return [`✓ ${name}`]
-  return [
-    `✗ ${name}`,
-    `    expected  ${expected ?? ''}`,
-    `    received  ${received === '' ? '(empty)' : (received ?? '')}`,
-  ]
+  // A header without a space has no scheme word: what it has instead is shown.
+  const shown = name === 'scheme' && received === '' ? header.trim() : (received ?? '')
+  return [`✗ ${name}`, `    expected  ${expected ?? ''}`, `    received  ${shown === '' ? '(empty)' : shown}`]
 }
