@@ -270,6 +270,26 @@ describe('wrong usage', () => {
     ['a permission without a target', { allow: 'keys' }, 'Name the target: "--allow" needs "--url"'],
     ['no time at all', { timeout: '0' }, 'Cannot use "0" for "--timeout": expected a number of seconds above 0'],
     [
+      'a time with its unit',
+      { timeout: '5s' },
+      'Cannot use "5s" for "--timeout": expected a number of seconds above 0',
+    ],
+    [
+      'an empty scheme',
+      { url, ...key, scheme: '' },
+      'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"',
+    ],
+    [
+      'a scheme of two words',
+      { url, ...key, scheme: 'a b' },
+      'Cannot use "a b" for "--scheme": expected one word, such as "svc-hmac-sha256"',
+    ],
+    [
+      'one file for two reports',
+      { report: ['json=a.out', 'html=./a.out'] },
+      'Only one report fits into "./a.out": give "json" or "html" another file',
+    ],
+    [
       'a target file that names no target',
       { target: nameless },
       `Name the target: "${nameless}" has no "url", and there is no "--url" or SVC_URL`,
@@ -311,6 +331,10 @@ describe('wrong usage', () => {
     ],
   ])('%s', (_, flags, message) => {
     expect(refusal(flags)).toBe(message)
+  })
+
+  test('a scheme of two words in the environment', () => {
+    expect(refusal({ url, ...key }, { SVC_SCHEME: 'a b' })).toContain('Cannot use "a b" for "SVC_SCHEME"')
   })
 
   test('a shard on a shared URL', () => {

@@ -7,7 +7,16 @@ import { parseTargetFile, type TargetFile } from '../engine/target-file/parse.ts
 import { type Environment, given, readText } from './inputs.ts'
 import { rootKey } from './root-key.ts'
 import type { RunFlags } from './run-flags.ts'
-import { baseUrl, oneOf, positive, type ReportRequest, readReports, readShard, readSkips } from './values.ts'
+import {
+  baseUrl,
+  oneOf,
+  positive,
+  type ReportRequest,
+  readReports,
+  readShard,
+  readSkips,
+  schemeWord,
+} from './values.ts'
 
 /** Everything that a run is told, whoever told it: flags win over the environment, the environment over the target file. */
 export interface RunOptions {
@@ -88,9 +97,9 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
 
 function timeoutOf({ timeout }: RunFlags): number | null {
   if (timeout === undefined) return null
-  const seconds = positive('--timeout', timeout, 0)
-  if (seconds === 0)
-    throw new SuiteError('usage', 'Cannot use "0" for "--timeout": expected a number of seconds above 0')
+  const seconds = Number(timeout)
+  if (!Number.isFinite(seconds) || seconds <= 0)
+    throw new SuiteError('usage', `Cannot use "${timeout}" for "--timeout": expected a number of seconds above 0`)
   return seconds
 }
 
@@ -130,7 +139,7 @@ function allowed(flags: RunFlags, env: Environment, file: TargetFile): SafetyCla
 function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): TargetSettings {
   const rate = flags.rate === undefined ? (file.rate ?? 0) : positive('--rate', flags.rate, 0)
   return {
-    scheme: flags.scheme ?? given(env.SVC_SCHEME) ?? file.scheme ?? 'svc-hmac-sha256',
+    scheme: schemeOf(flags, env) ?? file.scheme ?? 'svc-hmac-sha256',
     tokenPrefix: flags.tokenPrefix ?? given(env.SVC_TOKEN_PREFIX) ?? file.tokenPrefix,
     signedUri: file.signedUri ?? '/api',
     scopeNames: file.scopeNames ?? {},
@@ -143,6 +152,12 @@ function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): Target
     rate,
     maxWaitMs: positive('--wait', flags.wait, defaultWaitSeconds) * 1000,
   }
+}
+
+function schemeOf(flags: RunFlags, env: Environment): string | undefined {
+  if (flags.scheme !== undefined) return schemeWord('--scheme', flags.scheme)
+  const word = given(env.SVC_SCHEME)
+  return word === undefined ? undefined : schemeWord('SVC_SCHEME', word)
 }
 
 function withParams(call: { method: string; params?: unknown }): { method: string; params: unknown } {

@@ -1,4 +1,5 @@
 /** Values of flags, read strictly. */
+import { resolve } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 
@@ -35,6 +36,13 @@ export function oneOf<T extends string>(flag: string, word: string, words: reado
   return found
 }
 
+/** The word that begins the header of a signature. @throws SuiteError (`usage`) unless it can be one */
+export function schemeWord(flag: string, text: string): string {
+  if (!/^[!#$%&'*+.^_`|~\w/-]+$/.test(text))
+    throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected one word, such as "svc-hmac-sha256"`)
+  return text
+}
+
 /** A number, 0 or more, or `otherwise` when the flag was not given. @throws SuiteError (`usage`) */
 export function positive(flag: string, text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise
@@ -61,7 +69,21 @@ export function readReports(texts: readonly string[]): ReportRequest[] {
       `Only one report fits on stdout: give "${first}" or "${second}" a file, as in "--report ${second}=FILE"`,
     )
   }
+  for (const [index, { format, file }] of reports.entries()) {
+    const earlier = reports
+      .slice(0, index)
+      .find((one) => file !== null && one.file !== null && samePath(one.file, file))
+    if (earlier !== undefined)
+      throw new SuiteError(
+        'usage',
+        `Only one report fits into "${file}": give "${earlier.format}" or "${format}" another file`,
+      )
+  }
   return reports
+}
+
+function samePath(one: string, other: string): boolean {
+  return resolve(one) === resolve(other)
 }
 
 /** `ID=reason`. @throws SuiteError (`usage`) without a reason */
