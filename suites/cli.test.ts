@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { main } from './cli.ts'
+import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/fixture/schemas.ts'
 import { parseTargetFile } from './engine/target-file/parse.ts'
 import { madeUpReport } from './self/made-up-report.ts'
@@ -51,6 +52,18 @@ describe('wrong usage: one sentence and exit code 2', () => {
       ['serve', '--mutant', 'sha1-expected', '--mutant', 'whole-mac-expected', '--mutant', 'sha1-taken-too'],
       'Cannot serve "sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"\n',
     ],
+    [['serve', '--base-path', 'foo'], 'Cannot use "foo" for "--base-path": expected a path like "/service/v1"\n'],
+    [['serve', '--set', 'basePath=a/'], 'Cannot use "a/" for "--set basePath": expected a path like "/service/v1"\n'],
+    [['serve', '--scheme', ''], 'Cannot use "" for "--scheme": expected one word, such as "svc-hmac-sha256"\n'],
+    [
+      ['serve', '--set', 'scheme=a b'],
+      'Cannot use "a b" for "--set scheme": expected one word, such as "svc-hmac-sha256"\n',
+    ],
+    [['serve', '--seed', ''], 'Give "--seed" a word that is not empty\n'],
+    ...['', 'a;b', 'a:b'].map((id): [string[], string] => [
+      ['serve', '--key-id', id],
+      `Cannot use "${id}" for "--key-id": it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials\n`,
+    ]),
     [['serve', '--port'], 'Option "--port <port>" argument missing\n'],
     [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a port from 0 to 65535\n'],
     [['serve', '--set', 'delayM=3'], 'Unknown choice "delayM" for "--set", did you mean "delayMs"?\n'],
@@ -73,6 +86,19 @@ describe('wrong usage: one sentence and exit code 2', () => {
     expect(complaints).toBe(sentence)
     expect(out).toBe('')
   })
+})
+
+test('serve: a base path loses its last slash', () => {
+  const pathOf = (flags: { basePath?: string; set?: string[] }) =>
+    serveOptions({ port: '0', host: '127.0.0.1', ...flags }).profile?.basePath
+  expect(['/foo/', '/foo', '/', '', '/a/b.c/'].map((basePath) => pathOf({ basePath }))).toEqual([
+    '/foo',
+    '/foo',
+    '',
+    '',
+    '/a/b.c',
+  ])
+  expect(pathOf({ set: ['basePath=/foo/'] })).toBe('/foo')
 })
 
 test('--help and --version are no mistakes', async () => {

@@ -25,6 +25,23 @@ test('clock, journal, profiles, origins and explanations are handed on', () => {
 })
 
 test.each([
+  ['http://localhost:3000', 'http://localhost:3000'],
+  ['http://localhost:3000/', 'http://localhost:3000'],
+  ['HTTPS://Client.Example:443', 'https://client.example'],
+  ['http://[::1]:3000', 'http://[::1]:3000'],
+  ['capacitor://localhost', 'capacitor://localhost'],
+  ['null', 'null'],
+])('the origin %s is taken as browsers write it', (text, origin) => {
+  expect(read('--cors', text)).toEqual({ cors: [origin] })
+})
+
+test.each([
+  ...['foo', '', 'localhost:3000', 'http://localhost:3000/app', 'http://h?x', 'http://u:p@h', 'file:///x'].map(
+    (text): [string[], string] => [
+      ['--cors', text],
+      `Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`,
+    ],
+  ),
   [['--control-port', '70000'], 'Cannot use "70000" for "--control-port": expected a whole number from 0 to 65535'],
   [['--journal', '1.5'], 'Cannot use "1.5" for "--journal": expected a whole number from 0 to 1000000'],
   [['--now', 'noon'], 'Cannot use "noon" for "--now": expected a number, 0 or more'],

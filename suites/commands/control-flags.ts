@@ -43,9 +43,22 @@ export function controlOptions(flags: ControlFlags): Partial<Parameters<typeof s
     ...(flags.virtualClock ? { clock: 'virtual' as const } : {}),
     ...(flags.now === undefined ? {} : { now: positive('--now', flags.now, 0) }),
     ...(flags.journal === undefined ? {} : { journal: { size: wholeNumber('--journal', flags.journal, 1_000_000) } }),
-    ...(flags.cors === undefined ? {} : { cors: flags.cors }),
+    ...(flags.cors === undefined ? {} : { cors: flags.cors.map(originOf) }),
     ...(flags.profile === undefined ? {} : { profileWords: flags.profile }),
   }
+}
+
+/** An origin as browsers write it: without a path, the default port and upper case. */
+function originOf(text: string): string {
+  if (text === '*' || text === 'null') return text
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isPlain = url !== null && url.host !== '' && /^\w[\w+.-]*:\/\/[^/?#@]+\/?$/.test(text)
+  if (!isPlain)
+    throw new SuiteError(
+      'usage',
+      `Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`,
+    )
+  return `${url.protocol}//${url.host}`
 }
 
 function portAndToken(flags: ControlFlags): { port?: number; token?: string } {

@@ -5,7 +5,7 @@ import { loadMutants, profileChoices, type ServerOptions, serve } from '../targe
 import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
 import { readText } from './inputs.ts'
 import { collect } from './run-flags.ts'
-import { positive } from './values.ts'
+import { positive, schemeWord } from './values.ts'
 
 interface ServeFlags extends ControlFlags {
   port: string
@@ -83,20 +83,43 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
     port,
     host: flags.host,
     ...controlOptions(flags),
-    ...(flags.seed === undefined ? {} : { seed: flags.seed }),
+    ...(flags.seed === undefined ? {} : { seed: seedOf(flags.seed) }),
     rootKey: {
-      ...(flags.keyId === undefined ? {} : { id: flags.keyId }),
+      ...(flags.keyId === undefined ? {} : { id: keyIdOf(flags.keyId) }),
       ...(flags.keySecret === undefined ? {} : { secret: flags.keySecret }),
       ...(flags.publicKey === undefined ? {} : { publicKey: readText(flags.publicKey, 'the public key') }),
     },
     profile: {
       ...switches(flags.set ?? []),
       ...(flags.trustProxy ? { trustProxy: true } : {}),
-      ...(flags.scheme === undefined ? {} : { scheme: flags.scheme }),
+      ...(flags.scheme === undefined ? {} : { scheme: schemeWord('--scheme', flags.scheme) }),
       ...(flags.tokenPrefix === undefined ? {} : { tokenPrefix: flags.tokenPrefix }),
-      ...(flags.basePath === undefined ? {} : { basePath: flags.basePath }),
+      ...(flags.basePath === undefined ? {} : { basePath: basePathOf('--base-path', flags.basePath) }),
     },
   }
+}
+
+/** An empty word is a variable that was not set, and would make secrets that anyone can make. */
+function seedOf(seed: string): string {
+  if (seed === '') throw new SuiteError('usage', 'Give "--seed" a word that is not empty')
+  return seed
+}
+
+function keyIdOf(id: string): string {
+  if (id === '' || /[;:]/.test(id))
+    throw new SuiteError(
+      'usage',
+      `Cannot use "${id}" for "--key-id": it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials`,
+    )
+  return id
+}
+
+/** Without a trailing slash; "" and "/" are none. */
+function basePathOf(flag: string, path: string): string {
+  const plain = path.replace(/\/$/, '')
+  if (!/^(\/[\w.~-]+)*$/.test(plain))
+    throw new SuiteError('usage', `Cannot use "${path}" for "${flag}": expected a path like "/service/v1"`)
+  return plain
 }
 
 function switches(texts: readonly string[]): { [name: string]: unknown } {
@@ -118,17 +141,13 @@ function switchValue(name: string, text: string): boolean | number | string {
       'usage',
       `Unknown choice "${name}" for "--set"${suggestion(name, Object.keys(profileChoices))}`,
     )
+  if (name === 'basePath') return basePathOf(`--set ${name}`, text)
+  if (name === 'scheme') return schemeWord(`--set ${name}`, text)
   const value = plainValue(text, typeof choices[0])
-  if (
-    value === undefined ||
-    (typeof choices[0] === 'string' && !openChoices.includes(name) && !choices.includes(value))
-  )
+  if (value === undefined || (typeof choices[0] === 'string' && name !== 'tokenPrefix' && !choices.includes(value)))
     throw new SuiteError('usage', `Cannot use "${text}" for "--set ${name}": expected ${expected(choices)}`)
   return value
 }
-
-/** Names of a deployment's own, for which any word is right. */
-const openChoices: readonly string[] = ['basePath', 'scheme', 'tokenPrefix']
 
 function plainValue(text: string, type: string): boolean | number | string | undefined {
   if (type === 'string') return text
