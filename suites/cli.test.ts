@@ -13,6 +13,9 @@ let out = ''
 let complaints = ''
 const castIsFolder = join(folder, 'cast-is-folder.yaml')
 writeFileSync(castIsFolder, 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\ncast: .\n')
+const secretFile = join(folder, 'secret.txt')
+writeFileSync(secretFile, 'not-a-secret-0001\n')
+const signing = ['sign', '--key-id', 'k', '--secret-file', secretFile, '--body', '{}']
 const exitCodeBefore = process.exitCode
 
 beforeEach(() => {
@@ -45,6 +48,13 @@ describe('wrong usage: one sentence and exit code 2', () => {
   test.each([
     [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
     [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
+    [['help', 'lst'], 'Unknown command "lst", did you mean "list"?\n'],
+    [
+      ['help', 'nosuch'],
+      'Unknown command "nosuch", expected one of "run", "serve", "init", "list", "compare", "vectors", "sign", "verify", "diagnose", "lab"\n',
+    ],
+    [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"\n'],
+    [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"\n'],
     [['compare'], 'Missing required argument "files"\n'],
     [['serve', 'extra'], 'Too many arguments for "serve": expected 0, got 1\n'],
     [['serve', '--mutant', 'whole-mac'], 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?\n'],
@@ -81,6 +91,10 @@ describe('wrong usage: one sentence and exit code 2', () => {
       ['init', join(folder, 'no', 'such.yaml')],
       `Cannot write "${join(folder, 'no', 'such.yaml')}": there is no such folder\n`,
     ],
+    ...[[], ['--force']].map((force): [string[], string] => [
+      ['init', folder, ...force],
+      `Cannot write "${folder}": it is a folder; name a file in it, such as "${join(folder, 'svc-target.yaml')}"\n`,
+    ]),
   ])('%j', async (argv, sentence) => {
     expect(await call(...argv)).toBe(2)
     expect(complaints).toBe(sentence)
@@ -99,6 +113,18 @@ test('serve: a base path loses its last slash', () => {
     '/a/b.c',
   ])
   expect(pathOf({ set: ['basePath=/foo/'] })).toBe('/foo')
+})
+
+test('sign: the curl line calls below the base URL', async () => {
+  expect(await call(...signing, '--url', 'http://h/base/'), complaints).toBe(0)
+  expect(out).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
+})
+
+test('help explains a command', async () => {
+  expect(await call('help', 'list')).toBe(0)
+  expect(out).toContain('Usage: svc-conformance list')
+  expect(await call('help')).toBe(0)
+  expect(complaints).toBe('')
 })
 
 test('--help and --version are no mistakes', async () => {

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { packageVersion } from './commands/package-version.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
 import { SuiteError } from './engine/errors.ts'
+import { suggestion } from './engine/fixture/did-you-mean.ts'
 
 /** Loaded when they are asked for: `serve` need not wait for what `run` needs. */
 const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
@@ -34,10 +35,19 @@ function onStdoutError(error: NodeJS.ErrnoException): void {
 export async function main(argv: readonly string[]): Promise<void> {
   if (!process.stdout.listeners('error').includes(onStdoutError)) process.stdout.on('error', onStdoutError)
   try {
+    demandTopic(argv)
     await (await commandLine(argv[0])).parseAsync(argv, { from: 'user' })
   } catch (error) {
     process.exitCode = explain(error)
   }
+}
+
+/** For `help nosuch` commander would print the whole usage. @throws SuiteError (`usage`) with a did-you-mean */
+function demandTopic([command, topic]: readonly string[]): void {
+  if (command !== 'help' || topic === undefined || topic.startsWith('-')) return
+  const names = Object.keys(commands)
+  if (topic !== 'help' && !names.includes(topic))
+    throw new SuiteError('usage', `Unknown command "${topic}"${suggestion(topic, names)}`)
 }
 
 /** With the named command alone where it is known; else with all of them, for the help and the did-you-mean. */

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { targetFileTemplate } from '../engine/target-file/template.ts'
@@ -24,6 +25,12 @@ function writeTargetFile(file: string, text: string, force: boolean): void {
     // It may come to hold a secret.
     writeFileSync(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 })
   } catch (cause) {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+      throw new SuiteError(
+        'usage',
+        `Cannot write "${file}": it is a folder; name a file in it, such as "${join(file, 'svc-target.yaml')}"`,
+        { cause },
+      )
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
       throw new SuiteError(
         'usage',

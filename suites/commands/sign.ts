@@ -15,6 +15,7 @@ import {
   readKeys,
   type Surroundings,
 } from './signature-flags.ts'
+import { baseUrl } from './values.ts'
 import { curlLine, hexRows, visibleLines } from './visible.ts'
 
 interface SignFlags extends KeyFlags, BodyFlags {
@@ -24,7 +25,7 @@ interface SignFlags extends KeyFlags, BodyFlags {
   timestamp?: string
   nonce?: string
   scheme: string
-  url?: string
+  url: string
   json?: boolean
 }
 
@@ -44,10 +45,9 @@ export function registerSign(program: Command): void {
     .option('--json', 'for scripts')
     .action((flags: SignFlags) => {
       const input = signInputOf(flags, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
+      const url = baseUrl(flags.url)
       const signed = sign(input)
-      process.stdout.write(
-        flags.json === true ? `${JSON.stringify(signJson(signed))}\n` : signText(input, signed, flags.url),
-      )
+      process.stdout.write(flags.json === true ? `${JSON.stringify(signJson(signed))}\n` : signText(input, signed, url))
     })
 }
 
@@ -86,8 +86,8 @@ export function signJson({ dataToSign, mac, macFirst20, signature, header }: Sig
   }
 }
 
-/** What `sign` prints for people. */
-export function signText({ method, uri, body }: SignInput, signed: Signed, url = ''): string {
+/** What `sign` prints for people. @param url the base URL, without a trailing slash */
+export function signText({ method, uri, body }: SignInput, signed: Signed, url: string): string {
   const { requestData, dataToSign, mac, signature, header } = signed
   const section = (title: string, lines: readonly string[]) => [title, ...lines.map((line) => `  ${line}`), '']
   const hex = toHex(mac ?? new Uint8Array(0))
@@ -106,6 +106,6 @@ export function signText({ method, uri, body }: SignInput, signed: Signed, url =
           ...section('Signature: these 20 bytes in BASE64', [signature]),
         ]),
     ...section('Header', [`Authorization: ${header}`]),
-    ...section('Send it', [curlLine(`${url.replace(/\/$/, '')}${uri}`, method.toUpperCase(), header, body)]),
+    ...section('Send it', [curlLine(`${url}${uri}`, method.toUpperCase(), header, body)]),
   ].join('\n')
 }

@@ -38,6 +38,7 @@ const flags = {
   keyId: 'hmac-key-1',
   secrets: [env('SECRET')],
   body,
+  url: 'http://h:1',
 }
 const fresh = { nowMs: 1702555410352, nonce: 'q83vEjRWeJCrze8=' }
 
