@@ -149,13 +149,16 @@ describe('init', () => {
   test('every line that is commented out can be used', async () => {
     const file = join(folder, 'uncommented.yaml')
     await call('init', file)
-    const known = Object.keys((readSchema('target') as { properties: object }).properties)
-    const commented = new RegExp(`^# (?=(?:${known.join('|')}|  context):)`, 'gm')
+    const { properties } = readSchema('target') as { properties: { probes: { propertyNames: { enum: string[] } } } }
+    const known = Object.keys(properties)
+    const areas = properties.probes.propertyNames.enum
+    const commented = new RegExp(`^# (?=(?:${known.join('|')}|  (?:${areas.join('|')})):)`, 'gm')
     const text = readFileSync(file, 'utf8')
       .replace(/^# root: .*privateKeyFile.*$/m, '')
       .replace(commented, '')
-    const keys = Object.keys(parseTargetFile(text.replace(/^root: .*privateKeyFile.*$/m, ''), file))
-    expect(keys.sort()).toEqual(known.sort())
+    const target = parseTargetFile(text.replace(/^root: .*privateKeyFile.*$/m, ''), file)
+    expect(Object.keys(target).sort()).toEqual(known.sort())
+    expect(Object.keys(target.probes ?? {}).sort()).toEqual(areas.sort())
   })
 })
 

@@ -28,9 +28,18 @@ url: ${url}
 # signedUri: /api
 # scopeNames: { apikey: apiKey }
 
-# One harmless call per API area, so that its scope can be shown to open it.
+# Methods of your server that the document does not show; keep the lines that fit.
 # probes:
+# One harmless call per API area, so that its scope can be shown to open it.
 #   context: { method: context/listContexts, params: {} }
+#   thread: { method: thread/listThreads, params: {} }
+#   store: { method: store/listStores, params: {} }
+#   inbox: { method: inbox/listInboxes, params: {} }
+#   stream: { method: stream/listStreams, params: {} }
+# A call that concerns one solution, for the scope solution:ID. $solution is its id.
+#   solution-context: { method: context/listContexts, params: { solution: $solution } }
+# What disables a key, so that a disabled key can be shown to be refused. $id is the id of the key.
+#   disable: { method: manager/updateApiKey, params: { id: $id, enabled: false } }
 # Two solution ids, for the scope solution:ID.
 # solutions: ["first id", "second id"]
 
