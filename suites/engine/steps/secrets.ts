@@ -3,6 +3,9 @@ import type { Seat } from '../seat.ts'
 /** Params that carry a secret, rightly or wrongly. */
 const secretParams = ['apiKeySecret', 'refreshToken']
 
+/** Words that rows send in the place of credentials, or that stand before them: as secrets they would be cut out of every header. */
+const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
+
 /**
  * A secret that a step spoiled is as good as the secret, and a server may repeat it in its answer: what is sent as one must not appear in
  * a report either.
@@ -12,7 +15,16 @@ const secretParams = ['apiKeySecret', 'refreshToken']
 export function rememberSent(seat: Seat, header: string | undefined, params: unknown): void {
   const sent = [...inHeader(header ?? ''), ...inParams(params)]
   const ids = new Set([...seat.cast.values()].map(({ id }) => id))
-  for (const text of sent) if (!ids.has(text)) seat.redactor.add(text)
+  const words = wordsOf(seat)
+  for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) seat.redactor.add(text)
+}
+
+/** In lower case, as the words of a header mean the same in any case. */
+function wordsOf({ instance, knowledge }: Seat): Set<string> {
+  const { scheme, tokenPrefix = '' } = instance.settings
+  // The prefix that was found out may be the token type that the server reported.
+  const words = [...ordinaryWords, scheme, tokenPrefix, knowledge.tokenPrefix ?? '']
+  return new Set(words.map((word) => word.toLowerCase()))
 }
 
 function inHeader(header: string): string[] {
