@@ -26,6 +26,11 @@ describe('an error never shows a secret', () => {
     ['no YAML', `root: { id: x, secret: ${secret}, }}`, '1:'],
     ['no YAML below it', `root:\n  id: x\n  secret: ${secret}: "`, '3:'],
     ['a header', `headers: { x-key: ["${secret}"] }`, '1:19: this is not a text in quotes'],
+    [
+      'a header that rows send themselves',
+      `headers:\n  X-Tenant: a\n  Authorization: ${secret}\n`,
+      '3:3: "Authorization" is no header that every call can carry: rows send their own or none, name the key in "root"',
+    ],
     ['no keys at all', `{ root: { id: x, secret: ${secret} }`, '1:'],
   ])('%s', (_what, text, sentence) => {
     const message = refusal(text)
@@ -55,6 +60,15 @@ describe('what would only be found after the run is found at once', () => {
       'probes: { context: { method: a/b, params: { at: $id } } }',
       'unknown reference "$id", its params are sent as they are',
     ],
+    ['headers: { Host: a }', '1:12: "Host" is no header that every call can carry: it follows from "url"'],
+    ['headers: { CONTENT-TYPE: text/plain }', '1:12: "CONTENT-TYPE" is no header'],
+    ['headers: { content-length: "1" }', '1:12: "content-length" is no header'],
+    ['scopeNames: { nosuch: foo }', '1:15: unknown key "nosuch", expected one of "apikey", "apiKey", "solution"'],
+    ['scopeNames: { solutoin: foo }', '1:15: unknown key "solutoin", did you mean "solution"?'],
+    ["scheme: ''", '1:9: "" is not the word that begins the header of a signature, without spaces'],
+    ['scheme: a b', '1:9: "a b" is not the word that begins the header of a signature, without spaces'],
+    ['url: &a [*a]', '1:10: this contains itself, through an alias'],
+    ['probes: { context: { method: a/b, params: &p { in: [*p] } } }', 'this contains itself, through an alias'],
   ])('%s', (text, sentence) => {
     expect(refusal(text)).toContain(sentence)
   })
@@ -62,7 +76,10 @@ describe('what would only be found after the run is found at once', () => {
   test('and what is right is taken', () => {
     const text = `cleanup: { method: a/b, params: { key: [$id, $name] } }
 probes: { disable: { method: a/c, params: { id: $id } }, stream: { method: a/d } }
-solutions: [one, two]`
+solutions: [one, two]
+url: &u https://a.example
+headers: { x-tenant: *u, proxy-authorization: Basic x }
+scopeNames: { apikey: apiKey, "solution:*": everything, inbox: mail }`
     expect(parseTargetFile(text, 'target.yaml').solutions).toEqual(['one', 'two'])
   })
 })

@@ -1,7 +1,8 @@
 import { SuiteError } from '../errors.ts'
+import { suggestion } from '../fixture/did-you-mean.ts'
 import type { SafetyClass } from '../fixture/model.ts'
 import { problemWith } from '../fixture/schemas.ts'
-import { type Problem, readYaml, type YamlSource } from '../fixture/yaml-source.ts'
+import { type Path, type Problem, readYaml, type YamlSource } from '../fixture/yaml-source.ts'
 
 /** What a target file may say; every key is optional. Paths are as written. */
 export interface TargetFile {
@@ -34,6 +35,24 @@ const parameters: { [call: string]: readonly string[] } = {
   'solution-context': ['solution'],
 }
 
+/** Headers that rows send in their own way, by their lower-case name, and where to say instead what they are to say. */
+const ownHeaders = new Map([
+  [
+    'authorization',
+    'rows send their own or none, name the key in "root"; what a gateway before the server wants stands in another header',
+  ],
+  ['content-type', 'rows send their own, "application/json" as a rule; leave it out'],
+  ['content-length', 'it follows from the body of each call; leave it out'],
+  ['transfer-encoding', 'it follows from the body of each call; leave it out'],
+  ['host', 'it follows from "url"; name the host there'],
+])
+
+/** The words of scopes that the document shows; a restriction or an id stands behind a colon. */
+const scopeWords = [
+  ...['apikey', 'apiKey', 'solution', 'context', 'thread', 'store', 'inbox', 'stream'],
+  ...['session', 'ipAddr', 'expiresIn'],
+]
+
 /**
  * @param file the path that errors name
  * @throws SuiteError (`fixture`): an unknown key with its place and a did-you-mean, a value that does not fit. Without the line where
@@ -47,6 +66,8 @@ export function parseTargetFile(text: string, file: string): TargetFile {
     const message = problem.onKey ? problem.message : problem.message.replace(/^.* is not /s, 'this is not ')
     return withoutLine(source.error({ ...problem, message }))
   }
+  const circle = circleIn(source.value)
+  if (circle !== undefined) throw fail({ path: circle, message: 'this contains itself, through an alias' })
   const problem = problemWith(source.value, 'target')
   if (problem !== undefined) throw fail(problem)
   const target = source.value as TargetFile
@@ -54,7 +75,7 @@ export function parseTargetFile(text: string, file: string): TargetFile {
     const message = 'a key has a secret or a private key, name one of "secret" and "privateKeyFile"'
     throw fail({ path: ['root', 'privateKeyFile'], onKey: true, message })
   }
-  for (const wrong of wrongReferences(target)) throw fail(wrong)
+  for (const wrong of [...wrongNames(target), ...wrongReferences(target)]) throw fail(wrong)
   return target
 }
 
@@ -72,6 +93,35 @@ function readTarget(text: string, file: string): YamlSource {
 
 function withoutLine(error: SuiteError): SuiteError {
   return new SuiteError(error.code, error.message.split('\n')[0] ?? error.message)
+}
+
+/** Where a value contains itself, as no JSON can; undefined where none does. */
+function circleIn(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (around.includes(value)) return path
+  for (const [key, inner] of Object.entries(value)) {
+    const found = circleIn(inner, [...path, key], [...around, value])
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Names that would be taken and then spoil the run, or change nothing. */
+function* wrongNames({ headers = {}, scopeNames = {} }: TargetFile): Generator<Problem> {
+  for (const name of Object.keys(headers)) {
+    const instead = ownHeaders.get(name.toLowerCase())
+    if (instead === undefined) continue
+    yield {
+      path: ['headers', name],
+      onKey: true,
+      message: `"${name}" is no header that every call can carry: ${instead}`,
+    }
+  }
+  for (const name of Object.keys(scopeNames)) {
+    const word = name.split(':')[0] ?? name
+    if (scopeWords.includes(word)) continue
+    yield { path: ['scopeNames', name], onKey: true, message: `unknown key "${name}"${suggestion(word, scopeWords)}` }
+  }
 }
 
 /** A call that deletes or disables a key must say which one, and a misspelt reference would be found only after the run. */

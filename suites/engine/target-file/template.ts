@@ -51,7 +51,7 @@ url: ${url}
 # requestTimeoutMs: 10000
 # rate: 20
 
-# Sent with every call.
+# Sent with every call. Authorization, Content-Type, Content-Length and Host are not for here: rows send their own.
 # headers: { x-tenant: "…" }
 # tls: { ca: ca.pem, insecure: false }
 `
