@@ -1,40 +1,107 @@
-import type { Auth } from './fixture/model.ts'
+import { SuiteError } from './errors.ts'
+import type { Auth, Mistake } from './fixture/model.ts'
 import type { Seat } from './seat.ts'
-import { classicMistakes } from './signer/classic.ts'
-import { makeCall } from './steps/call.ts'
+import { type ClassicMistake, classicMistakes, mistakesInBody } from './signer/classic.ts'
+import { type Called, makeCall, sendRaw } from './steps/call.ts'
+import type { WireRequest } from './target.ts'
+
+type Kind = 'hmac' | 'ecc'
+
+interface Signer {
+  kind: Kind
+  member: string
+}
 
 /**
  * After a right signature was refused: sends it again with each classic mistake, a fresh nonce each, and says which one the
- * server takes. Only ever a hint, never a verdict; done once per run and kind of key.
+ * server takes. Only ever a hint, never a verdict; done once per run and kind of key, or once per what the body may have to do with
+ * it where the server takes other signatures of this key.
+ *
+ * @param refused the request that carried the signature, where nothing speaks against sending it again
  */
-export function diagnoseTarget(seat: Seat, auth: Auth): Promise<string | undefined> {
-  const signed = signedBy(auth)
-  if (signed === undefined) return Promise.resolve(undefined)
-  const { kind, member } = signed
-  const known = seat.run.diagnoses.get(kind)
+export async function diagnoseTarget(seat: Seat, auth: Auth, refused?: WireRequest): Promise<string | undefined> {
+  const signer = signedBy(auth)
+  if (signer === undefined) return undefined
+  const { diagnoses } = seat.run
+  const known = diagnoses.get(signer.kind)
   if (known !== undefined) return known
-  const found = tryMistakes(seat, kind, member)
-  seat.run.diagnoses.set(kind, found)
+  const control = await plainCall(seat, signer)
+  if (control.answer.outcome === 'accepted') {
+    if (refused === undefined) return undefined
+    const suspects = mistakesInBody(refused.body, control.request.body)
+    const sendAgain = (but: Mistake): Promise<Called> => resend(seat, refused, authOf(signer, but))
+    return once(diagnoses, [signer.kind, 'in body', ...suspects.map(({ id }) => id)].join(' '), () =>
+      firstTaken(seat, suspects, sendAgain),
+    )
+  }
+  return once(diagnoses, signer.kind, () => tryClassics(seat, signer))
+}
+
+function once(diagnoses: Seat['run']['diagnoses'], name: string, find: () => Promise<string | undefined>) {
+  const found = diagnoses.get(name) ?? find()
+  diagnoses.set(name, found)
   return found
 }
 
-function signedBy(auth: Auth): { kind: 'hmac' | 'ecc'; member: string } | undefined {
+function signedBy(auth: Auth): Signer | undefined {
   if (typeof auth !== 'object' || 'but' in auth) return undefined
   // A key that a row made itself is known to that row only.
   if ('hmac' in auth) return auth.hmac.startsWith('$') ? undefined : { kind: 'hmac', member: auth.hmac }
   return 'ecc' in auth && !auth.ecc.startsWith('$') ? { kind: 'ecc', member: auth.ecc } : undefined
 }
 
-function unexplained(scheme: string): string {
-  return `No classic mistake explains it. Is "${scheme}" the scheme word of this deployment (--scheme)? "svc-conformance sign" shows every stage of a right signature.`
+function authOf({ kind, member }: Signer, but?: Mistake): Auth {
+  return { [kind]: member, ...(but === undefined ? {} : { but }) } as unknown as Auth
 }
 
-async function tryMistakes(seat: Seat, kind: 'hmac' | 'ecc', member: string): Promise<string | undefined> {
-  for (const { mistake, hint } of classicMistakes(kind)) {
-    const auth = (kind === 'hmac' ? { hmac: member, but: mistake } : { ecc: member, but: mistake }) as Auth
-    const { answer } = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth })
-    if (answer.outcome === 'accepted') return hint
+function plainCall(seat: Seat, signer: Signer, but?: Mistake): Promise<Called> {
+  return makeCall(seat, { method: 'solution/listSolutions', params: {}, auth: authOf(signer, but) })
+}
+
+/** The same bytes again, with another Authorization header. */
+function resend(seat: Seat, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
+  const always = Object.keys(seat.instance.settings.headers)
+  const own = headers.filter(([name]) => name !== 'authorization' && !always.includes(name))
+  const spec = { method, path, headers: Object.fromEntries(own), body, auth }
+  return sendRaw(seat, from === undefined ? spec : { ...spec, from })
+}
+
+async function tryClassics(seat: Seat, signer: Signer): Promise<string | undefined> {
+  const hint = await firstTaken(seat, classicMistakes(signer.kind), (but) => plainCall(seat, signer, but))
+  if (hint !== undefined || seat.run.stopped !== null || seat.knowledge.openGates.length > 0) return hint
+  return unexplained(seat.instance.settings.scheme, await takesOtherKind(seat, signer.kind))
+}
+
+/** The hint of the first mistake with which the call is accepted. */
+async function firstTaken(
+  seat: Seat,
+  suspects: readonly ClassicMistake[],
+  send: (but: Mistake) => Promise<Called>,
+): Promise<string | undefined> {
+  for (const { mistake, hint } of suspects) {
+    const called = await send(mistake).catch(unlessNothingChanges)
+    if (called?.answer.outcome === 'accepted') return hint
     if (seat.run.stopped !== null) return undefined
   }
-  return seat.knowledge.openGates.length === 0 ? unexplained(seat.instance.settings.scheme) : undefined
+  return undefined
+}
+
+/** What is a mistake for other servers is none for one that signs `/` or `api`. */
+function unlessNothingChanges(error: unknown): undefined {
+  if (!(error instanceof SuiteError) || error.code !== 'fixture') throw error
+}
+
+/** Both kinds of signatures stand behind one scheme word. */
+async function takesOtherKind(seat: Seat, kind: Kind): Promise<boolean> {
+  const other = [...seat.cast].find(([, { seed, secret }]) =>
+    kind === 'hmac' ? seed !== undefined : seed === undefined && secret !== undefined,
+  )
+  if (other === undefined) return false
+  const { answer } = await plainCall(seat, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
+  return answer.outcome === 'accepted'
+}
+
+function unexplained(scheme: string, schemeIsKnown: boolean): string {
+  const perhaps = schemeIsKnown ? '' : ` Is "${scheme}" the scheme word of this deployment (--scheme)?`
+  return `No classic mistake explains it.${perhaps} "svc-conformance sign" shows every stage of a right signature.`
 }

@@ -39,6 +39,14 @@ const unusual: Unusual[] = [
     reasons: changesNothing,
   },
   {
+    name: 'a signed URI without its leading slash',
+    server: { rules: { dataToSign: (parts) => rules.dataToSign({ ...parts, uri: 'api' }) } },
+    settings: { signedUri: 'api' },
+    target: bundledTarget,
+    only: ['signatures', 'cast'],
+    reasons: changesNothing,
+  },
+  {
     name: 'an id and a secret of one letter',
     server: { rootKey: { id: 'a', secret: 'b' } },
     settings: {},

@@ -1,7 +1,7 @@
 /** The diagnosis of a server from outside: which mistake does it expect, when it refuses a right signature? */
 import type { Mistake } from '../fixture/model.ts'
 import { fromHex, utf8 } from './bytes.ts'
-import { mistakeById } from './mistakes.ts'
+import { type KnownMistake, mistakeById, mistakes } from './mistakes.ts'
 import { draftOf, type SignInput } from './sign.ts'
 
 export interface ClassicMistake {
@@ -90,9 +90,24 @@ export function classicMistakes(kind: 'hmac' | 'ecc'): ClassicMistake[] {
   const right = draftOf({ ...sample, key: keys[kind] })
   return classics.flatMap((id) => {
     const known = mistakeById(id)
-    if (known === undefined || known.apply(right) === null) return []
-    const [group, word] = id.split('/') as [string, string]
-    const hint = `The server accepts this call when ${known.when}. ${known.fix}`
-    return [{ mistake: { [group]: word }, id, title: known.title, hint }]
+    return known === undefined || known.apply(right) === null ? [] : [asClassic(known)]
   })
+}
+
+/**
+ * What to try where a server refused a right signature over one body and accepted one over another: only mistakes that change nothing
+ * in the body that was accepted, since with any other one it would have been refused too.
+ */
+export function mistakesInBody(refused: Uint8Array, accepted: Uint8Array): ClassicMistake[] {
+  const draftWith = (body: Uint8Array) => draftOf({ ...sample, body, key: keys.hmac })
+  const inRefused = draftWith(refused)
+  const inAccepted = draftWith(accepted)
+  const tellsApart = ({ id, looked, apply }: KnownMistake): boolean =>
+    id.startsWith('data/') && looked && apply(inRefused) !== null && apply(inAccepted) === null
+  return mistakes.filter(tellsApart).map(asClassic)
+}
+
+function asClassic({ id, title, when, fix }: KnownMistake): ClassicMistake {
+  const [group, word] = id.split('/') as [string, string]
+  return { mistake: { [group]: word }, id, title, hint: `The server accepts this call when ${when}. ${fix}` }
 }

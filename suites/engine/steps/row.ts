@@ -93,7 +93,8 @@ async function noticeGone(seat: Seat, attempt: Attempt): Promise<void> {
 async function hintFor(seat: Seat, attempt: Attempt): Promise<string | undefined> {
   const trouble = attempt.troubles.find(({ called }) => called.some(({ answer }) => answer.outcome === 'refused'))
   const auth = trouble === undefined ? undefined : authOf(trouble)
-  return auth === undefined ? undefined : diagnoseTarget(seat, auth)
+  const refused = trouble?.called.find(({ answer }) => answer.outcome === 'refused')
+  return auth === undefined || refused === undefined ? undefined : diagnoseTarget(seat, auth, refused.request)
 }
 
 function authOf({ step }: Trouble): Auth | undefined {
