@@ -7,7 +7,7 @@ import type { RowOutcome } from './outcome.ts'
 import { seededRandom } from './random.ts'
 import { startRun } from './seat.ts'
 import { runRow } from './steps/row.ts'
-import type { TargetSettings } from './target.ts'
+import type { Target, TargetSettings } from './target.ts'
 
 const corpus = { requirements: [], questions: [], cast: [], schemas: {}, scenarios: [] }
 const secret = 'not-a-secret'
@@ -31,15 +31,18 @@ async function ask(
       return takes(call) ? { result: {} } : { status: 401 }
     },
   })
-  const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
   const body = form === undefined ? '' : `, body: ${form}`
-  const scenario = parseScenario(
-    `scenario: made up\nproves: [made/up]\nsteps:\n  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted${body} }`,
-    'fixtures/scenarios/a/b.yaml',
-  )
+  const step = `  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted${body} }`
+  return { outcome: await run(target, step), calls }
+}
+
+function run(target: Target, steps: string): Promise<RowOutcome> {
+  const started = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  const text = `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`
+  const scenario = parseScenario(text, 'fixtures/scenarios/a/b.yaml')
   const [row] = scenario.rows
   if (row === undefined) throw new Error('no row')
-  return { outcome: await runRow(run, scenario, row), calls }
+  return runRow(started, scenario, row)
 }
 
 const compact = ({ id, method, params }: MadeUpCall): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
@@ -67,4 +70,33 @@ test.each(['api', '/', 'api/', '/API'])('what changes nothing where %s is signed
   const { outcome } = await ask(() => false, { settings: { signedUri } })
   expect(outcome.verdict).toBe('failed')
   expect(outcome.problem?.hint).toContain('No classic mistake explains it')
+})
+
+/** Gives out tokens, and takes them behind one word only. */
+function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = false): Target {
+  let granted = 0
+  return madeUpTarget({
+    settings,
+    answer: ({ method, authorization = '' }) => {
+      if (method === 'manager/auth') return { result: { accessToken: `token-${++granted}` } }
+      const isTaken = authorization.startsWith(`${word} token-`) && !(spoiled && authorization.endsWith('-1'))
+      return isTaken || authorization.startsWith('Basic ') ? { result: {} } : { status: 401 }
+    },
+  })
+}
+
+const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { token: result.accessToken } }
+  - { call: solution/listSolutions, auth: { token: $token }, expect: accepted }`
+
+test('where no token is taken behind any word, the hint is at --token-prefix', async () => {
+  expect((await run(tokenTarget('jwt', {}), tokenSteps)).problem?.hint).toBe(
+    'Tokens were tried behind Bearer, Token, the reported tokenType and no word at all, and none was accepted. --token-prefix (or tokenPrefix in the target file) names the word of this deployment.',
+  )
+  expect((await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps)).problem?.hint).toContain('behind "JWT"')
+})
+
+test('where another token is taken, the word is not in question', async () => {
+  const outcome = await run(tokenTarget('Bearer', {}, true), tokenSteps)
+  expect(outcome.verdict).toBe('failed')
+  expect(outcome.problem?.hint).toBeUndefined()
 })

@@ -1,6 +1,7 @@
+import { tokenOf } from './cast.ts'
 import { SuiteError } from './errors.ts'
 import type { Auth, Mistake } from './fixture/model.ts'
-import type { Seat } from './seat.ts'
+import { type Seat, secretRoot } from './seat.ts'
 import { type ClassicMistake, classicMistakes, mistakesInBody } from './signer/classic.ts'
 import { type Called, makeCall, sendRaw } from './steps/call.ts'
 import type { WireRequest } from './target.ts'
@@ -35,6 +36,26 @@ export async function diagnoseTarget(seat: Seat, auth: Auth, refused?: WireReque
     )
   }
   return once(diagnoses, signer.kind, () => tryClassics(seat, signer))
+}
+
+/** After a token was refused: is any token taken behind the word that was found out or given? Once per run. */
+export function diagnoseTokens(seat: Seat): Promise<string | undefined> {
+  return once(seat.run.diagnoses, 'token', async () => {
+    const token = await tokenOf(seat, secretRoot(seat.instance.root), 'solution')
+    if (token === undefined) return undefined
+    const { answer } = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth: { token } })
+    return answer.outcome === 'refused' ? noTokenTaken(seat.instance.settings.tokenPrefix) : undefined
+  })
+}
+
+function noTokenTaken(given: string | undefined): string {
+  const tried =
+    given === undefined
+      ? 'Tokens were tried behind Bearer, Token, the reported tokenType and no word at all'
+      : given === ''
+        ? 'Tokens are sent without a word before them'
+        : `Tokens are sent behind "${given}"`
+  return `${tried}, and none was accepted. --token-prefix (or tokenPrefix in the target file) names the word of this deployment.`
 }
 
 function once(diagnoses: Seat['run']['diagnoses'], name: string, find: () => Promise<string | undefined>) {

@@ -1,5 +1,5 @@
 import { ensureCast } from '../cast.ts'
-import { diagnoseTarget } from '../diagnose-target.ts'
+import { diagnoseTarget, diagnoseTokens } from '../diagnose-target.ts'
 import type { Auth, Row, Scenario } from '../fixture/model.ts'
 import { noPlaceForKeys } from '../full-target.ts'
 import type { RowOutcome } from '../outcome.ts'
@@ -89,12 +89,14 @@ async function noticeGone(seat: Seat, attempt: Attempt): Promise<void> {
   }
 }
 
-/** After a right signature was refused, which classic mistake does the server make? */
+/** After a right signature was refused, which classic mistake does the server make? After a token was, is it the word before it? */
 async function hintFor(seat: Seat, attempt: Attempt): Promise<string | undefined> {
   const trouble = attempt.troubles.find(({ called }) => called.some(({ answer }) => answer.outcome === 'refused'))
   const auth = trouble === undefined ? undefined : authOf(trouble)
   const refused = trouble?.called.find(({ answer }) => answer.outcome === 'refused')
-  return auth === undefined || refused === undefined ? undefined : diagnoseTarget(seat, auth, refused.request)
+  if (auth === undefined || refused === undefined) return undefined
+  if (typeof auth === 'object' && 'token' in auth) return auth.but === undefined ? diagnoseTokens(seat) : undefined
+  return diagnoseTarget(seat, auth, refused.request)
 }
 
 function authOf({ step }: Trouble): Auth | undefined {
