@@ -94,7 +94,8 @@ function causeOf({ key, verdict, problem }: RowReport): string {
 
 /** The method, who called, and which params there were, without their values; of scopes the word before the colon. */
 function shapeOfCall({ step, exchanges }: Problem): string {
-  const [exchange] = exchanges
+  // A trace shows the calls before it too.
+  const exchange = exchanges.at(-1)
   if (exchange === undefined) return step
   const who = exchange.request.find((line) => /^authorization:/i.test(line))?.split(' ')[1] ?? 'nobody'
   try {

@@ -42,6 +42,8 @@ export interface Attempt {
   /** What a `refused-or` that was refused would have kept: later steps that name it have nothing to ask. */
   notGiven: Set<string>
   throttled: boolean
+  /** Every call, in order. */
+  calls: Called[]
 }
 
 export function emptyAttempt(): Attempt {
@@ -56,6 +58,7 @@ export function emptyAttempt(): Attempt {
     refusedMethods: new Set(),
     notGiven: new Set(),
     throttled: false,
+    calls: [],
   }
 }
 
@@ -119,6 +122,7 @@ async function takeStep(
       return problem === undefined ? undefined : trouble(problem.kind, problem.message)
     }
     const calls = await perform(seat, step, names)
+    attempt.calls.push(...calls)
     attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
     keepValues(step, calls, names)
     noteEnvelope(calls, proves, attempt)

@@ -25,6 +25,8 @@ export function conclude(
   const requirements = Object.fromEntries(
     proves.map((id) => [id, gate === undefined ? requirementVerdict(id, attempt, isMust) : ('blocked' as const)]),
   )
+  const show = ({ request, wire }: Called): Exchange =>
+    showExchange(request, wire, seat.knowledge.secondAddress ?? seat.instance.settings.secondAddress)
   const verdict =
     gate === undefined
       ? worst([...Object.values(requirements), ...attempt.troubles.map((trouble) => troubleVerdict(trouble, isMust))])
@@ -32,10 +34,10 @@ export function conclude(
   const worstTrouble = attempt.troubles.find((trouble) => troubleVerdict(trouble, isMust) === verdict)
   const problem: Problem | null =
     gate !== undefined
-      ? { requirements: [], step: '', message: gate, exchanges: [] }
+      ? { requirements: [], step: '', message: gate, exchanges: seat.run.trace ? attempt.calls.map(show) : [] }
       : worstTrouble === undefined
         ? null
-        : problemOf(scenario, worstTrouble, hint)
+        : problemOf(scenario, worstTrouble, hint, exchangesOf(seat, attempt, worstTrouble).map(show))
   return redacted(seat, {
     ...unjudged(scenario, row, 'blocked', ''),
     verdict,
@@ -45,7 +47,7 @@ export function conclude(
     observations: attempt.observations,
     envelope: attempt.envelope
       .slice(0, shownExchanges)
-      .map(({ requirement, message, called }) => ({ requirement, message, exchange: exchangeOf(called) })),
+      .map(({ requirement, message, called }) => ({ requirement, message, exchange: show(called) })),
     envelopeAnswers: attempt.envelopeAnswers,
   })
 }
@@ -93,20 +95,21 @@ function openToAll(seat: Seat, { troubles }: Attempt): string | undefined {
   return `${methods[0]} also accepts calls without any authorization, so that what it accepts shows nothing here`
 }
 
-function problemOf(scenario: Scenario, trouble: Trouble, hint: string | undefined): Problem {
-  const { step, message, called, proves } = trouble
+/** The calls that show the trouble; in a trace all of the row, up to where it ended. */
+function exchangesOf(seat: Seat, attempt: Attempt, { called }: Trouble): Called[] {
+  return seat.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
+}
+
+function problemOf(scenario: Scenario, trouble: Trouble, hint: string | undefined, exchanges: Exchange[]): Problem {
+  const { step, message, proves } = trouble
   return {
     requirements: proves,
     step: step.step ?? ('call' in step ? step.call : 'send' in step ? `${step.send.method} ${step.send.path}` : 'wait'),
     message,
     where: `${scenario.file}:${step.at.line}:${step.at.column}`,
-    exchanges: called.slice(0, shownExchanges).map(exchangeOf),
+    exchanges,
     ...(hint === undefined ? {} : { hint }),
   }
-}
-
-function exchangeOf({ request, wire }: Called): Exchange {
-  return showExchange(request, wire)
 }
 
 function redacted(seat: Seat, outcome: RowOutcome): RowOutcome {

@@ -85,7 +85,8 @@ export function judgeTally(calls: Called[], tally: Tally): Judgement {
   for (const side of ['accepted', 'refused'] as const) {
     const wanted = tally[side]
     if (wanted === undefined || fits(count(side), wanted)) continue
-    const example = first(side) ?? calls[0]
+    const tooMany = count(side) > Number(/\d+$/.exec(String(wanted))?.[0])
+    const example = (tooMany ? first(side) : first(side === 'accepted' ? 'refused' : 'accepted')) ?? calls[0]
     const message = `expected ${wanted} of ${calls.length} calls to be ${side}, ${count(side)} were`
     if (example !== undefined) return broke(example, message)
   }

@@ -10,8 +10,8 @@ import { runRow } from './row.ts'
 
 const corpus = { requirements: [], questions: [], cast: [], schemas: {}, scenarios: [] }
 
-function runOf(target: Target): Run {
-  return startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+function runOf(target: Target, trace = false): Run {
+  return startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test', trace })
 }
 
 function ask(run: Run, steps: string): Promise<RowOutcome> {
@@ -125,4 +125,36 @@ test('a server that answers no call at all is gone', async () => {
   const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
   expect((await ask(run, right)).verdict).toBe('blocked')
   expect(run.stopped?.kind).toBe('gone')
+})
+
+test('an exchange says that it came from the second address, and from which', async () => {
+  const run = runOf(madeUpTarget({ answer: () => ({ result: {} }), settings: { secondAddress: '127.0.0.2' } }))
+  const from = (address: string) =>
+    `  - { call: solution/listSolutions, auth: none, from: ${address}, expect: refused }\n`
+  expect((await ask(run, from('second-address'))).problem?.exchanges[0]?.request[1]).toBe('from 127.0.0.2')
+  expect((await ask(run, from('first-address'))).problem?.exchanges[0]?.request[1]).toMatch(/^content-type/)
+})
+
+test('a trace shows every exchange of the row, a report the one that departed', async () => {
+  const target = madeUpTarget({
+    answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+  })
+  const calls = ({ problem }: RowOutcome) =>
+    problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
+  expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
+  expect(calls(await ask(runOf(target, true), right + granted))).toEqual(['solution/listSolutions', 'manager/auth'])
+})
+
+test.each([
+  ['too few were accepted', '{ accepted: 4 }', 'HTTP 401'],
+  ['too many were refused', '{ refused: at-most 2 }', 'HTTP 401'],
+  ['too few were refused', '{ refused: at-least 4 }', 'HTTP 200'],
+  ['too many were accepted', '{ accepted: 0 }', 'HTTP 200'],
+])('of several calls one is shown that departed: %s', async (_what, tally, status) => {
+  let calls = 0
+  const run = runOf(madeUpTarget({ answer: () => (++calls === 1 ? { result: {} } : { status: 401 }) }))
+  const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
+  const { verdict, problem } = await ask(run, step)
+  expect(verdict).toBe('failed')
+  expect(problem?.exchanges.map(({ answer }) => answer[0])).toEqual([status])
 })

@@ -3,11 +3,16 @@ import type { WireAnswer, WireRequest } from '../target.ts'
 
 const longestBody = 4000
 
-/** The exchanged bytes as lines for a report, not yet redacted. */
-export function showExchange(request: WireRequest, wire: WireAnswer): Exchange {
+/**
+ * The exchanged bytes as lines for a report, not yet redacted.
+ *
+ * @param secondAddress the local address behind `second-address`: where a call came from is what such a row is about
+ */
+export function showExchange(request: WireRequest, wire: WireAnswer, secondAddress: string | undefined): Exchange {
   return {
     request: [
       `${request.method} ${request.path}`,
+      ...(request.from === 'second-address' ? [`from ${secondAddress ?? 'the second address'}`] : []),
       ...request.headers.map(([name, value]) => `${name}: ${value}`),
       ...bodyLines(request.body),
     ],
