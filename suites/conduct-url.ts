@@ -96,6 +96,8 @@ interface Sorted {
   /** The cast, where a file keeps it. */
   kept: CreatedKey[]
   others: CreatedKey[]
+  /** Why others are still there, where their removal was tried. */
+  problems?: readonly string[]
 }
 
 /** @param unseated kept keys of a run that ended before it used them */
@@ -110,15 +112,16 @@ async function cleanUp(run: Run, options: RunOptions, ledgerFile: string, unseat
   const ledger = openLedgerFile(ledgerFile)
   const { kept, others } = sortKeys(options, ledger, unseated)
   // Without a request there is nothing to remove, and no seat to take on a target that may be gone.
-  const left = others.length === 0 ? [] : await removeKeys(await takeSeat(run), others)
-  return keepAndTell(options, ledger, { kept, others: left })
+  const { left, problems } =
+    others.length === 0 ? { left: [], problems: [] } : await removeKeys(await takeSeat(run), others)
+  return keepAndTell(options, ledger, { kept, others: left, problems })
 }
 
 /** Writes the cast file, with the keys that could not be removed too: the next run must know how many places are taken. */
 function keepAndTell(
   { castFile, url, root, settings }: RunOptions,
   ledger: Ledger,
-  { kept, others }: Sorted,
+  { kept, others, problems = [] }: Sorted,
 ): string[] {
   if (castFile !== null && url !== null && root !== null && kept.length + others.length > 0)
     writeCastFile(castFile, url, root.id, [...kept, ...others])
@@ -128,6 +131,7 @@ function keepAndTell(
     ...(others.length > 0 && settings.cleanup === undefined
       ? ['(cleanup in the target file names the method that removes them)']
       : []),
+    ...problems.map((problem) => `(${problem})`),
     ...kept.map((key) => `${told(key)}, kept for the next run`),
     ...ledger.unanswered.map((name) => `perhaps an API key "${name}": its creation was never answered`),
   ]

@@ -1,5 +1,6 @@
 import { runCastMember } from './cast-row.ts'
 import type { Item } from './items.ts'
+import { describe } from './judge/classify.ts'
 import type { CreatedKey } from './ledger.ts'
 import type { RowOutcome } from './outcome.ts'
 import { unjudged } from './rows.ts'
@@ -43,29 +44,44 @@ export async function runItem(run: Run, item: Item): Promise<RowOutcome> {
   return outcome
 }
 
-/**
- * Removes keys through the method that the target declares.
- *
- * @returns those that are still there
- */
-export async function removeKeys(seat: Seat, keys: readonly CreatedKey[]): Promise<CreatedKey[]> {
-  const { cleanup } = seat.instance.settings
-  const left: CreatedKey[] = []
-  for (const key of keys) {
-    const removed = cleanup !== undefined && (await removeKey(seat, cleanup, key))
-    if (removed) seat.ledger.removed(key.id)
-    else left.push(key)
-  }
-  return left
+export interface Removal {
+  /** Keys that are still there. */
+  left: CreatedKey[]
+  /** `manager/deleteApiKey was refused (error 1)`, each once. */
+  problems: string[]
 }
 
-async function removeKey(seat: Seat, cleanup: { method: string; params: unknown }, key: CreatedKey): Promise<boolean> {
+/** Removes keys through the method that the target declares. */
+export async function removeKeys(seat: Seat, keys: readonly CreatedKey[]): Promise<Removal> {
+  const { cleanup } = seat.instance.settings
+  const left: CreatedKey[] = []
+  const problems = new Set<string>()
+  // The ledger of a seat shrinks meanwhile.
+  for (const key of [...keys]) {
+    const wrong = cleanup === undefined ? [] : await removeKey(seat, cleanup, key)
+    if (wrong === null) seat.ledger.removed(key.id)
+    else {
+      left.push(key)
+      for (const problem of wrong) problems.add(problem)
+    }
+  }
+  return { left, problems: [...problems] }
+}
+
+/** @returns null where the key is gone, else what the target said to each way of asking */
+async function removeKey(
+  seat: Seat,
+  cleanup: { method: string; params: unknown },
+  key: CreatedKey,
+): Promise<string[] | null> {
   const params = resolve(cleanup.params, { id: key.id, name: key.name })
   const { kind } = seat.instance.root
   const auths = kind === 'secret' ? [{ basic: 'root' } as const, { hmac: 'root' } as const] : [{ ecc: 'root' } as const]
+  const problems: string[] = []
   for (const auth of auths) {
     const { answer } = await makeCall(seat, { method: cleanup.method, params, auth })
-    if (answer.outcome === 'accepted') return true
+    if (answer.outcome === 'accepted') return null
+    problems.push(seat.redactor.text(`${cleanup.method} was ${describe(answer)}`))
   }
-  return false
+  return problems
 }
