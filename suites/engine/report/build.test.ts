@@ -184,6 +184,22 @@ describe('requirements', () => {
     expect(partial.exitCode).toBe(0)
   })
 
+  test('where --only selects rows without an accepted answer, nothing is said about every answer', () => {
+    const idEcho: Requirement = { ...guard, id: 'envelope/id-echo', kind: 'shape' }
+    const base = {
+      meta: madeUpMeta,
+      outcomes: [{ ...madeUpRow({ key: 'one', proves: ['a/guard'], sides }), envelopeAnswers: 0 }],
+      corpus: madeUpCorpus({ requirements: [guard, idEcho], scenarios: [['one', ['a/guard']]] }),
+      known: [],
+    }
+    const only = buildReport({ ...base, options: { strict: false, partial: 'only' } })
+    expect(only.scenarios.map(({ key }) => key)).toEqual(['one'])
+    expect(only.requirements[1]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
+    expect(only.exitCode).toBe(0)
+    const whole = buildReport({ ...base, options: { strict: false, partial: null } })
+    expect(whole.requirements[1]?.verdict).toBe('blocked')
+  })
+
   test('a failing step fails only what it proves, and a known one does not block the run', () => {
     const corpus = madeUpCorpus({
       requirements: [guard, implied],

@@ -30,7 +30,10 @@ export interface BuildInput {
  * of the documented table. Pure; the same input gives the same report.
  */
 export function buildReport(input: BuildInput): Report {
-  const outcomes = [...input.outcomes, ...envelopeRows(input.outcomes)]
+  const ofAnswers = envelopeRows(input.outcomes).filter(
+    ({ verdict }) => input.options.partial !== 'only' || verdict === 'passed' || verdict === 'failed',
+  )
+  const outcomes = [...input.outcomes, ...ofAnswers]
   return assembleReport({
     ...input,
     rows: outcomes.map((outcome) => reportRow(outcome, input.known, input.meta.again)),

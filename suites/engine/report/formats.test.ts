@@ -96,6 +96,17 @@ describe('text', () => {
     expect(text.trimEnd().split('\n').at(-1)).toMatch(/1 × Needs a second address/)
   })
 
+  test('what --only leaves out is one line, without ids', () => {
+    const reason = 'Not selected by --only'
+    const requirements = report.requirements.map((one, index) => ({
+      ...one,
+      ...(index < 3 ? { verdict: 'not-testable' as const, reason, gap: index === 0 } : {}),
+    }))
+    const told = renderText({ ...report, requirements }, { colour: false })
+    expect(told).toContain(`\n\n${reason}: 3 requirements\n\n`)
+    expect(told.split(reason)).toHaveLength(2)
+  })
+
   test('has no colour unless asked, and nothing a server sends may colour the terminal', () => {
     expect(text).not.toContain('\u001b')
     expect(renderText(report, { colour: true })).toContain('\u001b[31m✗ signatures')

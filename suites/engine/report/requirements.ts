@@ -13,6 +13,9 @@ export interface Selection {
   skipReason: (key: string) => string | undefined
 }
 
+/** The reason of what `--only` leaves out: the user knows, so nobody lists it. */
+export const notSelectedByOnly = 'Not selected by --only'
+
 interface Standing {
   verdict: Verdict
   reason: string | null
@@ -61,7 +64,9 @@ function stand(
   if (rows.length === 0) {
     if (missing.length > 0) return { verdict: 'not-testable', reason: notSelected(missing, selection), excused: false }
     if (untestable !== undefined) return { verdict: 'not-testable', reason: untestable.reason, excused: true }
-    return { verdict: 'not-testable', reason: 'No scenario proves it', excused: false }
+    // The rows about every answer have nothing to say where no call of the selected rows was accepted.
+    const reason = selection.partial === 'only' ? notSelectedByOnly : 'No scenario proves it'
+    return { verdict: 'not-testable', reason, excused: false }
   }
   const verdict = worst(rows.map((row) => row.requirements[requirement.id] ?? row.verdict))
   if (verdict === 'not-testable') {
@@ -100,7 +105,7 @@ function notSelected(missing: readonly string[], selection: Selection): string {
   const skipped = missing.map(selection.skipReason).filter((reason) => reason !== undefined)
   if (skipped.length > 0) return `Skipped: ${[...new Set(skipped)].join('; ')}`
   if (selection.partial === 'shard') return 'Not selected: it is in another shard'
-  return selection.partial === 'only' ? 'Not selected by --only' : 'Not run'
+  return selection.partial === 'only' ? notSelectedByOnly : 'Not run'
 }
 
 /** Keys of rows and of the cast by the requirement that they prove, as the fixtures say. */

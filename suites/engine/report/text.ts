@@ -13,6 +13,7 @@ import {
 import { type Paint, paintOf, table } from './lines.ts'
 import type { Plan, Report, RowReport } from './model.ts'
 import { printable } from './printable.ts'
+import { notSelectedByOnly } from './requirements.ts'
 
 /** So many failures are told in full; a server with more of them has one cause or two. */
 const fullFailures = 30
@@ -232,10 +233,13 @@ function areas(report: Report, paint: Paint): string[] {
   return [paint.bold(head ?? ''), ...body]
 }
 
+/** What --only leaves out is a number: its ids would stand between the reader and the one row that was asked. */
 function notTestable(report: Report, paint: Paint): string[][] {
-  const groups = groupNotTestable(report)
+  const all = groupNotTestable(report)
+  const groups = all.filter(({ reason }) => reason !== notSelectedByOnly)
+  const unselected = all.filter(({ reason }) => reason === notSelectedByOnly).flatMap(({ ids }) => ids).length
   const kinds = [...new Set(groups.map(({ kind }) => kind))]
-  return kinds.map((kind) => [
+  const sections = kinds.map((kind) => [
     paint.bold(openHeadings[kind]),
     ...groups
       .filter((group) => group.kind === kind)
@@ -244,6 +248,8 @@ function notTestable(report: Report, paint: Paint): string[][] {
         ...paint.hanging('      ', ids.join(', ')).map(paint.dim),
       ]),
   ])
+  const count = unselected === 1 ? '1 requirement' : `${unselected} requirements`
+  return unselected === 0 ? sections : [...sections, [paint.dim(`${notSelectedByOnly}: ${count}`)]]
 }
 
 function observations(report: Report, paint: Paint): string[] {
