@@ -169,4 +169,9 @@ export const variants: readonly Variant[] = [
   variant('session-names-join', { reusedSessionName: 'joins' }, ['sessions/reused-name']),
   variant('one-user-for-all-keys', { sessionUser: 'all-keys' }, ['sessions/user']),
   variant('longest-unused-session-removed', { oldestSession: 'longest-unused' }, ['sessions/age']),
+
+  // A proxy on the same machine: whichever of our addresses we call from, the server sees the proxy's.
+  ruled('behind-a-local-proxy', [], {
+    addressTaken: (addresses) => rules.addressTaken(addresses, '127.0.0.1'),
+  }),
 ]

@@ -15,6 +15,8 @@ export interface Capabilities {
   /** The user's patience reaches beyond the lifetime of a refresh token. */
   outwaitsRefresh: boolean
   secondAddress: boolean
+  /** What the preflight found wrong with the second address that was named. */
+  secondAddressTrouble?: string
   clientAddress: boolean
   probes: readonly string[]
   solutions: number
@@ -46,10 +48,11 @@ export function capabilitiesOf(
 
 /** The same after the preflight looked. */
 export function refineCapabilities(capabilities: Capabilities, knowledge: Knowledge, maxWaitMs: number): Capabilities {
-  const { refreshLifeMs, secondAddress, clientAddress } = knowledge
+  const { refreshLifeMs, secondAddress, secondAddressTrouble, clientAddress } = knowledge
   return {
     ...capabilities,
     secondAddress: secondAddress !== undefined,
+    ...(secondAddressTrouble === undefined ? {} : { secondAddressTrouble }),
     clientAddress: clientAddress !== undefined,
     outwaitsRefresh: refreshLifeMs !== undefined && refreshLifeMs + judgedMarginMs < maxWaitMs,
   }
@@ -98,7 +101,7 @@ function unmet(need: Need | 'client-address', capabilities: Capabilities): strin
     case 'second-address':
       return capabilities.secondAddress
         ? undefined
-        : 'it calls from a second address; secondAddress in the target file names one'
+        : `it calls from a second address; ${capabilities.secondAddressTrouble ?? 'secondAddress in the target file names one'}`
     case 'client-address':
       return capabilities.clientAddress
         ? undefined

@@ -23,6 +23,8 @@ export interface Knowledge {
   openGates: string[]
   /** The second local address can be called from. */
   secondAddress?: string
+  /** Why the second address that was named is of no use. */
+  secondAddressTrouble?: string
   /** Our address as the server sees it. */
   clientAddress?: string
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { bareSettings, madeUpCorpus } from '../self/made-up.ts'
 import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+import { cannotAsk, capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { emptyKnowledge } from './knowledge.ts'
 import { preflight } from './preflight.ts'
 import { seededRandom } from './random.ts'
@@ -7,21 +9,24 @@ import { startRun } from './seat.ts'
 
 const corpus = { requirements: [], questions: [], cast: [], schemas: {}, scenarios: [] }
 
-/** A server that sees us under this address, and knows the root key. */
-function seenAs(address: string) {
-  const granted = new Map<string, string>()
-  return ({ method, params, authorization = '' }: MadeUpCall) => {
+/** A server that sees us under this address, and calls from our second one under another or not at all, and knows the root key. */
+function seenAs(first: string, second?: string) {
+  const granted = new Map<string, string | undefined>()
+  return ({ method, params, authorization = '', from }: MadeUpCall) => {
     const refused = { status: 401 }
+    const address = from === 'second-address' ? second : first
+    if (address === undefined) return { status: 403 }
     if (method === 'manager/auth') {
       if (params.apiKeyId !== 'root') return refused
       const accessToken = `token-${granted.size}`
       const bound = (params.scope as string[]).find((scope) => scope.startsWith('ipAddr:'))
-      granted.set(accessToken, bound?.slice('ipAddr:'.length) ?? address)
+      granted.set(accessToken, bound?.slice('ipAddr:'.length))
       return { result: { accessToken } }
     }
     const [scheme, rest = ''] = authorization.split(' ')
     if (scheme === 'Basic') return atob(rest) === 'root:not-a-secret' ? { result: {} } : refused
-    return scheme === 'Bearer' && granted.get(rest) === address ? { result: {} } : refused
+    const isOurs = scheme === 'Bearer' && granted.has(rest)
+    return isOurs && (granted.get(rest) ?? address) === address ? { result: {} } : refused
   }
 }
 
@@ -46,4 +51,47 @@ test('where no likely address works it is not known, so that nothing is judged b
 test('a declared address is not doubted, and without tokens the likeliest is taken', async () => {
   expect(await learnedAddress('127.0.0.1', { ...likely, clientAddress: '192.0.2.9' })).toBe('192.0.2.9')
   expect(await learnedAddress('172.17.0.1', likely, [])).toBe('127.0.0.1')
+})
+
+async function knownOfSecond(seen: string | undefined, secondAddress = '127.0.0.2') {
+  const settings = { clientAddress: '127.0.0.1', secondAddress }
+  const target = madeUpTarget({ answer: seenAs('127.0.0.1', seen), settings })
+  const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  await preflight(run, ['sessions'])
+  return run.knowledge
+}
+
+test('a second address counts where a token that is bound to it works from there', async () => {
+  const { secondAddress, secondAddressTrouble } = await knownOfSecond('127.0.0.2')
+  expect({ secondAddress, secondAddressTrouble }).toEqual({ secondAddress: '127.0.0.2' })
+})
+
+test.each([
+  ['behind a proxy that has one address for all', '127.0.0.1', '127.0.0.2', /is a proxy in front of it\?$/],
+  ['where the server forbids it', undefined, '127.0.0.2', /is that address allowed to call it\?$/],
+  ['that is our first one', '127.0.0.1', '127.0.0.1', /^127\.0\.0\.1 is the address that all other calls come from/],
+])('a second address %s does not count, and the reason is said', async (_name, seen, declared, reason) => {
+  const { secondAddress, secondAddressTrouble } = await knownOfSecond(seen, declared)
+  expect(secondAddress).toBeUndefined()
+  expect(secondAddressTrouble).toMatch(reason)
+})
+
+test('rows that need a second address give that reason', () => {
+  const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
+  const offered = capabilitiesOf(settings, {
+    allow: ['sessions'],
+    lasting: true,
+    fresh: true,
+    clockControlled: false,
+    rootKind: 'secret',
+    keptCast: [],
+    castNames: [],
+  })
+  const refined = refineCapabilities(offered, { ...emptyKnowledge(), secondAddressTrouble: 'it is taken' }, 0)
+  const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], ['second-address']]] }).scenarios
+  const [row] = scenario?.rows ?? []
+  if (scenario === undefined || row === undefined) throw new Error('no row')
+  expect(cannotAsk({ kind: 'row', key: 'a/b', scenario, row }, refined)).toBe(
+    'it calls from a second address; it is taken',
+  )
 })

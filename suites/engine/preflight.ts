@@ -30,7 +30,7 @@ export async function preflight(run: Run, allow: readonly SafetyClass[], patient
     if (allow.includes('sessions')) await learnTokens(seat)
     await tryGates(seat, first, allow)
     await learnAddress(seat, allow)
-    await trySecondAddress(seat)
+    await trySecondAddress(seat, allow)
     if (!run.target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(seat)
     run.knowledge = seat.knowledge
   } finally {
@@ -108,14 +108,19 @@ async function tryRoot(seat: Seat, first: Called, allow: readonly SafetyClass[])
   )
 }
 
-function grant(seat: Seat, scope: string[]): Promise<Called> {
+function grantParams(seat: Seat, scope: string[]): unknown {
   const { id, secret = '' } = seat.cast.get('root') ?? { id: '' }
-  return call(seat, 'none', 'manager/auth', {
-    grantType: 'api_key_credentials',
-    apiKeyId: id,
-    apiKeySecret: secret,
-    scope,
-  })
+  return { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
+}
+
+const grant = (seat: Seat, scope: string[]): Promise<Called> =>
+  call(seat, 'none', 'manager/auth', grantParams(seat, scope))
+
+/** The access token of a grant, if there is one that can be sent. */
+function accessTokenOf({ answer }: Called): string | undefined {
+  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
+  const token = result?.accessToken
+  return typeof token === 'string' && isSendable(token) ? token : undefined
 }
 
 /** Which word stands before a token. */
@@ -187,10 +192,8 @@ async function learnAddress(seat: Seat, allow: readonly SafetyClass[]): Promise<
   const known = clientAddress ?? (canAsk ? undefined : likeliest)
   if (known !== undefined) seat.knowledge.clientAddress = known
   for (const address of known === undefined ? likelyAddresses : []) {
-    const { answer } = await grant(seat, ['solution', `ipAddr:${address}`])
-    const token =
-      answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null)?.accessToken : null
-    if (typeof token !== 'string' || !isSendable(token)) continue
+    const token = accessTokenOf(await grant(seat, ['solution', `ipAddr:${address}`]))
+    if (token === undefined) continue
     const { answer: used } = await call(seat, { token })
     if (used.outcome !== 'accepted') continue
     seat.knowledge.clientAddress = address
@@ -198,12 +201,42 @@ async function learnAddress(seat: Seat, allow: readonly SafetyClass[]): Promise<
   }
 }
 
-/** A second local address counts only if a call from it gets an answer. */
-async function trySecondAddress(seat: Seat): Promise<void> {
-  const { settings } = seat.instance
-  if (settings.secondAddress === undefined) return
-  const { answer } = await makeCall(seat, { method: listSolutions, params: {}, auth: 'none', from: 'second-address' })
+/** A second local address counts only if the server hears it and sees it as what it is: behind a proxy all calls come from one. */
+async function trySecondAddress(seat: Seat, allow: readonly SafetyClass[]): Promise<void> {
+  const address = seat.instance.settings.secondAddress
+  if (address === undefined) return
+  const trouble = await secondAddressTrouble(seat, address, allow)
   seat.run.refusedConnections = 0
   seat.run.unanswered = 0
-  if (answer.status !== null) seat.knowledge.secondAddress = settings.secondAddress
+  if (trouble === undefined) seat.knowledge.secondAddress = address
+  else seat.knowledge.secondAddressTrouble = trouble
+}
+
+async function secondAddressTrouble(
+  seat: Seat,
+  address: string,
+  allow: readonly SafetyClass[],
+): Promise<string | undefined> {
+  if (address === seat.knowledge.clientAddress) {
+    return `${address} is the address that all other calls come from; secondAddress in the target file names another one`
+  }
+  const fromSecond = (spec: { method: string; params: unknown; auth: Auth }): Promise<Called> =>
+    makeCall(seat, { ...spec, from: 'second-address' })
+  const { answer: heard } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
+  if (heard.status === null) {
+    const reason = heard.outcome === 'broken' ? heard.reason : 'no answer'
+    return `no call from ${address} gets an answer (${reason}); secondAddress in the target file names an address of this machine`
+  }
+  if (!allow.includes('sessions') || seat.instance.root.kind !== 'secret') return undefined
+  const worksThere = async (scope: string[]): Promise<boolean> => {
+    const granted = await fromSecond({ method: 'manager/auth', params: grantParams(seat, scope), auth: 'none' })
+    const token = accessTokenOf(granted)
+    if (token === undefined) return false
+    const { answer } = await fromSecond({ method: listSolutions, params: {}, auth: { token } })
+    return answer.outcome === 'accepted'
+  }
+  if (await worksThere(['solution', `ipAddr:${address}`])) return undefined
+  return (await worksThere(['solution']))
+    ? `the target does not see ${address} as the address of our calls from there: is a proxy in front of it?`
+    : `the target takes no token from ${address}: is that address allowed to call it?`
 }

@@ -1,5 +1,5 @@
 /** A server of a few lines in this process, for tests of what the engine makes of its answers. */
-import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
+import type { Instance, RootKey, Target, TargetSettings, WireRequest } from '../engine/target.ts'
 import { bareSettings } from './made-up.ts'
 
 export interface MadeUpCall {
@@ -7,6 +7,7 @@ export interface MadeUpCall {
   method: string
   params: { [name: string]: unknown }
   authorization: string | undefined
+  from: WireRequest['from']
   /** The time of the server in ms since 1970. */
   nowMs: number
 }
@@ -57,12 +58,12 @@ export function madeUpTarget(made: MadeUpTarget): Target {
       },
       controlled: false,
     },
-    send: async ({ headers, body }) => {
+    send: async ({ headers, body, from }) => {
       localMs += callMs
       const { id, method, params } = parsed(body)
       const authorization = headers.find(([name]) => name === 'authorization')?.[1]
       const nowMs = localMs + skewMs()
-      const given = answer({ id, method, params, authorization, nowMs })
+      const given = answer({ id, method, params, authorization, from, nowMs })
       if (given === 'dropped') {
         return { kind: 'none', reason: 'the connection was dropped', refusedConnection: false, stale: false }
       }

@@ -219,6 +219,7 @@ const sentences: { [code: string]: string } = {
   ETIMEDOUT: 'the connection timed out',
   ECONNABORTED: 'no answer within the time limit of a request',
   HPE_INVALID_CONSTANT: 'the answer is not HTTP',
+  EADDRNOTAVAIL: 'it is no address of this machine',
   EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
   CERT_HAS_EXPIRED: 'its certificate has expired',

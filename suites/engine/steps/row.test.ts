@@ -158,3 +158,20 @@ test.each([
   expect(verdict).toBe('failed')
   expect(problem?.exchanges.map(({ answer }) => answer[0])).toEqual([status])
 })
+
+test('where a token that is bound to our address is refused, a declared address is asked about', async () => {
+  const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
+  const refusing = (settings: object) =>
+    runOf(
+      madeUpTarget({
+        answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+        settings,
+      }),
+    )
+  const declared = refusing({ clientAddress: '192.0.2.1' })
+  declared.knowledge.clientAddress = '192.0.2.1'
+  expect((await ask(declared, bound)).problem?.hint).toContain('192.0.2.1, as clientAddress in the target file says?')
+  const learned = refusing({})
+  learned.knowledge.clientAddress = '192.0.2.1'
+  expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
+})

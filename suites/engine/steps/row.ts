@@ -64,7 +64,14 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
   if (stopOf(run)?.kind === 'locked-out') {
     return unjudged(scenario, row, 'blocked', `not run: ${stopOf(run)?.message}`)
   }
-  return conclude(seat, scenario, row, attempt, isMust, await hintFor(seat, attempt))
+  return conclude(
+    seat,
+    scenario,
+    row,
+    attempt,
+    isMust,
+    addressHint(seat, attempt, scenario) ?? (await hintFor(seat, attempt)),
+  )
 }
 
 /** Read anew: a call in between may have set it. */
@@ -87,6 +94,16 @@ async function noticeGone(seat: Seat, attempt: Attempt): Promise<void> {
   if (answer.outcome === 'broken' && answer.status === null) {
     run.stopped ??= { kind: 'gone', message: `${run.target.name} went away: ${answer.reason}` }
   }
+}
+
+/** A user who is wrong about the address that the target sees gets refusals wherever a token is bound to it. */
+function addressHint({ run, instance }: Seat, attempt: Attempt, scenario: Scenario): string | undefined {
+  const { clientAddress } = instance.settings
+  if (!run.target.lasting || clientAddress === undefined || !attempt.troubles.some(isRefusedInstead)) return undefined
+  const addressed = JSON.stringify([scenario.given, scenario.steps]).includes('$client.address')
+  return addressed
+    ? `Does the target see our calls come from ${clientAddress}, as clientAddress in the target file says?`
+    : undefined
 }
 
 /** After a right signature was refused, which classic mistake does the server make? After a token was, is it the word before it? */
