@@ -174,4 +174,13 @@ export const variants: readonly Variant[] = [
   ruled('behind-a-local-proxy', [], {
     addressTaken: (addresses) => rules.addressTaken(addresses, '127.0.0.1'),
   }),
+  variant(
+    'refresh-lifetime-of-20-seconds',
+    { refreshLifeMs: 20_000, accessLifeMs: 10_000, expiresInTooLong: 'refused' },
+    ['limits/token-lifetimes', 'sessions/lifetime'],
+  ),
+  variant('refresh-lifetime-of-10-seconds', { refreshLifeMs: 10_000, accessLifeMs: 5000, expiresInTooLong: 'capped' }, [
+    'limits/token-lifetimes',
+    'expires-in/too-long',
+  ]),
 ]

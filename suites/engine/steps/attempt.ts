@@ -8,7 +8,7 @@ import { allProves } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
 import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from './judge-step.ts'
-import { clockTrouble, tooLate, waitStep } from './moments.ts'
+import { askedTooMuch, clockTrouble, tooLate, waitStep } from './moments.ts'
 import { observation } from './observation.ts'
 import { hasRounds, perform } from './perform.ts'
 import { type Names, resolve, UnresolvedReference, UnusableValue } from './references.ts'
@@ -143,6 +143,8 @@ async function takeStep(
     const late = tooLate(step, calls, names)
     if (late !== undefined) return trouble('too-late', late, calls.slice(-1))
     if (judgement.kind === 'broke') {
+      const tooMuch = askedTooMuch(seat, step, judgement.called)
+      if (tooMuch !== undefined) return trouble('not-testable', tooMuch, [judgement.called])
       if (!given) return trouble('broke', judgement.message, [judgement.called])
       const { outcome } = judgement.called.answer
       const reason =

@@ -45,6 +45,8 @@ export interface Called extends Delivered {
   notes: ReturnType<typeof envelopeNotes>
   /** What a fixture may keep as `sent.*`. */
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
+  /** The number of a requested `expiresIn:NUMBER`. */
+  lifeAskedMs?: number
 }
 
 /** Makes one call, or several racing ones, and enters every created key in the ledger. */
@@ -67,8 +69,22 @@ export async function makeCalls(seat: Seat, specs: CallSpec[]): Promise<Called[]
     // What a server drops of a race says that it has enough of them, not that it went away.
     if (specs.length === 1) noticeStop(seat, one.answer)
     learn(seat, spec, one)
-    return { ...one, sent, notes: envelopeNotes(one.answer, sent.id, spec.method) }
+    const lifeAskedMs = lifeAsked(spec)
+    return {
+      ...one,
+      sent,
+      notes: envelopeNotes(one.answer, sent.id, spec.method),
+      ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
+    }
   })
+}
+
+function lifeAsked({ method, params }: CallSpec): number | undefined {
+  if (method !== 'manager/auth' || typeof params !== 'object' || params === null || !('scope' in params))
+    return undefined
+  const scopes: unknown[] = Array.isArray(params.scope) ? params.scope : []
+  const asked = scopes.flatMap((scope) => /^expiresIn:(\d+)$/.exec(String(scope))?.[1] ?? [])
+  return asked.length === 0 ? undefined : Math.max(...asked.map(Number))
 }
 
 export async function makeCall(seat: Seat, spec: CallSpec): Promise<Called> {

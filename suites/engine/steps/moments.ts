@@ -3,7 +3,7 @@ import { judgedMarginMs } from '../outcome.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
 import { type Names, resolve } from './references.ts'
-import { isClockKnown, type Wait, waitMs } from './wait.ts'
+import { isClockKnown, lifeTrouble, type Wait, waitMs } from './wait.ts'
 
 /** Why no moment can be judged in this step; undefined where none needs to be, or the clock of the server is known. */
 export function clockTrouble(seat: Seat, step: CallStep | SendStep): string | undefined {
@@ -46,4 +46,13 @@ export function tooLate(step: CallStep | SendStep, calls: Called[], names: Names
     ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - judgedMarginMs,
   )
   return late === undefined ? undefined : 'the answer came too late to be judged: less than a second before the moment'
+}
+
+/** Why what a call broke is no defect: it asked for a longer lifetime than a refresh token has here. */
+export function askedTooMuch(seat: Seat, step: CallStep | SendStep, { lifeAskedMs }: Called): string | undefined {
+  const { expect } = step
+  // Who asks what happens then gets the answer judged.
+  if (lifeAskedMs === undefined || expect === undefined || expect === 'refused') return undefined
+  if (typeof expect === 'object' && 'refused-or' in expect) return undefined
+  return lifeTrouble(seat, lifeAskedMs)
 }

@@ -42,9 +42,24 @@ export function lifeBeyondRefreshMs({ knowledge }: Seat): number | undefined {
   return knowledge.refreshLifeMs === undefined ? undefined : knowledge.refreshLifeMs + clearlyBeyondMs
 }
 
-/** A lifetime in ms that leaves room for a call on this side of its end; longer at every new try. */
+/**
+ * A lifetime in ms that leaves room for a call on this side of its end; longer at every new try. At most half of what a refresh
+ * token has, so that one is still good when the access token has ended.
+ */
 export function suitableLifeMs(seat: Seat, attempt: number): number {
-  if (seat.instance.clock.controlled) return 20_000
-  const distance = 6 * seat.knowledge.roundTripMs + 2 * offsetUncertaintyMs(seat.knowledge.offset)
-  return Math.ceil(1500 + distance + attempt * 1000)
+  const { knowledge, instance } = seat
+  const distance = 6 * knowledge.roundTripMs + 2 * offsetUncertaintyMs(knowledge.offset)
+  const wanted = instance.clock.controlled ? 20_000 : Math.ceil(1500 + distance + attempt * 1000)
+  const { refreshLifeMs = 0 } = knowledge
+  // A refresh token that is over when it is granted has a wrong expiry, which says nothing about lifetimes.
+  return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted
+}
+
+/** Why no lifetime of so many ms may be expected: a refresh token has hardly more, or less. */
+export function lifeTrouble({ knowledge }: Seat, lifeMs: number): string | undefined {
+  const { refreshLifeMs = 0 } = knowledge
+  // Its own expiry may be rounded, and so may the clock by which it was measured.
+  if (refreshLifeMs === 0 || lifeMs + 2 * judgedMarginMs < refreshLifeMs) return undefined
+  const seconds = Math.round(refreshLifeMs / 1000)
+  return `expiresIn:${lifeMs} is more than the target must take: its refresh tokens live for about ${seconds} s`
 }
