@@ -183,4 +183,9 @@ export const variants: readonly Variant[] = [
     'limits/token-lifetimes',
     'expires-in/too-long',
   ]),
+  // The clock is read once for each of the two expiries.
+  {
+    ...variant('access-expiry-a-moment-later', { expiresInTooLong: 'capped' }, ['expires-in/too-long']),
+    rules: { reportedAccessExpiry: (pair) => pair.accessExpiryMs + 1 },
+  },
 ]

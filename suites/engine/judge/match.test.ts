@@ -61,3 +61,13 @@ test('a path leads into objects and lists, and never into what they inherit', ()
   expect(valueAt({ a: 1 }, 'a.b')).toBeUndefined()
   expect(valueAt({}, 'constructor')).toBeUndefined()
 })
+
+test('of two moments one may have been rounded to the second', () => {
+  const at = 1_800_000_000_500
+  for (const ms of [0, 1, 1000]) {
+    expect(holds(at + ms, { 'at-most': at })).toBe(true)
+    expect(holds(at - ms, { 'at-least': at })).toBe(true)
+  }
+  expect(holds(at + 1001, { 'at-most': at })).toBe(false)
+  expect(holds(at - 1001, { 'at-least': at })).toBe(false)
+})
