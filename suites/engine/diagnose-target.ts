@@ -41,7 +41,7 @@ export async function diagnoseTarget(seat: Seat, auth: Auth, refused?: WireReque
 /** After a token was refused: is any token taken behind the word that was found out or given? Once per run. */
 export function diagnoseTokens(seat: Seat): Promise<string | undefined> {
   return once(seat.run.diagnoses, 'token', async () => {
-    const token = await tokenOf(seat, secretRoot(seat.instance.root), 'solution')
+    const token = await tokenOf(seat, secretRoot(seat.instance.root), ['solution'])
     if (token === undefined) return undefined
     const { answer } = await makeCall(seat, { method: 'solution/listSolutions', params: {}, auth: { token } })
     return answer.outcome === 'refused' ? noTokenTaken(seat.instance.settings.tokenPrefix) : undefined

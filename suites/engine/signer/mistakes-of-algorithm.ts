@@ -98,6 +98,11 @@ export const algorithmMistakes: readonly KnownMistake[] = [
       key: (draft: Draft): Uint8Array | null => draft.key,
     },
     { word: 'hmac-with-public-pem', name: 'the PEM of the public key', key: publicPem },
+    {
+      word: 'hmac-with-public-pem-file',
+      name: 'the PEM of the public key and a line feed, as files have it,',
+      key: (draft: Draft) => withFinalLf(publicPem(draft)),
+    },
     { word: 'hmac-with-public-key', name: 'the bytes of the public key', key: publicKey },
     { word: 'hmac-with-secret', name: 'a secret', key: secretOfOthers },
     { word: 'hmac-with-key-id', name: 'the key id', key: ({ around }: Draft) => utf8(around.keyId) },
@@ -195,6 +200,10 @@ function publicKey({ around, key }: Draft): Uint8Array | null {
 function publicPem(draft: Draft): Uint8Array | null {
   const bytes = publicKey(draft)
   return bytes === null ? null : utf8(publicKeyToPem(bytes))
+}
+
+function withFinalLf(bytes: Uint8Array | null): Uint8Array | null {
+  return bytes === null ? null : concat(bytes, utf8('\n'))
 }
 
 function secretOfOthers({ around }: Draft): Uint8Array | null {

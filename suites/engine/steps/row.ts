@@ -3,7 +3,7 @@ import { diagnoseTarget, diagnoseTokens } from '../diagnose-target.ts'
 import type { Auth, Row, Scenario } from '../fixture/model.ts'
 import { noPlaceForKeys } from '../full-target.ts'
 import type { RowOutcome } from '../outcome.ts'
-import { castUsed, unjudged } from '../rows.ts'
+import { castUsed, namesIn, unjudged } from '../rows.ts'
 import { leaveSeat, type Run, requirementLevel, type Seat, type Stop, takeSeat } from '../seat.ts'
 import { type Attempt, attemptRow, type Trouble } from './attempt.ts'
 import { actor, makeCall } from './call.ts'
@@ -70,7 +70,7 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
     row,
     attempt,
     isMust,
-    addressHint(seat, attempt, scenario) ?? (await hintFor(seat, attempt)),
+    addressHint(seat, attempt, scenario, row) ?? (await hintFor(seat, attempt)),
   )
 }
 
@@ -97,11 +97,10 @@ async function noticeGone(seat: Seat, attempt: Attempt): Promise<void> {
 }
 
 /** A user who is wrong about the address that the target sees gets refusals wherever a token is bound to it. */
-function addressHint({ run, instance }: Seat, attempt: Attempt, scenario: Scenario): string | undefined {
+function addressHint({ run, instance }: Seat, attempt: Attempt, scenario: Scenario, row: Row): string | undefined {
   const { clientAddress } = instance.settings
   if (!run.target.lasting || clientAddress === undefined || !attempt.troubles.some(isRefusedInstead)) return undefined
-  const addressed = JSON.stringify([scenario.given, scenario.steps]).includes('$client.address')
-  return addressed
+  return namesIn(scenario, row).has('client')
     ? `Does the target see our calls come from ${clientAddress}, as clientAddress in the target file says?`
     : undefined
 }
