@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Command } from 'commander'
 import { expectedCapabilities } from '../capabilities-of.ts'
 import { keptCast } from '../cast-file.ts'
-import { conduct } from '../conduct.ts'
+import { type Conducted, conduct } from '../conduct.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { cannotAsk } from '../engine/capabilities.ts'
 import { allItems, skipItem } from '../engine/items.ts'
@@ -11,7 +11,7 @@ import { makePlan } from '../engine/plan.ts'
 import { buildReport } from '../engine/report/build.ts'
 import { updatedKnown } from '../engine/report/known.ts'
 import { readKnownFile, writeKnownFile } from '../engine/report/known-file.ts'
-import type { KnownEntry, Meta, Report } from '../engine/report/model.ts'
+import type { KnownEntry, Meta } from '../engine/report/model.ts'
 import { renderPlan } from '../engine/report/text.ts'
 import { demandPlaceFor } from './inputs.ts'
 import { packageVersion } from './package-version.ts'
@@ -111,6 +111,7 @@ async function run(options: RunOptions): Promise<number> {
       strict: options.strict,
       partial: options.shard !== null ? ('shard' as const) : options.only.length > 0 ? ('only' as const) : null,
       skipped: options.skip,
+      ownExitCode: ownExitCodeOf(conducted),
     },
   }
   let report = buildReport({ ...evidence, known })
@@ -122,20 +123,19 @@ async function run(options: RunOptions): Promise<number> {
     report = buildReport({ ...evidence, known: updated })
   }
   writeReports(report, options.reports, outlet)
-  return exitCodeOf(report, conducted, outlet.stderr)
+  const [defect] = conducted.defects
+  if (defect !== undefined && !conducted.interrupted) {
+    const rows = conducted.defects.length === 1 ? '1 row' : `${conducted.defects.length} rows`
+    outlet.stderr(`The suite itself failed in ${rows}, which is a defect of the suite: ${defect}\n`)
+  }
+  return ownExitCodeOf(conducted) ?? report.exitCode
 }
 
-function exitCodeOf(
-  report: Report,
-  { interrupted, stopped, defects }: Awaited<ReturnType<typeof conduct>>,
-  say: (text: string) => void,
-): number {
+/** Of a run that ended in a way of its own; null where its rows decide. */
+function ownExitCodeOf({ interrupted, stopped, defects }: Conducted): number | null {
   if (interrupted) return interruptedExitCode
-  if (defects.length > 0) {
-    say(`The suite itself failed in ${defects.length} rows, which is a defect of the suite: ${defects[0]}\n`)
-    return defectExitCode
-  }
-  return stopped?.kind === 'gone' ? goneExitCode : report.exitCode
+  if (defects.length > 0) return defectExitCode
+  return stopped?.kind === 'gone' ? goneExitCode : null
 }
 
 function baselineSentence(file: string, before: readonly KnownEntry[], after: readonly KnownEntry[]): string {

@@ -126,6 +126,39 @@ describe('verdict and exit code', () => {
   })
 })
 
+describe('a run that ended early', () => {
+  const blockedBy = (key: string, message: string) =>
+    madeUpRow({
+      key,
+      verdict: 'blocked',
+      proves: ['a/guard'],
+      problem: { requirements: [], step: '', message, exchanges: [] },
+    })
+  const ended = (messages: string[], ownExitCode: number | null) =>
+    buildReport({
+      meta: { ...madeUpMeta, stopped: 'The run was interrupted' },
+      outcomes: messages.map((message, index) => blockedBy(`row-${index}`, message)),
+      corpus: madeUpCorpus({ requirements: [guard], scenarios: [['row-0', ['a/guard']]] }),
+      known: [],
+      options: { strict: false, partial: 'only', ownExitCode },
+    }).conclusion
+
+  test('says which rows were not run, and does not put it down to a preparation', () => {
+    const notRun = 'not run: the run was interrupted'
+    expect(ended([notRun, notRun], 130).slice(0, 3)).toEqual([
+      'Verdict: inconclusive (exit code 130)',
+      'The run stopped early: The run was interrupted',
+      '2 rows were not run, so nothing is known about what they ask',
+    ])
+    const both = ended([notRun, 'preparation: it was refused'], null)
+    expect(both[0]).toBe('Verdict: inconclusive (exit code 1)')
+    expect(both.slice(2, 4)).toEqual([
+      '1 row was not run, so nothing is known about what it asks',
+      '1 row blocked: a preparation or a control did not work, so nothing is known about what they ask',
+    ])
+  })
+})
+
 describe('requirements', () => {
   test('a requirement has the worst of its rows', () => {
     const order: Verdict[] = ['failed', 'blocked', 'warned', 'not-testable', 'passed']

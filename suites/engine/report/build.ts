@@ -22,6 +22,8 @@ export interface BuildInput {
     partial: 'only' | 'shard' | null
     /** What `--skip` left out, if it has no outcome. */
     skipped?: readonly { id: string; reason: string }[]
+    /** Of a run that was interrupted or lost its target: the table of exit codes does not know it. */
+    ownExitCode?: number | null
   }
 }
 
@@ -81,7 +83,15 @@ export function assembleReport(input: AssembleInput): Report {
   const summary = summarize(rows, stale)
   return {
     meta,
-    ...judgeRun({ summary, rows, requirements, strict, partial, stopped: meta.stopped }),
+    ...judgeRun({
+      summary,
+      rows,
+      requirements,
+      strict,
+      partial,
+      stopped: meta.stopped,
+      ownExitCode: options.ownExitCode ?? null,
+    }),
     summary,
     requirements,
     scenarios: rows,

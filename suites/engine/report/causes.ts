@@ -56,6 +56,12 @@ export function blockedByKnown(rows: readonly RowReport[], { verdict, blockedBy 
   return verdict === 'blocked' && rows.some((row) => row.key === blockedBy && row.verdict === 'known')
 }
 
+/** Why a row was not run, where the run ended before it; null for a row that something else blocks, or nothing. */
+export function notRunBecause({ verdict, problem }: RowReport): string | null {
+  if (verdict !== 'blocked' || problem === null) return null
+  return /^not run: (.*)$/s.exec(problem.message)?.[1] ?? null
+}
+
 /** A method that is open to all breaks one of these. */
 const gateRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
 

@@ -49,6 +49,15 @@ describe('text', () => {
     )
   })
 
+  test('rows that were not run are counted, not explained one by one', () => {
+    const row = report.scenarios.find(({ verdict }) => verdict === 'blocked') as RowReport
+    const problem = { requirements: [], step: '', message: 'not run: the run was interrupted', exchanges: [] }
+    const scenarios = ['a/one', 'a/two'].map((key) => ({ ...row, key, problem, blockedBy: null }))
+    expect(renderText({ ...report, scenarios }, { colour: false })).toContain(
+      '■ 2 rows were not run: the run was interrupted\n          a/one\n          a/two\n\n',
+    )
+  })
+
   test('is as wide as the terminal, but never wider than a reader likes', () => {
     const longest = (columns: number) =>
       Math.max(

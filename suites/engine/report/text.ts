@@ -1,5 +1,5 @@
 import type { Verdict } from '../outcome.ts'
-import { groupByCause } from './causes.ts'
+import { groupByCause, notRunBecause } from './causes.ts'
 import {
   answersOf,
   countAreas,
@@ -190,11 +190,24 @@ function blocked(report: Report, paint: Paint): string[][] {
   )
   const byThemselves = causes
     .sort((one, other) => other.others.length - one.others.length)
-    .map(({ first, others }) => [
-      ...failure(report, first, paint, true),
-      ...alike(first, others, 'is blocked by the same', paint),
-    ])
+    .map(({ first, others }) => {
+      const notRun = notRunBecause(first)
+      if (notRun !== null) return unrun([first, ...others], notRun, paint)
+      return [...failure(report, first, paint, true), ...alike(first, others, 'is blocked by the same', paint)]
+    })
   return [...byFailures, ...byThemselves]
+}
+
+/** Nothing about these rows helps with anything: the run ended before them. */
+function unrun(rows: readonly RowReport[], reason: string, paint: Paint): string[] {
+  const count = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
+  return [
+    ...paint.hanging(`${marks.blocked} `, `${count} not run: ${reason}`).map(paint.yellow),
+    ...listed(
+      rows.map(({ key }) => key),
+      paint,
+    ),
+  ]
 }
 
 function known(report: Report, paint: Paint): string[] {

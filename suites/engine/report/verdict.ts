@@ -1,5 +1,5 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
-import { blockedByKnown, groupByCause } from './causes.ts'
+import { blockedByKnown, groupByCause, notRunBecause } from './causes.ts'
 import type { KnownEntry, RequirementReport, RowReport, RunVerdict, Summary } from './model.ts'
 
 interface Evidence {
@@ -11,6 +11,8 @@ interface Evidence {
   partial: 'only' | 'shard' | null
   /** The run ended early, so what it did not reach is open. */
   stopped: string | null
+  /** The exit code of a run that ended in a way of its own (interrupted, target gone); null where the table decides. */
+  ownExitCode: number | null
 }
 
 export function summarize(rows: readonly RowReport[], stale: readonly KnownEntry[]): Summary {
@@ -38,8 +40,7 @@ export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0
   const strictFault = strict && (summary.warned > 0 || strictGaps.length > 0)
   const exitCode = fromRows === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
-    // A run that stopped early ends with an exit code of its own.
-    `Verdict: ${verdict.replaceAll('-', ' ')}${evidence.stopped === null ? ` (exit code ${exitCode})` : ''}`,
+    `Verdict: ${verdict.replaceAll('-', ' ')} (exit code ${evidence.ownExitCode ?? exitCode})`,
     ...becauseOf(evidence, verdict, excused, halfShown, gaps, strictFault),
   ]
   return { verdict, exitCode, conclusion }
@@ -76,11 +77,18 @@ function becauseOf(
       `${rowsOf(summary.failed)} failed${forCauses}; each says what was expected, what came, and how to repeat it`,
     )
   if (excused > 0) lines.push(`${rowsOf(excused)} blocked by known failures`)
-  if (summary.blocked > excused)
+  const notRun = rows.filter((row) => notRunBecause(row) !== null).length
+  const blocked = summary.blocked - excused - notRun
+  if (notRun > 0)
     lines.push(
-      `${rowsOf(summary.blocked - excused)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,
+      `${count(notRun, 'row was', 'rows were')} not run, so nothing is known about what ${notRun === 1 ? 'it asks' : 'they ask'}`,
     )
-  else if (halfShown.length > 0) lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)
+  if (blocked > 0)
+    lines.push(
+      `${rowsOf(blocked)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,
+    )
+  else if (notRun === 0 && halfShown.length > 0)
+    lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)
   if (summary.stale > 0)
     lines.push(
       `${count(summary.stale, 'baseline entry passes', 'baseline entries pass')} now: remove with --update-known`,
