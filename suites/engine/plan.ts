@@ -29,9 +29,13 @@ export function makePlan(
   const fillsSessions = asked.some((item) => item.kind === 'row' && fills(item, 'sessions'))
   const removed = cleanup ? ', removed through the cleanup method' : ''
   const creates = [
-    ...(fillsKeys ? [`API keys up to the limit of ten${removed}`] : keys > 0 ? [`${keys} API keys${removed}`] : []),
+    ...(fillsKeys
+      ? [`API keys up to the limit of ten${removed}`]
+      : keys > 0
+        ? [`${several(keys, 'API key')}${removed}`]
+        : []),
     ...(tried > 0 ? [`up to ${tried} more if the target takes keys that it should refuse`] : []),
-    ...(tokens > 0 ? [`about ${tokens} token pairs`] : []),
+    ...(tokens > 0 ? [`about ${several(tokens, 'token pair')}`] : []),
     ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
   ]
   return {
@@ -43,6 +47,8 @@ export function makePlan(
     cannot: reasons(selected, cannot),
   }
 }
+
+const several = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 interface PlannedCall {
   method: string

@@ -49,6 +49,15 @@ describe('text', () => {
     )
   })
 
+  test('a row that proves no sentence leaves no gap where the sentences stand', () => {
+    const row = report.scenarios.find(({ verdict }) => verdict === 'blocked') as RowReport
+    const problem = { requirements: [], step: '', message: 'the clock jumped', exchanges: [] }
+    const scenarios = [{ ...row, key: 'sessions/age', title: 'Observed', proves: [], problem, blockedBy: null }]
+    expect(renderText({ ...report, scenarios }, { colour: false })).toContain(
+      '■ sessions/age\n  Observed\n\n  But   the clock jumped\n',
+    )
+  })
+
   test('rows that were not run are counted, not explained one by one', () => {
     const row = report.scenarios.find(({ verdict }) => verdict === 'blocked') as RowReport
     const problem = { requirements: [], step: '', message: 'not run: the run was interrupted', exchanges: [] }
@@ -136,9 +145,9 @@ describe('text', () => {
         { reason: 'it needs two solutions', rows: 1, requirements: [] },
       ],
     }
-    expect(renderPlan(plan, { ids: false })).toBe(`Plan: 9 rows, about 40 calls, 12 of them meant to be refused
+    expect(renderPlan(plan, { ids: false })).toBe(`Plan: 9 rows, about 40 calls, at least 12 of them meant to be refused
   The refusals may look like an attack in the log of the server
-  1 rows are not selected
+  1 row is not selected
 Creates:
   - 5 API keys
   - about 7 token pairs
@@ -151,6 +160,7 @@ Cannot ask 23 rows:
       1 row: only observed
 `)
     expect(renderPlan(plan, { ids: true })).toContain('20 rows: a/0, a/1')
+    expect(renderPlan({ ...plan, rows: 1 }, { ids: true })).toMatch(/^Plan: 1 row, /)
   })
 })
 

@@ -77,7 +77,7 @@ export interface Observation {
 export interface Plan {
   rows: number
   notSelected: number
-  /** About so many calls, and how many of them are meant to be refused. */
+  /** About so many calls, and how many of them at least are meant to be refused: observed calls may be, too. */
   calls: number
   refusals: number
   /** What stays on the target: `5 API keys`, `about 40 sessions`. */

@@ -58,21 +58,26 @@ export function renderPlan(plan: Plan, options: { ids: boolean; columns?: number
   const paint = paintOf(false, options.columns)
   const leftOut = plan.cannot.reduce((sum, { rows }) => sum + rows, 0)
   const lines = [
-    `Plan: ${plan.rows} rows, about ${plan.calls} calls, ${plan.refusals} of them meant to be refused`,
+    // What is only observed may be refused too, and nobody knows before.
+    `Plan: ${rowsOf(plan.rows)}, about ${plan.calls} calls, at least ${plan.refusals} of them meant to be refused`,
     ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
-    ...(plan.notSelected > 0 ? [`  ${plan.notSelected} rows are not selected`] : []),
+    ...(plan.notSelected > 0
+      ? [`  ${rowsOf(plan.notSelected)} ${plan.notSelected === 1 ? 'is' : 'are'} not selected`]
+      : []),
     ...(plan.creates.length === 0
       ? ['Creates nothing that lasts']
       : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
   ]
-  if (leftOut > 0) lines.push(`Cannot ask ${leftOut} rows:`)
+  if (leftOut > 0) lines.push(`Cannot ask ${rowsOf(leftOut)}:`)
   for (const { reason, rows, requirements } of plan.cannot)
     lines.push(
       ...paint.hanging('  - ', reason),
-      ...paint.hanging('      ', `${rows === 1 ? '1 row' : `${rows} rows`}: ${openBy(requirements, options.ids)}`),
+      ...paint.hanging('      ', `${rowsOf(rows)}: ${openBy(requirements, options.ids)}`),
     )
   return `${lines.join('\n')}\n`
 }
+
+const rowsOf = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
 function openBy(requirements: readonly string[], ids: boolean): string {
   if (requirements.length === 0) return 'only observed'
@@ -149,7 +154,8 @@ function failure(report: Report, row: RowReport, paint: Paint, full: boolean): s
   return [
     painted,
     ...paint.hanging('  ', row.title),
-    '',
+    // A row that only observes proves no sentence.
+    ...(told.sentences.length === 0 ? [] : ['']),
     ...told.sentences.flatMap(({ level, id, text, anchor }) => [
       ...paint.hanging(`  ${level}  `, `${id}: ${text}`),
       paint.dim(`${' '.repeat(level.length + 4)}${anchor}`),
@@ -174,7 +180,7 @@ function blocked(report: Report, paint: Paint): string[][] {
   const blockers = new Set(rows.flatMap(({ blockedBy }) => blockedBy ?? []))
   const byFailures = [...blockers].map((blocker) => {
     const mine = rows.filter(({ blockedBy }) => blockedBy === blocker)
-    const count = mine.length === 1 ? '1 row is' : `${mine.length} rows are`
+    const count = `${rowsOf(mine.length)} ${mine.length === 1 ? 'is' : 'are'}`
     const title = paint.yellow(`${marks.blocked} ${count} blocked by the failure of ${blocker}`)
     return [
       title,
@@ -200,7 +206,7 @@ function blocked(report: Report, paint: Paint): string[][] {
 
 /** Nothing about these rows helps with anything: the run ended before them. */
 function unrun(rows: readonly RowReport[], reason: string, paint: Paint): string[] {
-  const count = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
+  const count = `${rowsOf(rows.length)} ${rows.length === 1 ? 'was' : 'were'}`
   return [
     ...paint.hanging(`${marks.blocked} `, `${count} not run: ${reason}`).map(paint.yellow),
     ...listed(
@@ -288,7 +294,7 @@ function conclusion(report: Report, paint: Paint): string[] {
   const paintVerdict = report.exitCode === 1 ? paint.red : report.verdict === 'conforms' ? paint.green : paint.yellow
   const seconds = (report.meta.durationMs / 1000).toFixed(1)
   return [
-    `${report.scenarios.length} rows in ${seconds} s: ${summarySentence(report)}`,
+    `${rowsOf(report.scenarios.length)} in ${seconds} s: ${summarySentence(report)}`,
     paint.bold(paintVerdict(verdict)),
     ...because.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
   ]
