@@ -48,6 +48,8 @@ export interface RowOutcome {
   /** Successful answers looked at, for the same count. */
   envelopeAnswers: number
   calls: number
+  /** How many of them the target answered with a request to wait. */
+  throttled?: number
   durationMs: number
 }
 

@@ -110,6 +110,19 @@ describe('verdict and exit code', () => {
     expect([seen, code]).toEqual([verdict, exitCode])
   })
 
+  test('calls that were throttled are counted in the conclusion', () => {
+    const throttled = (numbers: number[]) =>
+      buildReport({
+        meta: madeUpMeta,
+        outcomes: numbers.map((number, index) => madeUpRow({ key: `row-${index}`, throttled: number })),
+        corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
+        known: [],
+        options: { strict: false, partial: null },
+      }).conclusion.filter((line) => line.includes('throttled'))
+    expect(throttled([0, 0])).toEqual([])
+    expect(throttled([1, 2])).toEqual([expect.stringMatching(/^3 calls were throttled/)])
+  })
+
   test('the summary counts rows, the three of the envelope included', () => {
     const { summary } = report(
       [

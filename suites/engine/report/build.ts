@@ -41,6 +41,7 @@ export function buildReport(input: BuildInput): Report {
     rows: outcomes.map((outcome) => reportRow(outcome, input.known, input.meta.again)),
     stale: staleEntries(outcomes, input.known),
     observed: observedIn(input.outcomes),
+    throttledCalls: input.outcomes.reduce((sum, { throttled = 0 }) => sum + throttled, 0),
   })
 }
 
@@ -48,6 +49,8 @@ export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known'> {
   rows: readonly RowReport[]
   stale: readonly KnownEntry[]
   observed: readonly Observed[]
+  /** Calls that the target answered with a request to wait; a merge of shards does not know. */
+  throttledCalls?: number
 }
 
 /** What was seen of an open question, and where. */
@@ -91,6 +94,7 @@ export function assembleReport(input: AssembleInput): Report {
       partial,
       stopped: meta.stopped,
       ownExitCode: options.ownExitCode ?? null,
+      throttledCalls: input.throttledCalls ?? 0,
     }),
     summary,
     requirements,

@@ -53,8 +53,8 @@ export interface RequirementReport {
   gap: boolean
 }
 
-/** What a row showed, with what the report adds; observations and envelope notes are told elsewhere. */
-export interface RowReport extends Omit<RowOutcome, 'observations' | 'envelope' | 'envelopeAnswers'> {
+/** What a row showed, with what the report adds; observations, envelope notes and throttling are told elsewhere. */
+export interface RowReport extends Omit<RowOutcome, 'observations' | 'envelope' | 'envelopeAnswers' | 'throttled'> {
   /** The line that reproduces this row. */
   again: string
   /** The baseline entry that makes a failure a known one. */

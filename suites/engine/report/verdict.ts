@@ -13,6 +13,8 @@ interface Evidence {
   stopped: string | null
   /** The exit code of a run that ended in a way of its own (interrupted, target gone); null where the table decides. */
   ownExitCode: number | null
+  /** Why a run took longer than it would, and moments could not be judged. */
+  throttledCalls: number
 }
 
 export function summarize(rows: readonly RowReport[], stale: readonly KnownEntry[]): Summary {
@@ -41,9 +43,16 @@ export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0
   const exitCode = fromRows === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
     `Verdict: ${verdict.replaceAll('-', ' ')} (exit code ${evidence.ownExitCode ?? exitCode})`,
+    ...throttlingOf(evidence),
     ...becauseOf(evidence, verdict, excused, halfShown, gaps, strictFault),
   ]
   return { verdict, exitCode, conclusion }
+}
+
+function throttlingOf({ throttledCalls }: Evidence): string[] {
+  if (throttledCalls === 0) return []
+  const calls = count(throttledCalls, 'call was', 'calls were')
+  return [`${calls} throttled (HTTP 429, or 503 with Retry-After), waited for and made anew; --rate N asks more gently`]
 }
 
 /** Blocked although every row of theirs passed; what a failed row left undone is counted at that row. */

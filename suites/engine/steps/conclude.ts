@@ -49,6 +49,7 @@ export function conclude(
       .slice(0, shownExchanges)
       .map(({ requirement, message, called }) => ({ requirement, message, exchange: show(called) })),
     envelopeAnswers: attempt.envelopeAnswers,
+    throttled: attempt.calls.filter((called) => called.throttled > 0).length,
   })
 }
 

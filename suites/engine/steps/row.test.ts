@@ -175,3 +175,11 @@ test('where a token that is bound to our address is refused, a declared address 
   learned.knowledge.clientAddress = '192.0.2.1'
   expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
 })
+
+test('calls that were throttled and waited out are counted, each once', async () => {
+  let calls = 0
+  const waits = { status: 429, headers: { 'retry-after': '1' } }
+  const run = runOf(madeUpTarget({ answer: () => ([1, 2, 4].includes(++calls) ? waits : { result: {} }) }))
+  const outcome = await ask(run, right + right + right)
+  expect([outcome.verdict, outcome.throttled]).toEqual(['passed', 2])
+})
