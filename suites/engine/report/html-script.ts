@@ -7,6 +7,7 @@ export const htmlScript = `
   const clear = document.getElementById('clear')
   const rows = all('.row')
   const lines = all('tr[data-id]')
+  const groups = all('.group')
   const verdicts = all('[data-verdict-filter]')
   const cells = all('[data-requirement]')
   let requirement = ''
@@ -20,6 +21,11 @@ export const htmlScript = `
     const wanted = new Set(verdicts.filter((one) => one.getAttribute('aria-pressed') === 'true').map((one) => one.dataset.verdictFilter))
     const words = text.value.toLowerCase().split(/\\s+/).filter(Boolean)
     for (const element of [...rows, ...lines]) element.hidden = !shown(element, wanted, words)
+    const narrowed = requirement !== '' || words.length > 0 || wanted.size < verdicts.length
+    for (const group of groups) {
+      group.hidden = [...group.querySelectorAll('.row')].every((row) => row.hidden)
+      group.open = narrowed
+    }
     for (const cell of cells) cell.setAttribute('aria-pressed', String(cell.dataset.requirement === requirement))
     const visible = rows.filter((row) => !row.hidden).length
     count.textContent = visible + ' of ' + rows.length + ' rows' + (requirement === '' ? '' : ' for ' + requirement)

@@ -57,6 +57,8 @@ a { color: var(--focus); }
 .row.passed { margin: .15rem 0; }
 .row > summary { cursor: pointer; padding: .25rem .7rem; color: var(--ink); }
 .row > summary .mark { display: inline-block; min-width: 1.2rem; font-weight: 700; }
+.group { margin: .4rem 0; padding-left: .6rem; border-left: 4px solid var(--blocked); }
+.group > summary { cursor: pointer; padding: .25rem 0; color: var(--blocked); font-weight: 600; }
 .row .body { padding: 0 .9rem .8rem; color: var(--ink); }
 .row summary code { font-weight: 600; }
 dl { margin: .5rem 0; display: grid; grid-template-columns: max-content 1fr; gap: .2rem .9rem; }

@@ -107,6 +107,22 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     expect((await visible(page)).length).toBe(12)
   })
 
+  test('rows that one failure blocks are folded under one line, and a filter unfolds them', async () => {
+    const scenarios = report.scenarios.map((row) =>
+      row.verdict === 'blocked' ? { ...row, blockedBy: 'basic/hostile' } : row,
+    )
+    const { page } = await open()
+    await page.setContent(renderHtml({ ...report, scenarios }))
+    const group = page.locator('.group')
+    expect(await group.locator('> summary').textContent()).toBe('3 rows blocked by the failure of basic/hostile')
+    expect(await group.locator('.row').first().isVisible()).toBe(false)
+    await page.getByRole('searchbox').fill('tokens/two')
+    expect(await visible(page)).toEqual(['tokens/two'])
+    expect(await group.locator('.row:not([hidden])').isVisible()).toBe(true)
+    await page.getByRole('searchbox').fill('keys/warned')
+    expect(await group.isVisible()).toBe(false)
+  })
+
   test('filters by words', async () => {
     const { page } = await open()
     await page.getByRole('searchbox').fill('second ADDRESS')

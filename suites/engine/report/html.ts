@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { groupByCause } from './causes.ts'
+import { groupByCause, notRunBecause } from './causes.ts'
 import { answersOf, countVerdicts, summarySentence } from './explain.ts'
 import { coverage, escapeHtml, requirementLine, rowDetails, verdictOrder, words } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
-import type { Report } from './model.ts'
+import type { Report, RowReport } from './model.ts'
 import { printable } from './printable.ts'
 
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
@@ -93,9 +93,32 @@ function allRows(report: Report): string {
     ...others.map((row) => rowDetails(report, row, first.key)),
   ])
   const rest = verdictOrder
-    .filter((verdict) => verdict !== 'failed')
+    .filter((verdict) => verdict !== 'failed' && verdict !== 'blocked')
     .flatMap((verdict) => report.scenarios.filter((row) => row.verdict === verdict))
-  return [...failures, ...rest.map((row) => rowDetails(report, row, null))].join('\n')
+  return [...failures, ...blockedRows(report), ...rest.map((row) => rowDetails(report, row, null))].join('\n')
+}
+
+/** One cause may block hundreds of rows: they are folded under one line. */
+function blockedRows(report: Report): string[] {
+  const byCause = new Map<string, RowReport[]>()
+  for (const row of report.scenarios.filter(({ verdict }) => verdict === 'blocked')) {
+    const notRun = notRunBecause(row)
+    const cause =
+      row.blockedBy !== null
+        ? `blocked by the failure of ${row.blockedBy}`
+        : notRun === null
+          ? row.key
+          : `not run: ${notRun}`
+    byCause.set(cause, [...(byCause.get(cause) ?? []), row])
+  }
+  return [...byCause].map(([cause, rows]) => {
+    const details = rows.map((row) => rowDetails(report, row, null)).join('\n')
+    return rows.length === 1 ? details : group(`${rows.length} rows ${cause}`, details)
+  })
+}
+
+function group(title: string, content: string): string {
+  return `<details class="group"><summary>${escapeHtml(title)}</summary>\n${content}\n</details>`
 }
 
 function observations(report: Report): string {
