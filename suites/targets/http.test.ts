@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WireRequest } from '../engine/target.ts'
 import { openWire } from './http.ts'
@@ -56,6 +56,28 @@ describe('the bytes that are sent', () => {
       bodies.map((body) => Buffer.from(body).toString('hex')),
     )
     wire.close()
+  })
+})
+
+describe('a kept connection that the server closes without notice', () => {
+  test.each([1, 3])('after %s answers is stale, also for calls that queued for it', async (answersEach) => {
+    const closing = createServer((incoming, response) => {
+      const socket = incoming.socket as Socket & { answers?: number }
+      socket.answers = (socket.answers ?? 0) + 1
+      if (socket.answers > answersEach) return void socket.destroy()
+      incoming.resume().on('end', () => response.end('{}'))
+    })
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+    const wire = openWire({
+      baseUrl: `http://127.0.0.1:${(closing.address() as AddressInfo).port}`,
+      requestTimeoutMs: 5000,
+    })
+    const answers = await Promise.all(Array.from({ length: 12 }, () => wire.send(request(odd))))
+    const silent = answers.filter(({ kind }) => kind === 'none')
+    expect(silent.length).toBeGreaterThan(0)
+    expect(silent.filter((answer) => answer.kind === 'none' && !answer.stale)).toEqual([])
+    wire.close()
+    closing.close()
   })
 })
 

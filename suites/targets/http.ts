@@ -25,6 +25,7 @@ export function openWire(options: WireOptions): Wire {
   const tls = secure ? { ca: options.tls?.ca, rejectUnauthorized: options.tls?.insecure !== true } : {}
   const Agent = secure ? https.Agent : http.Agent
   const kept = new Agent({ keepAlive: true, maxSockets: 1, ...tls })
+  noteCarriers(kept)
   const fresh = new Agent({ keepAlive: false, ...tls })
   const second =
     secondAddress === undefined ? fresh : new Agent({ keepAlive: false, localAddress: secondAddress, ...tls })
@@ -47,6 +48,17 @@ export function openWire(options: WireOptions): Wire {
     },
   }
 }
+
+/** Connections that carried an answer: the next call on one may find it closed. */
+const carriers = new WeakSet<object>()
+
+/** Node tells of no call that had to queue for its connection that the connection was used before. */
+function noteCarriers(agent: http.Agent): void {
+  agent.on('free', (socket: object) => void carriers.add(socket))
+}
+
+const isOnCarrier = (request: http.ClientRequest | undefined): boolean =>
+  typeof request?.socket === 'object' && request.socket !== null && carriers.has(request.socket)
 
 /** supertest reads the body itself: a JSON parser that rejects bad JSON would hide what came. */
 function collect(response: NodeJS.ReadableStream, done: (error: Error | null, body: Buffer) => void): void {
@@ -78,7 +90,7 @@ async function sendOne(
     return { kind: 'answer', status: response.status, headers: flat(response.headers), body: response.body as Buffer }
   } catch (error) {
     const { req } = test as { req?: http.ClientRequest }
-    return noAnswer(error, req?.reusedSocket === true)
+    return noAnswer(error, isOnCarrier(req))
   }
 }
 
@@ -119,7 +131,7 @@ function start(baseUrl: string, request: WireRequest, agent: http.Agent, request
         else settle({ kind: 'answer', status, headers: flat(headers), body: decoded(headers, received) })
       })
     })
-    outgoing.on('error', (error) => settle(noAnswer(error, outgoing.reusedSocket)))
+    outgoing.on('error', (error) => settle(noAnswer(error, isOnCarrier(outgoing))))
   })
   const ready = new Promise<void>((resolve) => {
     outgoing.on('error', () => resolve())

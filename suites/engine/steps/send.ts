@@ -50,25 +50,29 @@ export async function deliverTogether(line: Line, builds: Build[]): Promise<Deli
   return results
 }
 
-async function once(line: Line, build: Build): Promise<Delivered> {
+async function once(line: Line, build: Build, connection: Pick<WireRequest, 'connection'> = {}): Promise<Delivered> {
   const { instance, knowledge } = line
   await line.pace(instance.clock, instance.settings.rate, 1)
   const sentLocalMs = instance.clock.now()
-  const request = build(serverNow(line))
+  const request = { ...build(serverNow(line)), ...connection }
   const wire = await instance.send(request)
   return conclude(instance.clock, knowledge, request, wire, sentLocalMs)
 }
 
 async function waitOut(line: Line, build: Build, first: Delivered): Promise<Delivered> {
   let current = first
-  if (current.wire.kind === 'none' && current.wire.stale) current = await once(line, build)
+  // The kept connection that takes its place may end like it.
+  if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
   for (let tries = 1; tries <= throttleTries && current.answer.outcome === 'throttled'; tries += 1) {
     const waitMs = Math.max(current.answer.retryAfterMs, shortestWaitMs)
     await line.instance.clock.sleep(Math.min(waitMs, line.instance.settings.maxWaitMs))
-    current = { ...(await once(line, build)), throttled: tries }
+    const again = await once(line, build)
+    current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tries }
   }
   return current
 }
+
+const isStale = ({ wire }: Delivered): boolean => wire.kind === 'none' && wire.stale
 
 function conclude(
   clock: Clock,
