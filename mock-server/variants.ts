@@ -37,6 +37,9 @@ const asBase64 = (hex: string) => Buffer.from(`fbef${hex}ff`, 'hex').toString('b
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const plainName = /^[A-Za-z0-9._-]+$/
 
+const notOfTheFuture: Rules['timestampTaken'] = (timestamp, nowMs) =>
+  /^[0-9]{13}$/.test(timestamp) && Number(timestamp) <= nowMs && nowMs - Number(timestamp) < minute
+
 /** None of them may fail; a warning has a reason (suites/self/variant-warnings.yaml). */
 export const variants: readonly Variant[] = [
   variant('http-statuses', { refusalStatus: 'http' }, ['errors/http-status']),
@@ -188,4 +191,8 @@ export const variants: readonly Variant[] = [
     ...variant('access-expiry-a-moment-later', { expiresInTooLong: 'capped' }, ['expires-in/too-long']),
     rules: { reportedAccessExpiry: (pair) => pair.accessExpiryMs + 1 },
   },
+  ...[-200_500, -500].map((clockOffsetMs) => ({
+    ...variant(`no-future-and-${-clockOffsetMs}-ms-behind`, { clockOffsetMs }, ['signatures/time-window']),
+    rules: { timestampTaken: notOfTheFuture },
+  })),
 ]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { narrowOffset, offsetMs, offsetUncertaintyMs } from './offset.ts'
+import { narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './offset.ts'
 
 const at = (ms: number): string => new Date(ms).toUTCString()
 const now = Date.parse('2026-01-01T00:00:00.400Z')
@@ -45,4 +45,13 @@ test('of two Date headers the first counts, and what is no date says nothing', (
   expect(narrowOffset(undefined, `${at(now)}, ${at(now - 3_600_000)}`, now - 20, now + 20)).toEqual(known)
   expect(narrowOffset(known, 'yesterday', now, now)).toBe(known)
   expect(narrowOffset(known, undefined, now, now)).toBe(known)
+})
+
+test('what is signed is never of the future, and at most a second old', () => {
+  for (const ahead of [-200_500, -1, 0, 1, 300_250]) {
+    const offset = narrowOffset(undefined, at(now + ahead), now - 20, now + 20)
+    expect(signingOffsetMs(offset)).toBeLessThanOrEqual(ahead)
+    expect(signingOffsetMs(offset)).toBeGreaterThan(ahead - 1100)
+  }
+  expect(signingOffsetMs(undefined)).toBe(0)
 })

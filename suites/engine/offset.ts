@@ -48,6 +48,14 @@ export function offsetMs(known: ClockOffset | undefined): number {
   return Math.round((earliestMs + latestMs) / 2)
 }
 
+/**
+ * The offset to sign with: the earliest that is possible, since a signature from the future may be refused where one that is a
+ * second old is not.
+ */
+export function signingOffsetMs(known: ClockOffset | undefined): number {
+  return Math.floor(known?.earliestMs ?? 0)
+}
+
 /** How wrong offsetMs may be. */
 export function offsetUncertaintyMs(known: ClockOffset | undefined): number {
   if (known === undefined) return 0

@@ -97,9 +97,9 @@ export async function makeCall(seat: Seat, spec: CallSpec): Promise<Called> {
 export async function sendRaw(seat: Seat, spec: RawSpec): Promise<Called> {
   const sent: Called['sent'] = {}
   seat.calls += 1
-  const build: Build = (serverNowMs) => {
+  const build: Build = (signedAtMs) => {
     const headers: [string, string][] = Object.entries(spec.headers)
-    addAuthorization(seat, spec.auth, spec.body, serverNowMs, headers, sent, spec.method)
+    addAuthorization(seat, spec.auth, spec.body, signedAtMs, headers, sent, spec.method)
     rememberSent(seat, sent.header, {})
     return {
       method: spec.method,
@@ -129,9 +129,9 @@ function prepareCall(seat: Seat, spec: CallSpec): { build: Build; sent: Called['
   )
   const body = new TextEncoder().encode(text)
   const sent: Called['sent'] = { id }
-  const build: Build = (serverNowMs) => {
+  const build: Build = (signedAtMs) => {
     const headers: [string, string][] = [['content-type', 'application/json']]
-    addAuthorization(seat, spec.auth, body, serverNowMs, headers, sent)
+    addAuthorization(seat, spec.auth, body, signedAtMs, headers, sent)
     rememberSent(seat, sent.header, spec.params)
     for (const [name, value] of Object.entries(spec.headers ?? {})) {
       const index = headers.findIndex(([known]) => known === name.toLowerCase())
@@ -173,7 +173,7 @@ function addAuthorization(
   seat: Seat,
   auth: Auth,
   body: Uint8Array,
-  serverNowMs: number,
+  signedAtMs: number,
   headers: [string, string][],
   sent: Called['sent'],
   method = 'POST',
@@ -185,7 +185,7 @@ function addAuthorization(
     settings: seat.instance.settings,
     url: `${seat.instance.baseUrl}/api`,
     tokenPrefix: seat.knowledge.tokenPrefix ?? 'Bearer',
-    serverNowMs,
+    serverNowMs: signedAtMs,
     random: seat.run.random,
     keyWay: seat.knowledge.keyWay ?? 'hmac',
     credential: (member) => credentialFor(seat, member),

@@ -1,7 +1,7 @@
 import { type Classified, classify } from '../judge/classify.ts'
 import type { Moment } from '../judge/match.ts'
 import type { Knowledge } from '../knowledge.ts'
-import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs } from '../offset.ts'
+import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from '../offset.ts'
 import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
 
 export interface Delivered {
@@ -14,8 +14,8 @@ export interface Delivered {
   throttled: number
 }
 
-/** Makes the request for the server's time in ms; called again for every try, since a signature must be fresh each time. */
-export type Build = (serverNowMs: number) => WireRequest
+/** Makes the request for the time to sign it with, in ms on the server's clock; called again for every try, since a signature must be fresh each time. */
+export type Build = (signedAtMs: number) => WireRequest
 
 /** What every delivery of a run shares. */
 export interface Line {
@@ -38,7 +38,7 @@ export async function deliverTogether(line: Line, builds: Build[]): Promise<Deli
   const { instance, knowledge } = line
   await line.pace(instance.clock, instance.settings.rate, builds.length)
   const sentLocalMs = instance.clock.now()
-  const requests = builds.map((build) => build(serverNow(line)))
+  const requests = builds.map((build) => build(signingNow(line)))
   const wires = await instance.sendTogether(requests)
   const results: Delivered[] = []
   for (const [index, build] of builds.entries()) {
@@ -54,7 +54,7 @@ async function once(line: Line, build: Build, connection: Pick<WireRequest, 'con
   const { instance, knowledge } = line
   await line.pace(instance.clock, instance.settings.rate, 1)
   const sentLocalMs = instance.clock.now()
-  const request = { ...build(serverNow(line)), ...connection }
+  const request = { ...build(signingNow(line)), ...connection }
   const wire = await instance.send(request)
   return conclude(instance.clock, knowledge, request, wire, sentLocalMs)
 }
@@ -104,6 +104,11 @@ function conclude(
 /** The server's time, as well as it is known. */
 export function serverNow({ instance, knowledge }: Line): number {
   return instance.clock.now() + offsetMs(knowledge.offset)
+}
+
+/** A time that the server's clock has reached for certain. */
+function signingNow({ instance, knowledge }: Line): number {
+  return instance.clock.now() + signingOffsetMs(knowledge.offset)
 }
 
 /** Keeps the calls below a rate; one per run. */
