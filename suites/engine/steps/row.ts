@@ -107,7 +107,10 @@ function addressHint({ run, instance }: Seat, attempt: Attempt, scenario: Scenar
 
 /** After a right signature was refused, which classic mistake does the server make? After a token was, is it the word before it? */
 async function hintFor(seat: Seat, attempt: Attempt): Promise<string | undefined> {
-  const trouble = attempt.troubles.find(({ called }) => called.some(({ answer }) => answer.outcome === 'refused'))
+  // What came too late was refused for that.
+  const trouble = attempt.troubles.find(
+    ({ kind, called }) => kind !== 'too-late' && called.some(({ answer }) => answer.outcome === 'refused'),
+  )
   const auth = trouble === undefined ? undefined : authOf(trouble)
   const refused = trouble?.called.find(({ answer }) => answer.outcome === 'refused')
   if (auth === undefined || refused === undefined) return undefined
