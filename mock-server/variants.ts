@@ -35,7 +35,7 @@ const asDigits = (hex: string) => BigInt(`0x${hex}`).toString()
 /** With `+` and `/` and, for a length that asks for it, `=`. */
 const asBase64 = (hex: string) => Buffer.from(`fbef${hex}ff`, 'hex').toString('base64')
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const plainName = /^[A-Za-z0-9._-]+$/
+const plainName = /^[A-Za-z0-9-]+$/
 
 const notOfTheFuture: Rules['timestampTaken'] = (timestamp, nowMs) =>
   /^[0-9]{13}$/.test(timestamp) && Number(timestamp) <= nowMs && nowMs - Number(timestamp) < minute
