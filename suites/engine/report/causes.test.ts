@@ -121,6 +121,13 @@ describe('a row is blocked by a failure', () => {
     )
   })
 
+  test('where an expiry is no moment', () => {
+    const wrong = row('grants/result', { message: 'x', requirements: ['grants/result-access-token-expiry'] })
+    const message = 'the reported expiry is no 13-digit timestamp in milliseconds, it has 10 digits'
+    expect(blockerOf(wrong, message)).toBe('grants/result')
+    expect(blockerOf(row('refresh/own-expiry', { requirements: ['refresh/own-expiry'] }), message)).toBeUndefined()
+  })
+
   test.each([
     ['another answer', row('a', { exchanges, message: refused.replace('24876', '1') }), refused],
     ['another call', row('a', { exchanges: call('solution/listSolutions', {}) }), refused],

@@ -35,6 +35,9 @@ export function blockersOf(levels: Levels, rows: readonly RowReport[]): Map<stri
   for (const { first, others } of groupByCause(levels, failures.map(asFailure)))
     for (const row of [first, ...others]) for (const cause of causesOf(row)) tellers.set(cause, first.key)
   const openToAll = failures.find(({ problem }) => problem?.requirements.some((id) => gateRequirements.includes(id)))
+  const wrongExpiry = failures.find(({ problem }) =>
+    problem?.requirements.some((id) => expiryRequirements.includes(id)),
+  )
   const blockers = new Map<string, string>()
   for (const row of rows) {
     if (row.verdict !== 'blocked' || row.problem === null) continue
@@ -45,6 +48,7 @@ export function blockersOf(levels: Levels, rows: readonly RowReport[]): Map<stri
         .map((cause) => tellers.get(cause))
         .find((key) => key !== undefined) ??
       failures.find(({ key }) => key === `cast/${member}`)?.key ??
+      (message.startsWith('the reported expiry is no 13-digit') ? wrongExpiry?.key : undefined) ??
       (/also accepts calls without any authorization|or none at all/.test(message) ? openToAll?.key : undefined)
     if (blocker !== undefined) blockers.set(row.key, blocker)
   }
@@ -64,6 +68,12 @@ export function notRunBecause({ verdict, problem }: RowReport): string | null {
 
 /** A method that is open to all breaks one of these. */
 const gateRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
+
+/** Without these there is no moment to wait for. */
+const expiryRequirements: readonly string[] = [
+  'grants/result-access-token-expiry',
+  'grants/result-refresh-token-expiry',
+]
 
 /** A known failure, or a preparation that did not work, told as the failure that it is. */
 function asFailure(row: RowReport): RowReport {

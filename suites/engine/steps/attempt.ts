@@ -141,7 +141,7 @@ async function takeStep(
     if (judgement === undefined) return undefined
     if (judgement.kind === 'undecided') return trouble('blocked', judgement.message, [judgement.called])
     const late = tooLate(step, calls, names)
-    if (late !== undefined) return trouble('too-late', late, calls.slice(-1))
+    if (late !== undefined) return trouble(late.kind, late.message, calls.slice(-1))
     if (judgement.kind === 'broke') {
       const tooMuch = askedTooMuch(seat, step, judgement.called)
       if (tooMuch !== undefined) return trouble('not-testable', tooMuch, [judgement.called])

@@ -20,12 +20,27 @@ function needsClock(step: CallStep | SendStep): boolean {
   return Object.values(where).some((matcher) => typeof matcher === 'object' && matcher !== null && 'in' in matcher)
 }
 
+/** Milliseconds since 1970, from 2001 to 2286. */
+const thirteenDigits = [1e12, 1e13] as const
+
+/** Why a moment that the server reported is none that could be waited for or judged by, whatever its sentence says of it elsewhere. */
+function notAMoment(moment: number): string | undefined {
+  const [first, end] = thirteenDigits
+  if (moment >= first && moment < end) return undefined
+  const digits = Math.trunc(Math.abs(moment)).toFixed().length
+  return `the reported expiry is no 13-digit timestamp in milliseconds, it has ${digits} digits, so that nothing can be judged by it`
+}
+
 /** Waits, or says why that cannot be done. */
 export async function waitStep(
   seat: Seat,
   wait: Wait,
 ): Promise<{ kind: 'blocked' | 'not-testable'; message: string } | undefined> {
   if (typeof wait === 'object' && !isClockKnown(seat)) return { kind: 'not-testable', message: unknownClock }
+  const moment = typeof wait === 'string' ? undefined : 'past' in wait ? wait.past : wait.until
+  const wrong = typeof moment === 'number' ? notAMoment(moment) : undefined
+  // What waits for a moment long past would not wait, and what then lives on would be called a failure.
+  if (wrong !== undefined) return { kind: 'blocked', message: wrong }
   const ms = waitMs(seat, wait)
   if (typeof ms === 'string') return { kind: 'blocked', message: ms }
   const { clock, settings } = seat.instance
@@ -38,14 +53,23 @@ export async function waitStep(
 }
 
 /** A judgement about a moment holds only if the answer was here a good second before it. */
-export function tooLate(step: CallStep | SendStep, calls: Called[], names: Names): string | undefined {
+export function tooLate(
+  step: CallStep | SendStep,
+  calls: Called[],
+  names: Names,
+): { kind: 'blocked' | 'too-late'; message: string } | undefined {
   if (step.before === undefined) return undefined
   const moment = resolve(step.before, names)
-  if (typeof moment !== 'number') return `the moment of "before" is no number: ${JSON.stringify(moment)}`
-  const late = calls.find(
+  if (typeof moment !== 'number') {
+    return { kind: 'blocked', message: `the moment of "before" is no number: ${JSON.stringify(moment)}` }
+  }
+  const wrong = notAMoment(moment)
+  if (wrong !== undefined) return { kind: 'blocked', message: wrong }
+  const late = calls.some(
     ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - judgedMarginMs,
   )
-  return late === undefined ? undefined : 'the answer came too late to be judged: less than a second before the moment'
+  const message = 'the answer came too late to be judged: less than a second before the moment'
+  return late ? { kind: 'too-late', message } : undefined
 }
 
 /** Why what a call broke is no defect: it asked for a longer lifetime than a refresh token has here. */

@@ -183,3 +183,15 @@ test('calls that were throttled and waited out are counted, each once', async ()
   const outcome = await ask(run, right + right + right)
   expect([outcome.verdict, outcome.throttled]).toEqual(['passed', 2])
 })
+
+test.each([
+  ['waited for', '  - wait: { past: $expiry }\n  - { call: solution/listSolutions, auth: none, expect: refused }\n'],
+  ['judged by', '  - { call: solution/listSolutions, auth: none, expect: accepted, before: $expiry }\n'],
+])('an expiry in seconds is no moment that could be %s', async (_what, then) => {
+  const result = { accessTokenExpiry: 1_800_000_900 }
+  const grant =
+    '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
+  const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
+  expect(verdict).toBe('blocked')
+  expect(problem?.message).toMatch(/^the reported expiry is no 13-digit timestamp in milliseconds, it has 10 digits/)
+})
