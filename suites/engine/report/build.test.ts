@@ -297,6 +297,7 @@ describe('the envelope of every answer', () => {
       '4 of 10 successful answers: id 7 for 3; id 8 for 4; id 9 for 5; and 1 more like these',
     )
     expect(row?.problem?.exchanges).toHaveLength(3)
+    expect(row?.again).toContain('--only envelope/id-echo --trace')
     expect(seen.requirements[0]?.verdict).toBe('failed')
     expect(seen.scenarios.find((one) => one.key === 'envelope/every-answer/jsonrpc')?.verdict).toBe('passed')
   })

@@ -1,7 +1,7 @@
 import type { Corpus } from '../fixture/model.ts'
 import type { RowOutcome } from '../outcome.ts'
 import { blockersOf } from './causes.ts'
-import { envelopeRows } from './envelope.ts'
+import { envelopeRows, everyAnswer } from './envelope.ts'
 import { wordsOfKey } from './explain.ts'
 import { applyKnown, staleEntries } from './known.ts'
 import type { KnownEntry, Meta, Observation, Plan, Report, RowReport } from './model.ts'
@@ -110,6 +110,8 @@ const byKey = (one: RowReport, other: RowReport): number => (one.key < other.key
 
 function reportRow(outcome: RowOutcome, known: readonly KnownEntry[], again: string): RowReport {
   const { verdict, requirements, entry } = applyKnown(outcome, known)
+  // Nothing is asked by a row about every answer; the rows that prove its requirement get such answers too.
+  const asked = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
   return {
     id: outcome.id,
     row: outcome.row,
@@ -122,7 +124,7 @@ function reportRow(outcome: RowOutcome, known: readonly KnownEntry[], again: str
     calls: outcome.calls,
     durationMs: outcome.durationMs,
     problem: outcome.problem,
-    again: `${again} --only ${shellWord(outcome.key)} --trace`,
+    again: `${again} --only ${shellWord(asked)} --trace`,
     known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
     blockedBy: null,
   }
