@@ -6,6 +6,7 @@ import { emptyKnowledge } from './knowledge.ts'
 import { preflight } from './preflight.ts'
 import { seededRandom } from './random.ts'
 import { startRun } from './seat.ts'
+import type { WireRequest } from './target.ts'
 
 const corpus = { requirements: [], questions: [], cast: [], schemas: {}, scenarios: [] }
 
@@ -94,4 +95,21 @@ test('rows that need a second address give that reason', () => {
   expect(cannotAsk({ kind: 'row', key: 'a/b', scenario, row }, refined)).toBe(
     'it calls from a second address; it is taken',
   )
+})
+
+test('the way to a server is as long as what it accepts takes, whatever it refuses at once', async () => {
+  const fast = madeUpTarget({ answer: seenAs('127.0.0.1'), settings: { clientAddress: '127.0.0.1' } })
+  const open = async () => {
+    const instance = await fast.open()
+    const send = async (request: WireRequest) => {
+      const answer = await instance.send(request)
+      if (answer.kind === 'answer' && answer.status === 200) await instance.clock.sleep(500)
+      return answer
+    }
+    return { ...instance, send }
+  }
+  const target = { ...fast, open }
+  const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  await preflight(run, ['sessions'])
+  expect(run.knowledge.roundTripMs).toBeGreaterThanOrEqual(500)
 })

@@ -56,6 +56,8 @@ export interface Seat extends Line {
   redactor: Redactor
   nextId: number
   calls: number
+  /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
+  tokenExpiries: Map<string, number>
 }
 
 export interface RunOptions {
@@ -104,6 +106,7 @@ export async function takeSeat(run: Run): Promise<Seat> {
     redactor: createRedactor(secretsOf(instance)),
     nextId: 1,
     calls: 0,
+    tokenExpiries: new Map(),
   }
   for (const key of run.keptCast) {
     if (key.member !== undefined) seat.cast.set(key.member, credentialOfKey(key))

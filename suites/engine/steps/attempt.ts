@@ -8,7 +8,7 @@ import { allProves } from '../rows.ts'
 import type { Seat } from '../seat.ts'
 import type { Called } from './call.ts'
 import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from './judge-step.ts'
-import { askedTooMuch, clockTrouble, tooLate, waitStep } from './moments.ts'
+import { askedTooMuch, atItsEnd, clockTrouble, tooLate, waitStep } from './moments.ts'
 import { observation } from './observation.ts'
 import { hasRounds, perform } from './perform.ts'
 import { type Names, resolve, UnresolvedReference, UnusableValue } from './references.ts'
@@ -16,7 +16,7 @@ import type { Wait } from './wait.ts'
 
 /** What ended a row at a step before its last one, or a warning on the way. */
 export interface Trouble {
-  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late'
+  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'token-ended'
   step: Step
   message: string
   /** The calls to show. */
@@ -145,6 +145,8 @@ async function takeStep(
     if (judgement.kind === 'broke') {
       const tooMuch = askedTooMuch(seat, step, judgement.called)
       if (tooMuch !== undefined) return trouble('not-testable', tooMuch, [judgement.called])
+      const ended = atItsEnd(step, calls)
+      if (ended !== undefined) return trouble('token-ended', ended, [judgement.called])
       if (!given) return trouble('broke', judgement.message, [judgement.called])
       const { outcome } = judgement.called.answer
       const reason =

@@ -47,6 +47,8 @@ export interface Called extends Delivered {
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
   /** The number of a requested `expiresIn:NUMBER`. */
   lifeAskedMs?: number
+  /** When the token ends that the call was made with, or that it is to renew; of a token whose grant told so. */
+  tokenExpiryMs?: number
 }
 
 /** Makes one call, or several racing ones, and enters every created key in the ledger. */
@@ -70,11 +72,13 @@ export async function makeCalls(seat: Seat, specs: CallSpec[]): Promise<Called[]
     if (specs.length === 1) noticeStop(seat, one.answer)
     learn(seat, spec, one)
     const lifeAskedMs = lifeAsked(spec)
+    const tokenExpiryMs = seat.tokenExpiries.get(tokenUsed(spec))
     return {
       ...one,
       sent,
       notes: envelopeNotes(one.answer, sent.id, spec.method),
       ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
+      ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
     }
   })
 }
@@ -85,6 +89,11 @@ function lifeAsked({ method, params }: CallSpec): number | undefined {
   const scopes: unknown[] = Array.isArray(params.scope) ? params.scope : []
   const asked = scopes.flatMap((scope) => /^expiresIn:(\d+)$/.exec(String(scope))?.[1] ?? [])
   return asked.length === 0 ? undefined : Math.max(...asked.map(Number))
+}
+
+function tokenUsed({ auth, params }: CallSpec): string {
+  if (typeof auth === 'object' && 'token' in auth) return String(auth.token)
+  return typeof params === 'object' && params !== null && 'refreshToken' in params ? String(params.refreshToken) : ''
 }
 
 export async function makeCall(seat: Seat, spec: CallSpec): Promise<Called> {
@@ -250,6 +259,13 @@ function learn(seat: Seat, spec: CallSpec, { answer, moment }: Delivered): void 
   for (const name of ['secret', 'accessToken', 'refreshToken']) {
     const value = result[name]
     if (typeof value === 'string') seat.redactor.add(value)
+  }
+  for (const kind of ['access', 'refresh']) {
+    const token = result[`${kind}Token`]
+    const expiry = result[`${kind}TokenExpiry`]
+    // What is over when it is granted, or no moment at all, tells nothing about when the token ends.
+    const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
+    if (typeof token === 'string' && isToCome) seat.tokenExpiries.set(token, expiry)
   }
   const { id, secret, refreshTokenExpiry } = result
   if (typeof refreshTokenExpiry === 'number') {

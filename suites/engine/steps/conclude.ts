@@ -56,11 +56,14 @@ export function conclude(
 function requirementVerdict(id: string, attempt: Attempt, isMust: (requirement: string) => boolean): Verdict {
   if (attempt.troubles.some(({ proves }) => proves.includes(id))) return isMust(id) ? 'failed' : 'warned'
   if (!attempt.unreached.has(id)) return 'passed'
-  return attempt.troubles.some(({ kind }) => kind === 'not-testable') ? 'not-testable' : 'blocked'
+  return attempt.troubles.some(isNotTestable) ? 'not-testable' : 'blocked'
 }
 
+/** Tokens that end before a row is done with them are a choice of the target, and no defect. */
+const isNotTestable = ({ kind }: Trouble): boolean => kind === 'not-testable' || kind === 'token-ended'
+
 function troubleVerdict(trouble: Trouble, isMust: (requirement: string) => boolean): Verdict {
-  if (trouble.kind === 'not-testable') return 'not-testable'
+  if (isNotTestable(trouble)) return 'not-testable'
   if (trouble.kind !== 'broke') return 'blocked'
   return trouble.proves.some(isMust) ? 'failed' : 'warned'
 }

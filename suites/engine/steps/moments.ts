@@ -80,3 +80,16 @@ export function askedTooMuch(seat: Seat, step: CallStep | SendStep, { lifeAskedM
   if (typeof expect === 'object' && 'refused-or' in expect) return undefined
   return lifeTrouble(seat, lifeAskedMs)
 }
+
+/** Why a refusal of what should have been accepted shows nothing: the token was at its end, or nearly, when it was used. */
+export function atItsEnd(step: CallStep | SendStep, calls: Called[]): string | undefined {
+  const wantsAcceptance = step.expect === undefined ? step.tally?.accepted !== undefined : step.expect !== 'refused'
+  if (!wantsAcceptance) return undefined
+  const ended = calls.some(
+    ({ answer, tokenExpiryMs, moment: { answeredAtMs, uncertaintyMs } }) =>
+      answer.outcome === 'refused' &&
+      tokenExpiryMs !== undefined &&
+      answeredAtMs + uncertaintyMs > tokenExpiryMs - judgedMarginMs,
+  )
+  return ended ? 'a token had come to its end, or nearly, when it was used, so its refusal cannot be judged' : undefined
+}

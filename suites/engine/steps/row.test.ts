@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { madeUpTarget } from '../../self/made-up-target.ts'
+import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import { parseScenario } from '../fixture/parse.ts'
 import { emptyKnowledge } from '../knowledge.ts'
 import type { RowOutcome } from '../outcome.ts'
@@ -194,4 +194,26 @@ test.each([
   const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
   expect(verdict).toBe('blocked')
   expect(problem?.message).toMatch(/^the reported expiry is no 13-digit timestamp in milliseconds, it has 10 digits/)
+})
+
+test('that a token is refused at its end is no failure, and before it is one', async () => {
+  const callMs = 2000
+  const steps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
+${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }
+`
+  const living = (lifeMs: number) => {
+    const answer = ({ method, authorization = '', nowMs }: MadeUpCall) => {
+      if (method === 'manager/auth') return { result: { accessToken: 'given', accessTokenExpiry: nowMs + lifeMs } }
+      return authorization.startsWith('Basic') ? { result: {} } : { status: 401 }
+    }
+    return ask(runOf(madeUpTarget({ answer, callMs })), steps)
+  }
+  const ended = await living(5000)
+  expect(ended).toMatchObject({
+    verdict: 'not-testable',
+    problem: { message: expect.stringContaining('come to its end') },
+  })
+  expect(ended.calls).toBeGreaterThanOrEqual(3 * 4)
+  expect((await living(60_000)).verdict).toBe('failed')
+  expect((await living(-60_000)).verdict).toBe('failed')
 })

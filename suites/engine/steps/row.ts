@@ -10,7 +10,7 @@ import { actor, makeCall } from './call.ts'
 import { conclude } from './conclude.ts'
 import { builtInNames } from './names.ts'
 
-/** A row is begun anew when the server's clock jumped, or when a moment decides it and it was throttled or came too late; so many times in all. */
+/** A row is begun anew when the server's clock jumped, or when a moment decides it and it was throttled or came too late, or when a token ended under way; so many times in all. */
 const tries = 3
 
 /** Runs one row on its own seat and says what it showed. Never throws for what a target does. */
@@ -50,8 +50,10 @@ async function tryRow(seat: Seat, scenario: Scenario, row: Row, number: number):
   const attempt = await attemptRow(seat, scenario, row, names, run.corpus.schemas, isMust)
   const jumped = seat.knowledge.clockJumps > jumpsBefore && attempt.troubles.length > 0
   const timed = [...scenario.given, ...scenario.steps].some((step) => 'wait' in step || step.before !== undefined)
-  const late = attempt.troubles.some(({ kind }) => kind === 'too-late')
-  if ((jumped || (timed && (attempt.throttled || late))) && number < tries) return 'again'
+  const late = attempt.troubles.some(({ kind }) => kind === 'too-late' || kind === 'token-ended')
+  // Nothing takes back the keys of a row before it ends.
+  const repeatable = timed || !scenario.needs.includes('keys')
+  if ((jumped || (timed && attempt.throttled) || (late && repeatable)) && number < tries) return 'again'
   if (jumped) return unjudged(scenario, row, 'blocked', 'the clock of the target jumped during each of several tries')
   await noticeGone(seat, attempt)
   // What a target fails to answer while it goes away says nothing about what it does.
