@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { openWire } from './http.ts'
 import { urlSettings } from './url-settings.ts'
@@ -13,13 +14,38 @@ export interface UrlTargetOptions {
   disposable: boolean
 }
 
+const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
+const connectTimeoutMs = 1000
+
+/** `localhost` is 127.0.0.1, since no ipAddr scope can name ::1; where a server listens on ::1 alone, it is that. */
+async function withoutLocalhost(url: string): Promise<string> {
+  if (!localhost.test(url)) return url
+  const { port, protocol } = new URL(url)
+  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
+  const isOnIPv6Only = !(await listens('127.0.0.1', portNumber)) && (await listens('::1', portNumber))
+  return url.replace(localhost, isOnIPv6Only ? '$1[::1]' : '$1127.0.0.1')
+}
+
+/** Whether anything takes connections there. */
+function listens(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: connectTimeoutMs })
+    const end = (found: boolean): void => {
+      socket.destroy()
+      resolve(found)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('timeout', () => end(false))
+    socket.once('error', () => end(false))
+  })
+}
+
 /** A running server behind a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
   const { url, root, requestTimeoutMs, tls } = options
-  // `localhost` may be ::1, which no ipAddr scope can name.
-  const baseUrl = url.replace(/^(https?:\/\/)localhost(?=[:/]|$)/, '$1127.0.0.1')
-  const settings = urlSettings(url, options.settings)
   const open = async (): Promise<Instance> => {
+    const baseUrl = await withoutLocalhost(url)
+    const settings = urlSettings(baseUrl, options.settings)
     const wire = openWire({ baseUrl, requestTimeoutMs, secondAddress: settings.secondAddress, tls })
     return {
       baseUrl,
