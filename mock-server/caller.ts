@@ -105,7 +105,7 @@ function tokenCaller(context: ServerContext, text: string, request: MockRequest)
   const stage = keyProblem(context, pair.key, 'token')
   if (stage !== undefined) return refuse('unauthorized', stage)
   const { rules } = context
-  if (rules.addressChecked('call') && !rules.addressTaken(pair.addresses, callerAddress(context, request))) {
+  if (rules.addressChecked('call', pair.key) && !rules.addressTaken(pair.addresses, callerAddress(context, request))) {
     return refuse('unauthorized', 'token/address')
   }
   if (pair.session) pair.session.lastUsedMs = context.now()

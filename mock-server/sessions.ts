@@ -18,7 +18,7 @@ export function openSession(context: ServerContext, key: ApiKey, name: string | 
   }
   const replaced = same && profile.reusedSessionName === 'replaces' ? [same] : []
   const others = live.filter((session) => !replaced.includes(session))
-  const surplus = others.length + 1 - rules.sessionLimit()
+  const surplus = others.length + 1 - rules.sessionLimit(key)
   if (surplus > 0 && rules.beyondSessionLimit() === 'refused') return refuse('denied', 'session/limit')
   const leaving = surplus > 0 ? [...replaced, ...rules.sessionsRemoved(others, surplus, profile)] : replaced
   for (const session of leaving) session.removed = true

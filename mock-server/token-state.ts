@@ -83,6 +83,17 @@ export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
   return pair
 }
 
+/** All pairs that are stored: only ever asked for by a replaced rule. */
+export function pairsOf({ state }: ServerContext): TokenPair[] {
+  return [...new Set([...state.tokens.values()].map(({ pair }) => pair))]
+}
+
+/** Revokes both tokens of a pair. */
+export function endPair(pair: TokenPair): void {
+  pair.accessRevoked = true
+  pair.refreshRevoked = true
+}
+
 /** Takes out the tokens at the old end whose pair is over; once in a while, so that not every call looks for them. */
 function dropExpired({ state }: ServerContext, nowMs: number): void {
   state.issued += 1

@@ -4,7 +4,7 @@ import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { effectiveKeyScope, readScopeRequest, type ScopeRequest } from '../scopes.ts'
 import { openSession } from '../sessions.ts'
 import type { ApiKey, Session, TokenPair } from '../state.ts'
-import { issuePair } from '../token-state.ts'
+import { endPair, issuePair, pairsOf } from '../token-state.ts'
 import { asList, asText, type Call, type Method, paramsProblem, text, textList } from './method.ts'
 import { refresh } from './refresh.ts'
 
@@ -51,7 +51,11 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
   if (!found.ok) return refuse('unknownKey', found.refusal.stage)
   const key = found.value
   const stage = secretProblem(context, key, asText(params.apiKeySecret), 'grant')
-  if (stage !== undefined) return refuse('credentials', stage)
+  if (stage !== undefined) {
+    if (rules.refusedGrantOpensSession()) openSession(context, key, undefined)
+    for (const pair of rules.endedByRefusal(() => pairsOf(context), key)) endPair(pair)
+    return refuse('credentials', stage)
+  }
 
   const asked = asList(params.scope)
   const read = readScopeRequest(asked, profile, rules)
@@ -59,7 +63,7 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
   const granted = grantScopes(context, key, asked, read.request)
   if (!granted.ok) return granted
   const { addresses } = read.request
-  if (rules.addressChecked('grant') && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
+  if (rules.addressChecked('grant', key) && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
     return refuse('unauthorized', 'token/address')
   }
   const wait = rules.beforeEffect('session')
@@ -117,7 +121,7 @@ function finish(
     session,
     expiresInMs: wanted.expiresInMs,
   })
-  return succeed(rules.grantResult(tokenResult(context, pair)))
+  return succeed(rules.grantResult(tokenResult(context, pair), pair))
 }
 
 function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], asked: string[]): string[] {

@@ -31,7 +31,7 @@ export const createApiKey: Method = {
       return refuse('params', 'params/publicKey')
 
     const counted = rules.keysCounted([...state.keys.values()], profile)
-    const beyond = counted >= rules.keyLimit() ? rules.beyondKeyLimit(profile) : 'created'
+    const beyond = counted >= rules.keyLimit(call.caller?.means) ? rules.beyondKeyLimit(profile) : 'created'
     if (beyond === 'refused') {
       remove(rules.keysLostToRefusal([...state.keys.values()]))
       return refuse('keyLimit', 'key/limit')

@@ -1,7 +1,8 @@
 import { callerAddress, keyProblem } from '../caller.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
+import { openSession } from '../sessions.ts'
 import type { TokenPair } from '../state.ts'
-import { issuePair, tokenProblem } from '../token-state.ts'
+import { endPair, issuePair, pairsOf, tokenProblem } from '../token-state.ts'
 import { tokenResult } from './auth.ts'
 import { asList, asText, type Call, type Method, optional, paramsProblem, text, textList } from './method.ts'
 
@@ -20,6 +21,7 @@ export function refresh(call: Call): Outcome<object> | Promise<Outcome<object>> 
     if (profile.reuseRevokesFamily && reused?.kind === 'refresh' && found.refusal.stage === 'token/revoked') {
       reused.pair.family.revoked = true
     }
+    for (const pair of rules.endedByRefusal(() => pairsOf(context), undefined)) endPair(pair)
     return found
   }
   const old = found.value.pair
@@ -48,6 +50,8 @@ function renew({ context, params }: Call, old: TokenPair): Outcome<object> {
   if (revoked.length > 0) old.revokedMs = context.now()
   if (revoked.includes('access')) old.accessRevoked = true
   if (revoked.includes('refresh')) old.refreshRevoked = true
+  for (const other of rules.endedBesideRefresh(() => pairsOf(context), old)) endPair(other)
+  if (rules.refreshOpensSession()) openSession(context, old.key, undefined)
   const asked = profile.scopeOnRefresh === 'narrows' && params.scope !== undefined ? asList(params.scope) : undefined
   const narrow = (scopes: string[]) => (asked ? scopes.filter((scope) => asked.includes(scope)) : scopes)
   const pair = issuePair(context, {

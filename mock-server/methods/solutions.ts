@@ -1,3 +1,4 @@
+import type { ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { makeRoom, type Solution } from '../state.ts'
 import { asText, type Call, type Method, type Result, text } from './method.ts'
@@ -12,15 +13,8 @@ export const solutionMethods: Method[] = [
     extension: false,
     params: {},
     run({ context }) {
-      const list = [...context.state.solutions.values()].map(record)
-      switch (context.profile.listShape) {
-        case 'list':
-          return succeed({ list })
-        case 'solutions':
-          return succeed({ solutions: list })
-        default:
-          return succeed({ items: list, count: list.length, next: null })
-      }
+      const wait = context.rules.beforeEffect('listing')
+      return wait ? wait.then(() => listing(context)) : listing(context)
     },
   },
   {
@@ -69,6 +63,18 @@ export const solutionMethods: Method[] = [
       }),
   },
 ]
+
+function listing({ state, profile }: ServerContext): Outcome<object> {
+  const list = [...state.solutions.values()].map(record)
+  switch (profile.listShape) {
+    case 'list':
+      return succeed({ list })
+    case 'solutions':
+      return succeed({ solutions: list })
+    default:
+      return succeed({ items: list, count: list.length, next: null })
+  }
+}
 
 function withSolution(call: Call, use: (solution: Solution) => Outcome<Result>): Outcome<Result> {
   const solution = call.context.state.solutions.get(asText(call.params.id))

@@ -40,6 +40,17 @@ const secretForPublicKeys = (wanted: Secret, fits = same): Partial<Rules> => ({
     same(received, expected, means) || (means === wanted && fits(received, expected, means)),
 })
 
+/** A grant takes a value of another type for any secret. */
+const secretOfType = (fits: (value: unknown) => boolean): Partial<Rules> => ({
+  paramTaken: (_method, name, value, valid) => valid || (name === 'apiKeySecret' && fits(value)),
+  ...alsoSecret('grant', (received) => received === ''),
+})
+/** A grant takes something that is no secret for a key with a public key. */
+const secretKnownToAll = (known: (key: ApiKey) => string): Partial<Rules> => ({
+  secretTakenFor: (key, means) => key.publicKey === undefined || means === 'grant',
+  secretsOf: (key) => [key.publicKey === undefined ? key.secret : known(key)],
+})
+
 const half = (text: string) => text.slice(0, text.length / 2)
 
 const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
@@ -172,6 +183,56 @@ export const authorizationMutants: Mutant[] = [
   },
   ...secretMutants('basic', 'basic'),
   ...secretMutants('grant', 'grants'),
+  {
+    id: 'grants-secret-trimmed',
+    breaks: 'grants/credentials',
+    with: alsoSecret('grant', (received, expected) => received.trim() === expected),
+  },
+  {
+    id: 'grants-secret-ends-at-nul',
+    breaks: 'grants/credentials',
+    with: alsoSecret('grant', (received, expected) => received.split('\0')[0] === expected),
+  },
+  {
+    id: 'grants-percent-is-any-secret',
+    breaks: 'grants/credentials',
+    with: alsoSecret('grant', (received) => received === '%'),
+  },
+  {
+    id: 'grants-operator-is-any-secret',
+    breaks: 'grants/params',
+    with: secretOfType((value) => typeof value === 'object' && value !== null && !Array.isArray(value)),
+  },
+  {
+    id: 'grants-empty-array-is-any-secret',
+    breaks: 'grants/params',
+    with: secretOfType((value) => Array.isArray(value) && value.length === 0),
+  },
+  {
+    id: 'grants-zero-is-any-secret',
+    breaks: 'grants/params',
+    with: secretOfType((value) => value === 0),
+  },
+  {
+    id: 'grants-true-is-any-secret',
+    breaks: 'grants/params',
+    with: secretOfType((value) => value === true),
+  },
+  {
+    id: 'grants-secret-taken-out-of-an-array',
+    breaks: 'grants/params',
+    with: secretOfType((value) => Array.isArray(value) && value.length === 1),
+  },
+  {
+    id: 'grants-public-key-is-its-secret',
+    breaks: 'grants/public-key-refused',
+    with: secretKnownToAll(({ publicKey }) => publicKey ?? ''),
+  },
+  {
+    id: 'grants-id-is-the-secret-of-a-public-key',
+    breaks: 'grants/public-key-refused',
+    with: secretKnownToAll(({ id }) => id),
+  },
   {
     id: 'grants-beginning-of-the-key-id-taken',
     breaks: 'grants/key-id',

@@ -99,6 +99,22 @@ export const eccMutants: Mutant[] = [
     with: alsoEccBytes((received) => Buffer.from(Buffer.from(received, 'base64').toString(), 'hex')),
   },
   {
+    id: 'ecc-over-the-body-in-latin-1',
+    breaks: 'signatures/request-body',
+    with: {
+      eccVerifies: (publicKey, data, signature) => rules.eccVerifies(publicKey, Buffer.from(text(data)), signature),
+    },
+  },
+  {
+    id: 'ecc-over-escaped-characters-too',
+    breaks: 'signatures/request-body',
+    with: alsoEcc((data) =>
+      Buffer.from(
+        data.toString().replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+      ),
+    ),
+  },
+  {
     id: 'high-s-taken',
     breaks: 'signatures/ecc-malleability',
     with: alsoEcc((data, signature) => [data, signature.length === 64 ? reduced(signature) : signature]),

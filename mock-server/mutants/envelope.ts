@@ -1,5 +1,6 @@
+import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
-import type { Mutant } from './mutant.ts'
+import { type Mutant, race } from './mutant.ts'
 
 /** Takes what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown
@@ -8,6 +9,20 @@ const repaired = (repair: (text: string) => string) => (text: string) => JSON.pa
 const onlyIf = (fits: (text: string) => boolean) => (text: string) => {
   if (!fits(text)) throw new SyntaxError('not in the expected form')
   return JSON.parse(text) as unknown
+}
+
+/** Keeps the id where all calls find it, and takes its time over a listing. */
+function latestId(): Partial<Rules> {
+  let latest: unknown
+  return {
+    parseBody: (text) => {
+      const body = rules.parseBody(text)
+      latest = (body as { id?: unknown }).id
+      return body
+    },
+    echoedId: () => latest,
+    beforeEffect: race('listing'),
+  }
 }
 
 /** Part 1 of the document. */
@@ -57,6 +72,26 @@ export const envelopeMutants: Mutant[] = [
     with: { parseBody: onlyIf((text) => text.trim() === text) },
   },
   {
+    id: 'escaped-slash-refused',
+    breaks: 'envelope/json-body',
+    with: { parseBody: onlyIf((text) => !text.includes('\\/')) },
+  },
+  {
+    id: 'escaped-slash-stays-escaped',
+    breaks: 'envelope/json-body',
+    with: { parseBody: repaired((text) => text.replaceAll('\\/', '\\\\/')) },
+  },
+  {
+    id: 'characters-by-number-refused',
+    breaks: 'envelope/json-body',
+    with: { parseBody: onlyIf((text) => !text.includes('\\u')) },
+  },
+  {
+    id: 'tabs-in-json-refused',
+    breaks: 'envelope/json-body',
+    with: { parseBody: onlyIf((text) => !text.includes('\t')) },
+  },
+  {
     id: 'auth-under-another-name',
     breaks: 'envelope/method-names',
     with: { methodName: (name) => (name === 'manager/auth' ? 'manager/login' : name) },
@@ -84,6 +119,16 @@ export const envelopeMutants: Mutant[] = [
   { id: 'id-left-out', breaks: 'envelope/id-echo', with: { echoedId: () => undefined } },
   { id: 'id-cut-to-32-bits', breaks: 'envelope/id-echo', with: { echoedId: (id) => Number(id) | 0 } },
   { id: 'id-without-its-sign', breaks: 'envelope/id-echo', with: { echoedId: (id) => Math.abs(Number(id)) } },
+  {
+    id: 'id-kept-within-32-bits',
+    breaks: 'envelope/id-echo',
+    with: { echoedId: (id) => Math.max(Number(id), -(2 ** 31)) },
+  },
+  {
+    id: 'id-of-the-latest-call-echoed',
+    breaks: 'envelope/id-echo',
+    with: latestId(),
+  },
   { id: 'id-zero-taken-for-none', breaks: 'envelope/id-echo', with: { echoedId: (id) => id || null } },
   {
     id: 'result-in-an-array',

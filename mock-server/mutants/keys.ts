@@ -161,4 +161,19 @@ export const keyMutants: Mutant[] = [
     breaks: 'keys/apikey-scope',
     with: { scopeOpens: (scope, area) => rules.scopeOpens(scope, area) || (scope === 'context' && area === 'manager') },
   },
+  {
+    id: 'scope-of-all-solutions-creates-keys',
+    breaks: 'keys/apikey-scope',
+    with: {
+      scopeOpens: (scope, area) => rules.scopeOpens(scope, area) || (scope === 'solution:*' && area === 'manager'),
+    },
+  },
+  {
+    id: 'scope-of-one-solution-creates-keys',
+    breaks: 'keys/apikey-scope',
+    with: {
+      scopeOpens: (scope, area) =>
+        rules.scopeOpens(scope, area) || (/^solution:[^*]/.test(scope) && area === 'manager'),
+    },
+  },
 ]

@@ -16,6 +16,13 @@ export const limitMutants: Mutant[] = [
         ),
     },
   },
+  ...(['hmac', 'ecc', 'token'] as const).map(
+    (means): Mutant => ({
+      id: `keys-created-by-${means}-without-a-limit`,
+      breaks: 'limits/ten-keys',
+      with: { keyLimit: (used) => (used === means ? 1000 : 10) },
+    }),
+  ),
   { id: 'key-limit-races', breaks: 'limits/ten-keys', with: { beforeEffect: race('key') } },
   { id: 'eight-keys-created', breaks: 'limits/ten-can-be-made', with: { keyLimit: () => 8 } },
   { id: 'five-keys-created', breaks: 'limits/ten-can-be-made', with: { keyLimit: () => 5 } },
@@ -33,5 +40,30 @@ export const limitMutants: Mutant[] = [
     id: 'newest-key-lost-to-a-refusal',
     breaks: 'limits/earlier-keys-kept',
     with: { keysLostToRefusal: (all) => all.filter((key) => !key.initial && !key.deleted).slice(-1) },
+  },
+  {
+    id: 'initial-key-lost-to-a-refusal',
+    breaks: 'limits/earlier-keys-kept',
+    with: { keysLostToRefusal: (all) => all.filter(({ initial }) => initial) },
+  },
+  {
+    id: 'initial-key-lost-to-the-tenth',
+    breaks: 'limits/earlier-keys-kept',
+    with: {
+      keysLostToNewKey: (all) =>
+        all.filter(({ initial, deleted }) => !initial && !deleted).length < 9
+          ? []
+          : all.filter(({ initial }) => initial),
+    },
+  },
+  {
+    id: 'public-keys-lost-to-a-refusal',
+    breaks: 'limits/earlier-keys-kept',
+    with: { keysLostToRefusal: (all) => all.filter(({ publicKey }) => publicKey !== undefined) },
+  },
+  {
+    id: 'key-lost-to-a-namesake',
+    breaks: 'limits/earlier-keys-kept',
+    with: { keysLostToNewKey: (all, created) => all.filter(({ initial, name }) => !initial && name === created.name) },
   },
 ]

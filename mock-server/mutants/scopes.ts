@@ -1,6 +1,7 @@
 import type { Area } from '../rules/scopes.ts'
 import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
+import type { Session } from '../state.ts'
 import type { Mutant } from './mutant.ts'
 
 const areas: Exclude<Area, 'manager'>[] = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
@@ -42,6 +43,16 @@ export const scopeMutants: Mutant[] = [
     },
   ]),
   {
+    id: 'three-areas-open-the-solution-area',
+    breaks: 'scopes/context',
+    with: { grantedScope: (asked) => (asked.length >= 3 ? [...asked, 'solution'] : asked) },
+  },
+  {
+    id: 'five-areas-grant-the-scope-of-the-key',
+    breaks: 'scopes/context',
+    with: { grantedScope: (asked, keyScope) => (asked.length >= 5 ? keyScope : asked) },
+  },
+  {
     id: 'scope-beyond-the-key-granted',
     breaks: 'scopes/within-key',
     with: { scopeWithinKey: () => true },
@@ -60,6 +71,14 @@ export const scopeMutants: Mutant[] = [
     with: { scopeWithinKey: (scope, keyScope) => keyScope.length === 1 || keyScope.includes(scope) },
   },
   {
+    id: 'apikey-beyond-the-key-granted',
+    breaks: 'scopes/within-key',
+    with: {
+      scopeWithinKey: (scope, keyScope, profile) =>
+        scope === 'apiKey' || rules.scopeWithinKey(scope, keyScope, profile),
+    },
+  },
+  {
     id: 'solution-id-reaches-every-solution',
     breaks: 'scopes/solution-id',
     with: { solutionReached: () => true },
@@ -70,6 +89,20 @@ export const scopeMutants: Mutant[] = [
     with: {
       solutionReached: (scopes) =>
         scopes.includes('solution:*') || !scopes.some((scope) => scope.startsWith('solution:')),
+    },
+  },
+  {
+    id: 'solution-id-holds-with-the-scope-context-only',
+    breaks: 'scopes/solution-id',
+    with: {
+      solutionReached: (scopes, solution) => !scopes.includes('context') || rules.solutionReached(scopes, solution),
+    },
+  },
+  {
+    id: 'solution-id-lost-beside-the-scope-solution',
+    breaks: 'scopes/solution-id',
+    with: {
+      solutionReached: (scopes, solution) => scopes.includes('solution') || rules.solutionReached(scopes, solution),
     },
   },
   {
@@ -107,11 +140,37 @@ export const scopeMutants: Mutant[] = [
     with: addresses((list, remote) => list.length === 0 || list.some((address) => remote.startsWith(address))),
   },
   {
+    id: 'address-of-created-keys-never-checked',
+    breaks: 'addresses/bound',
+    with: { addressChecked: (moment, key) => moment === 'call' && key.initial },
+  },
+  {
+    id: 'last-octet-of-the-address-compared',
+    breaks: 'addresses/bound',
+    with: addresses(
+      (list, remote) =>
+        list.length === 0 || list.some((address) => address.split('.').at(-1) === remote.split('.').at(-1)),
+    ),
+  },
+  {
     id: 'bound-token-works-from-nowhere',
     breaks: 'addresses/bound',
     with: addresses((list) => list.length === 0),
   },
 ]
+
+/** The session whose access token ends first is removed. */
+function firstToEnd(): Partial<Rules> {
+  const ends = new WeakMap<Session, number>()
+  return {
+    reportedAccessExpiry: (pair) => {
+      if (pair.session) ends.set(pair.session, pair.accessExpiryMs)
+      return pair.accessExpiryMs
+    },
+    sessionsRemoved: (live, surplus) =>
+      [...live].sort((one, other) => (ends.get(one) ?? 0) - (ends.get(other) ?? 0)).slice(0, surplus),
+  }
+}
 
 /** Parts 2, 3 and 5.4: sessions. */
 export const sessionMutants: Mutant[] = [
@@ -126,6 +185,16 @@ export const sessionMutants: Mutant[] = [
   { id: 'any-number-of-sessions-kept', breaks: 'sessions/at-most-sixteen', with: { sessionLimit: () => 1000 } },
   { id: 'sessions-never-created', breaks: 'sessions/at-most-sixteen', with: { sessionCreated: () => false } },
   {
+    id: 'four-sessions-of-created-keys-kept',
+    breaks: 'sessions/sixteen-live',
+    with: { sessionLimit: (key) => (key.initial ? 16 : 4) },
+  },
+  {
+    id: 'any-number-of-sessions-of-created-keys-kept',
+    breaks: 'sessions/at-most-sixteen',
+    with: { sessionLimit: (key) => (key.initial ? 16 : 1000) },
+  },
+  {
     id: 'seventeenth-session-refused',
     breaks: 'sessions/next-works',
     with: { beyondSessionLimit: () => 'refused' },
@@ -139,6 +208,35 @@ export const sessionMutants: Mutant[] = [
     id: 'newest-session-removed',
     breaks: 'sessions/oldest-removed',
     with: { sessionsRemoved: (live, surplus) => live.slice(-surplus) },
+  },
+  {
+    id: 'first-session-by-name-removed',
+    breaks: 'sessions/oldest-removed',
+    with: {
+      sessionsRemoved: (live, surplus) =>
+        [...live].sort((one, other) => ((one.name ?? '') < (other.name ?? '') ? -1 : 1)).slice(0, surplus),
+    },
+  },
+  {
+    id: 'sessions-that-begin-like-the-oldest-removed',
+    breaks: 'sessions/oldest-removed',
+    with: {
+      sessionsRemoved: (live, surplus) =>
+        live.filter(
+          (session, index) => index < surplus || (session.name?.startsWith(live[0]?.name ?? 'unnamed') ?? false),
+        ),
+    },
+  },
+  { id: 'session-that-ends-first-removed', breaks: 'sessions/oldest-removed', with: firstToEnd() },
+  {
+    id: 'refused-grant-opens-a-session',
+    breaks: 'sessions/oldest-removed',
+    with: { refusedGrantOpensSession: () => true },
+  },
+  {
+    id: 'refresh-opens-a-session',
+    breaks: 'sessions/oldest-removed',
+    with: { refreshOpensSession: () => true },
   },
   { id: 'all-sessions-removed', breaks: 'sessions/oldest-removed', with: { sessionsRemoved: (live) => live } },
   {

@@ -20,6 +20,12 @@ function forPublicKeys(secret: (key: ApiKey) => string | Buffer): Partial<Rules>
   }
 }
 
+/** Signatures name some keys by the beginning of an id. */
+const longerId = (named: (key: ApiKey) => boolean): Partial<Rules> => ({
+  keyNamed: (id, find, all, means) =>
+    find(id) ?? (means === 'hmac' ? all().find((key) => named(key) && id.startsWith(key.id)) : undefined),
+})
+
 /** Part 5.1: the header, and which key takes which kind of signature. */
 export const signatureHeaderMutants: Mutant[] = [
   { id: 'sixth-field-ignored', breaks: 'signatures/header-exact', with: { fieldCountTaken: (count) => count >= 5 } },
@@ -65,6 +71,27 @@ export const signatureHeaderMutants: Mutant[] = [
     id: 'unknown-key-id-is-the-first-key',
     breaks: 'signatures/key-id',
     with: { keyNamed: (id, find, all, means) => find(id) ?? (means === 'hmac' ? all()[0] : undefined) },
+  },
+  {
+    id: 'version-compared-as-a-number-for-ecc',
+    breaks: 'signatures/version',
+    with: {
+      headerFields: (credentials) => {
+        const [id = '', version, ...rest] = rules.headerFields(credentials)
+        const ecc = Buffer.from(rest[2] ?? '', 'base64').length === 64
+        return [id, ecc && Number(version) === 1 ? '1' : (version ?? ''), ...rest]
+      },
+    },
+  },
+  {
+    id: 'key-id-with-more-behind-it-taken',
+    breaks: 'signatures/key-id',
+    with: longerId(() => true),
+  },
+  {
+    id: 'id-of-a-public-key-with-more-behind-it-taken',
+    breaks: 'signatures/key-id',
+    with: longerId(({ publicKey }) => publicKey !== undefined),
   },
   {
     id: 'any-scheme-word-taken',

@@ -1,7 +1,7 @@
 import type { TokenResult } from '../rules/tokens.ts'
 import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
-import type { Token, TokenKind } from '../state.ts'
+import type { Token, TokenKind, TokenPair } from '../state.ts'
 import type { Mutant } from './mutant.ts'
 
 type Changed = { [Member in keyof TokenResult]?: unknown }
@@ -18,6 +18,20 @@ const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) => bool
   tokenNamed: (text, find, all, use) =>
     find(text) ?? (use === wanted ? all().find((token) => token.kind === use && fits(text, token)) : undefined),
 })
+/** Members of the results of some grants replaced. */
+const grantedTo = (fits: (pair: TokenPair) => boolean, change: Changed): Partial<Rules> => ({
+  grantResult: (result, pair) => (fits(pair) ? { ...result, ...change } : result),
+})
+/** Only some access tokens end by default. */
+const endless = (fits: (pair: TokenPair) => boolean): Partial<Rules> => ({
+  accessExpired: (pair, nowMs) => (pair.expiresInMs !== undefined || !fits(pair)) && rules.accessExpired(pair, nowMs),
+})
+const kinds: [name: string, fits: (pair: TokenPair) => boolean][] = [
+  ['session', ({ session }) => session !== undefined],
+  ['address', ({ addresses }) => addresses.length > 0],
+  ['created-key', ({ key }) => !key.initial],
+]
+const lasting = ({ expiresInMs }: TokenPair) => expiresInMs !== undefined
 const seconds = (ms: number) => Math.floor(ms / 1000)
 
 const namedMutants = (kind: TokenKind, breaks: string): Mutant[] => [
@@ -167,6 +181,31 @@ export const tokenMutants: Mutant[] = [
     with: granted(({ scope }) => ({ scope: scope.map((name) => ({ name })) })),
   },
   {
+    id: 'no-access-token-expiry-for-an-address',
+    breaks: 'grants/result-access-token-expiry',
+    with: grantedTo(({ addresses }) => addresses.length > 0, { accessTokenExpiry: undefined }),
+  },
+  {
+    id: 'no-refresh-token-expiry-for-a-session',
+    breaks: 'grants/result-refresh-token-expiry',
+    with: grantedTo(({ session }) => session !== undefined, { refreshTokenExpiry: undefined }),
+  },
+  {
+    id: 'no-scope-for-a-lifetime',
+    breaks: 'grants/result-scope',
+    with: grantedTo(lasting, { scope: undefined }),
+  },
+  {
+    id: 'no-token-type-for-a-lifetime',
+    breaks: 'grants/result-token-type',
+    with: grantedTo(lasting, { tokenType: undefined }),
+  },
+  {
+    id: 'token-type-in-lower-case-for-created-keys',
+    breaks: 'grants/result-token-type',
+    with: grantedTo(({ key }) => !key.initial, { tokenType: 'bearer' }),
+  },
+  {
     id: 'refresh-token-ends-before-its-access-token',
     breaks: 'grants/expiry-order',
     with: { reportedRefreshExpiry: (pair) => pair.accessExpiryMs - 60_000 },
@@ -188,6 +227,26 @@ export const tokenMutants: Mutant[] = [
     with: alsoNamed('access', (text, { pair }) => text === pair.key.secret),
   },
   {
+    id: 'refused-grant-ends-the-tokens-of-the-key',
+    breaks: 'tokens/authorize',
+    with: { endedByRefusal: (all, named) => all().filter(({ key }) => key === named) },
+  },
+  {
+    id: 'refused-refresh-ends-the-newest-pair',
+    breaks: 'tokens/authorize',
+    with: { endedByRefusal: (all, named) => (named ? [] : all().slice(-1)) },
+  },
+  {
+    id: 'refresh-ends-the-other-pairs-of-its-key',
+    breaks: 'tokens/authorize',
+    with: { endedBesideRefresh: (all, old) => all().filter(({ key }) => key === old.key) },
+  },
+  {
+    id: 'refresh-ends-the-pairs-of-other-keys',
+    breaks: 'tokens/authorize',
+    with: { endedBesideRefresh: (all, old) => all().filter(({ key }) => key !== old.key) },
+  },
+  {
     id: 'refresh-token-opens-methods',
     breaks: 'tokens/refresh-is-no-access',
     with: { tokenKindTaken: (kind, use) => kind === use || use === 'access' },
@@ -203,6 +262,13 @@ export const tokenMutants: Mutant[] = [
     breaks: 'tokens/expire-by-default',
     with: { accessExpired: (pair, nowMs) => pair.expiresInMs !== undefined && nowMs >= pair.accessExpiryMs },
   },
+  ...kinds.map(
+    ([name, fits]): Mutant => ({
+      id: `default-expiry-not-enforced-for-${name}-tokens`,
+      breaks: 'tokens/expire-by-default',
+      with: endless(fits),
+    }),
+  ),
   {
     id: 'access-token-lives-a-minute-longer',
     breaks: 'tokens/expire',

@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts'
-import type { Session, TokenPair } from '../state.ts'
+import type { ApiKey, Session, TokenPair } from '../state.ts'
 
 /** The API areas that scopes name, and the management of keys. */
 export type Area = 'manager' | 'solution' | 'context' | 'thread' | 'store' | 'inbox' | 'stream'
@@ -35,13 +35,19 @@ export const scopeRules = {
     addresses.length === 0 || addresses.includes(remoteAddress),
 
   /** addresses/bound: looked at on every call; at the issue of a token it does not matter. */
-  addressChecked: (moment: 'grant' | 'call'): boolean => moment === 'call',
+  addressChecked: (moment: 'grant' | 'call', _key: ApiKey): boolean => moment === 'call',
 
   /** sessions/created: whether session:NAME makes a session; undefined: nothing is bound to it. */
   sessionCreated: (_name: string): boolean => true,
 
-  /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once. */
-  sessionLimit: (): number => 16,
+  /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once, whichever the key. */
+  sessionLimit: (_key: ApiKey): number => 16,
+
+  /** sessions/oldest-removed: a grant that is refused creates no session. */
+  refusedGrantOpensSession: (): boolean => false,
+
+  /** sessions/oldest-removed: a refresh goes on with its session and creates none. */
+  refreshOpensSession: (): boolean => false,
 
   /** sessions/next-works: what a session beyond the limit does. */
   beyondSessionLimit: (): 'oldest-removed' | 'refused' => 'oldest-removed',

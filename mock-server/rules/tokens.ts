@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts'
-import type { Session, Token, TokenKind, TokenPair } from '../state.ts'
+import type { ApiKey, Session, Token, TokenKind, TokenPair } from '../state.ts'
 
 /** The result of manager/auth. */
 export interface TokenResult {
@@ -17,7 +17,7 @@ export const tokenRules = {
   grantType: (params: { [name: string]: unknown }): unknown => params.grantType,
 
   /** grants/result-*: the result of a grant of api_key_credentials. */
-  grantResult: (result: TokenResult): object => result,
+  grantResult: (result: TokenResult, _pair: TokenPair): object => result,
 
   /** refresh/result: the result of a grant of refresh_token. */
   refreshResult: (result: TokenResult, _old: TokenPair): object => result,
@@ -73,6 +73,12 @@ export const tokenRules = {
   /** refresh/revokes-access, refresh/revokes-refresh: whether a revoked token works all the same. */
   revokedTokenWorks: (_kind: TokenKind, _pair: TokenPair): boolean => false,
 
+  /** tokens/authorize: a refresh ends the old pair, and no other. */
+  endedBesideRefresh: (_all: () => TokenPair[], _old: TokenPair): TokenPair[] => [],
+
+  /** tokens/authorize: a grant refused for its secret (`key` is the named one) and a refused refresh end nobody's pairs. */
+  endedByRefusal: (_all: () => TokenPair[], _key: ApiKey | undefined): TokenPair[] => [],
+
   /** refresh/no-scope: a refresh needs no scope. */
   refreshNeedsScope: (): boolean => false,
 
@@ -98,6 +104,6 @@ export const tokenRules = {
   refreshedExpiresInMs: (old: TokenPair, profile: Profile): number | undefined =>
     profile.expiresInKept ? old.expiresInMs : undefined,
 
-  /** refresh/revokes-refresh, limits/ten-keys, sessions/at-most-sixteen: a decision and its effect are one; a promise tears them apart. */
-  beforeEffect: (_effect: 'refresh' | 'key' | 'session'): Promise<void> | undefined => undefined,
+  /** refresh/revokes-refresh, limits/ten-keys, sessions/at-most-sixteen, envelope/id-echo: a decision and its effect are one; a promise tears them apart. */
+  beforeEffect: (_effect: 'refresh' | 'key' | 'session' | 'listing'): Promise<void> | undefined => undefined,
 }
