@@ -126,8 +126,8 @@ export const refreshMutants: Mutant[] = [
     breaks: 'refresh/token',
     with: { tokenNamed: (text, find, all, use) => find(text) ?? (use === 'refresh' ? all().at(-1) : undefined) },
   },
-  { id: 'refresh-token-trimmed', breaks: 'refresh/token', with: readAs((text) => text.trim()) },
-  { id: 'refresh-token-ends-at-nul', breaks: 'refresh/token', with: readAs((text) => text.replace(/\0.*/s, '')) },
+  { id: 'refresh-token-trimmed', breaks: 'tokens/exact', with: readAs((text) => text.trim()) },
+  { id: 'refresh-token-ends-at-nul', breaks: 'tokens/exact', with: readAs((text) => text.replace(/\0.*/s, '')) },
   { id: 'percent-is-any-refresh-token', breaks: 'refresh/token', with: newestFor('%', () => false) },
   {
     id: 'operator-is-any-refresh-token',

@@ -25,10 +25,11 @@ export function merge(members: readonly Variant[]): Merged {
   }
 }
 
-/** Every pair of variants that can be one server. */
+/** Every pair of variants that can be one server; those that are tried alone have none. */
 export function pairsOf(variants: readonly Variant[]): [Variant, Variant][] {
-  return variants.flatMap((one, index) =>
-    variants
+  const combined = variants.filter(({ alone }) => !alone)
+  return combined.flatMap((one, index) =>
+    combined
       .slice(index + 1)
       .filter((other) => compatible(one, other))
       .map((other): [Variant, Variant] => [one, other]),
@@ -40,12 +41,13 @@ export function pairsOf(variants: readonly Variant[]): [Variant, Variant][] {
  * give the same servers.
  */
 export function coveringServers(variants: readonly Variant[]): Merged[] {
-  const pairs = pairsOf(variants)
+  const combined = variants.filter(({ alone }) => !alone)
+  const pairs = pairsOf(combined)
   const partners = meetingsOf(pairs)
   const open = meetingsOf(pairs)
   const servers: Variant[][] = []
   while ([...open.values()].some(({ size }) => size > 0)) {
-    const members = fullServer(variants, partners, open)
+    const members = fullServer(combined, partners, open)
     for (const member of members) for (const other of members) open.get(member)?.delete(other)
     servers.push(members)
   }

@@ -26,7 +26,7 @@ export async function countAll(): Promise<Numbers> {
     'Scenarios and rows': rowsText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
     'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
-    'Conforming variants without a failure': `${variants.length} of ${variants.length}, and all their ${pairsOf(variants).length} pairs in ${coveringServers(variants).length} servers`,
+    'Conforming variants without a failure': `${variants.length} of ${variants.length}, ${variants.filter(({ alone }) => alone).length} of them by themselves only; all ${pairsOf(variants).length} pairs of the others in ${coveringServers(variants).length} servers`,
     'Null servers that show a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} that know a little never conform`,
   }
 }

@@ -46,7 +46,7 @@ const departs = ({ verdict, envelope }: RowOutcome): boolean => verdict !== 'pas
 
 /** Those that are tried by themselves in every test run; all of them are in servers of many, and alone in npm run variants. */
 export async function triedAlone(): Promise<Variant[]> {
-  return (await loadVariants()).filter(({ id }) => alone.has(id))
+  return (await loadVariants()).filter(({ id, alone: only }) => only || alone.has(id))
 }
 
 const alone = new Set([

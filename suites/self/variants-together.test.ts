@@ -43,6 +43,11 @@ describe('the list of variants', () => {
   })
 })
 
+test('every variant is in one of the servers, or is tried alone', () => {
+  const together = new Set(servers.flatMap(({ ids }) => ids))
+  expect(variants.filter(({ id, alone }) => together.has(id) === (alone === true)).map(({ id }) => id)).toEqual([])
+})
+
 test('every compatible pair of variants meets in one of the servers', () => {
   const met = (one: string, other: string) => servers.some(({ ids }) => ids.includes(one) && ids.includes(other))
   expect(pairsOf(variants).filter(([one, other]) => !met(one.id, other.id))).toEqual([])
