@@ -77,11 +77,11 @@ const shownScopes = ['apikey', 'apiKey', 'context', 'solution']
 
 /**
  * Which words may stand in a key's scope is open, and so is the spelling of one of them: a list that is refused is tried again without
- * one spelling and the other, then also without what no example shows.
+ * what no example shows, without one spelling or the other, and without both.
  */
 function scopesOf({ scope }: CastMember, keysWithout: string[]): { scope: string[]; without: string[] }[] {
   const unshown = scope.filter((word) => !shownScopes.includes(word))
-  const lists = [keysWithout, [], ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]].map(
+  const lists = [keysWithout, [], unshown, ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]].map(
     (without) => ({
       scope: scope.filter((word) => !without.includes(word)),
       without,

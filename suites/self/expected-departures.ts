@@ -11,7 +11,6 @@ const noSolutionId =
 const oldestGone =
   'The document implies that a creation beyond the tenth is refused; what happens to it is not shown, so this is a warning'
 const oneAddress = 'The server sees every call come from the proxy, so we have no second address there'
-const livesShorter = 'The row asks for a longer lifetime than a refresh token has here, which a server need not grant'
 
 export const expectedDepartures: { readonly [variant: string]: readonly Departure[] } = {
   'no-solution-id-from-any': [
@@ -47,9 +46,6 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
   'behind-a-local-proxy': [
     { row: 'not-testable addresses/second-address', reason: oneAddress },
     { row: 'not-testable refresh/address-kept', reason: oneAddress },
-  ],
-  'refresh-lifetime-of-20-seconds': [
-    { row: 'not-testable scopes/restrictions-open-nothing/with-a-lifetime', reason: livesShorter },
   ],
   'eleventh-key-removes-the-oldest': [{ row: 'warned limits/api-keys', reason: oldestGone }],
 }
