@@ -113,3 +113,33 @@ test('the way to a server is as long as what it accepts takes, whatever it refus
   await preflight(run, ['sessions'])
   expect(run.knowledge.roundTripMs).toBeGreaterThanOrEqual(500)
 })
+
+const refusing = (code: string) => ({
+  kind: 'none' as const,
+  reason: `the connection failed (${code})`,
+  refusedConnection: true,
+  stale: false,
+})
+
+test.each([
+  [0, '--wait SECONDS waits for it to come up'],
+  [2000, 'It did not come up within 2 s'],
+])('a target that is not there is waited for no longer than asked: %i ms', async (patientMs, advice) => {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  const deaf = {
+    ...target,
+    open: async () => ({ ...(await target.open()), send: async () => refusing('ECONNREFUSED') }),
+  }
+  const run = startRun({ target: deaf, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  await expect(preflight(run, [], patientMs)).rejects.toThrow(advice)
+})
+
+test.each([
+  [404, 'is the base URL right?'],
+  [501, 'is no JSON-RPC answer: is the base URL right, and is the service well?'],
+  [401, 'check the key id, the secret'],
+])('a target that answers everything with %i is asked about accordingly', async (status, advice) => {
+  const target = madeUpTarget({ answer: () => ({ status }) })
+  const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+  await expect(preflight(run, [])).rejects.toThrow(advice)
+})

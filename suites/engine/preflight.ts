@@ -50,7 +50,7 @@ async function firstCall(seat: Seat, patientMs: number): Promise<Called> {
     const { answer } = first
     if (answer.outcome !== 'broken' || answer.status !== null) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || seat.run.timeIsUp()) {
-      const patience = answer.refusedConnection ? '; is the server running? --wait SECONDS waits for it to come up' : ''
+      const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
       throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${answer.reason}${patience}`, { exitCode: 3 })
     }
     seat.run.stopped = null
@@ -59,6 +59,9 @@ async function firstCall(seat: Seat, patientMs: number): Promise<Called> {
     await clock.sleep(patienceMs)
   }
 }
+
+const afterWaiting = (patientMs: number): string =>
+  patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
 
 async function measure(seat: Seat): Promise<void> {
   for (let sample = 0; sample < 3; sample += 1) await timeCall(seat, () => call(seat, 'none'))
@@ -109,7 +112,9 @@ async function tryRoot(seat: Seat, first: Called, allow: readonly SafetyClass[])
   const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
   const advice = wrongPath
     ? `HTTP ${status} came back from ${seat.instance.baseUrl}/api: is the base URL right?`
-    : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
+    : first.answer.outcome === 'broken'
+      ? `what came back from ${seat.instance.baseUrl}/api is no JSON-RPC answer: is the base URL right, and is the service well?`
+      : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
   throw new SuiteError(
     'unreachable',
     `Cannot use ${seat.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
