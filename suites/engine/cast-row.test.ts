@@ -57,3 +57,21 @@ test('a key with a public key whose secret is missing fails once, and is used al
   expect(await ensureCast(await takeSeat(run), ['bob'])).toBeUndefined()
   expect(created).toBe(1)
 })
+
+test('a target that creates no key at all is asked for one with other scopes once for each way, not in every row', async () => {
+  const creations = async (times: number): Promise<number> => {
+    let count = 0
+    const answer = ({ method }: { method: string }) => {
+      if (method === 'manager/createApiKey') count += 1
+      return method === 'solution/listSolutions' ? { result: {} } : { status: 401 }
+    }
+    const target = madeUpTarget({ answer, fresh: false })
+    const run = startRun({ target, corpus, knowledge: emptyKnowledge(), random: seededRandom(1), unique: 'test' })
+    const seat = await takeSeat(run)
+    for (let time = 0; time < times; time++) await ensureCast(seat, ['bob'])
+    return count
+  }
+  const once = await creations(1)
+  expect(once).toBeGreaterThan(2)
+  expect(await creations(10)).toBe(once + 9 * 2)
+})

@@ -60,15 +60,20 @@ export async function createMember(seat: Seat, member: CastMember, way: Way, by:
 }
 
 async function create(seat: Seat, member: CastMember, auth: Auth): Promise<Creation> {
+  const { knowledge } = seat
+  const [way = ''] = Object.keys(auth)
+  // A target that refuses them all has another reason, and is not asked so often again.
+  const lists = scopesOf(member, knowledge.keysWithout).slice(0, knowledge.keyScopesTried.includes(way) ? 1 : undefined)
   let refused: Creation | undefined
-  for (const { scope, without } of scopesOf(member, seat.knowledge.keysWithout)) {
+  for (const { scope, without } of lists) {
     const creation = await createWith(seat, member, auth, scope)
     if (creation.called?.answer.outcome !== 'refused') {
-      seat.knowledge.keysWithout = without
+      knowledge.keysWithout = without
       return creation
     }
     refused ??= creation
   }
+  if (lists.length > 1) knowledge.keyScopesTried.push(way)
   return refused ?? { problem: 'it has no scope' }
 }
 

@@ -17,6 +17,8 @@ export interface Knowledge {
   apikey: string
   /** Words that must not stand in the scope of a created key: the target refuses a list that has them. */
   keysWithout: string[]
+  /** Ways of authorization in which every list was refused. */
+  keyScopesTried: string[]
   /** How long a refresh token lives, seen on the first grant. */
   refreshLifeMs?: number
   /** `method kind` pairs on which junk was accepted: an acceptance there shows nothing. */
@@ -30,7 +32,7 @@ export interface Knowledge {
 }
 
 export function emptyKnowledge(): Knowledge {
-  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', keysWithout: [], openGates: [] }
+  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', keysWithout: [], keyScopesTried: [], openGates: [] }
 }
 
 /** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */
