@@ -64,6 +64,13 @@ function write(response: ServerResponse, answer: MockAnswer, complete: boolean):
   }
   // A request that was not read to its end leaves bytes on the connection that would be taken for the next one.
   if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
+  if (answer.chunked) {
+    response.writeHead(answer.status, answer.headers)
+    const half = Math.floor(answer.body.length / 2)
+    response.write(answer.body.slice(0, half))
+    response.end(answer.body.slice(half))
+    return
+  }
   answer.headers['content-length'] = String(Buffer.byteLength(answer.body))
   response.writeHead(answer.status, answer.headers)
   response.end(answer.body)

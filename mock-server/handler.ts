@@ -76,7 +76,8 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
     return answered instanceof Promise ? answered.then((late) => withHeaders(late, more)) : withHeaders(answered, more)
   }
 
-  const handle = guarded(context, origins.length > 0 ? answerPage : answer)
+  const inner = guarded(context, origins.length > 0 ? answerPage : answer)
+  const handle = options.around ? guarded(context, options.around(inner, context)) : inner
   const reset = () => {
     context.reset()
     faults.clear()

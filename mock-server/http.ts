@@ -18,6 +18,8 @@ export interface MockAnswer {
   body: string
   /** Close the connection without any answer (a fault, or a deliberately broken server). */
   hangUp?: boolean
+  /** Send the body in chunks, without Content-Length. */
+  chunked?: boolean
 }
 
 export type Handle = (request: MockRequest) => MockAnswer | Promise<MockAnswer>

@@ -1,4 +1,6 @@
 import type { MockClock } from './clock.ts'
+import type { ServerContext } from './context.ts'
+import type { Handle } from './http.ts'
 import type { Profile } from './profile.ts'
 import type { Rules } from './rules.ts'
 
@@ -47,6 +49,8 @@ export interface ServerOptions {
   profile?: Partial<Profile>
   /** Decisions replaced, for a deliberately broken server. */
   rules?: Partial<Rules>
+  /** Wraps the whole handler, as a proxy in front of the server would. */
+  around?: (handle: Handle, context: ServerContext) => Handle
   bounds?: Partial<Bounds>
   /** How many calls the journal holds; 1000 by default, 0 for none. */
   journal?: { size?: number }

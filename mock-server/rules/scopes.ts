@@ -40,6 +40,15 @@ export const scopeRules = {
   /** sessions/created: whether session:NAME makes a session; undefined: nothing is bound to it. */
   sessionCreated: (_name: string): boolean => true,
 
+  /** Open question sessions/user: whose session it is. */
+  sessionUser: (key: ApiKey, profile: Profile): string => (profile.sessionUser === 'one-key' ? key.id : 'everyone'),
+
+  /** Open question sessions/counting: the name under which a session is kept; two sessions of one name are one re-used. */
+  sessionName: (name: string | undefined): string | undefined => name,
+
+  /** Open question sessions/reused-name: what a name does that a live session of the user has. */
+  reusedSessionName: (profile: Profile): 'replaces' | 'adds' | 'joins' | 'refused' => profile.reusedSessionName,
+
   /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once, whichever the key. */
   sessionLimit: (_key: ApiKey): number => 16,
 
