@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closeFront, createFront, listenOn } from './front.ts'
 import { createHandler } from './handler.ts'
+import { closeHttpServer, createHttpServer, listenOn } from './http-server.ts'
 import { type MockServer, startMockServer } from './start.ts'
 import { createTestClient } from './test-client.ts'
 import { httpCall } from './test-http.ts'
@@ -308,10 +308,10 @@ function openSocket(port: number, firstBytes: string): Promise<Socket> {
 
 test('2,000 connections that idle or abort their upload leave nothing behind', async () => {
   const { handle, context } = createHandler({ clock: 'virtual' })
-  const front = createFront(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
-  await listenOn(front, 0, '127.0.0.1')
-  const { port } = front.address() as AddressInfo
-  const connections = () => new Promise<number>((resolve) => front.getConnections((_, count) => resolve(count)))
+  const httpServer = createHttpServer(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
+  await listenOn(httpServer, 0, '127.0.0.1')
+  const { port } = httpServer.address() as AddressInfo
+  const connections = () => new Promise<number>((resolve) => httpServer.getConnections((_, count) => resolve(count)))
   const before = await heldBytes()
   const upload = `POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(10_000)}`
   const sockets = await Promise.all(
@@ -321,5 +321,5 @@ test('2,000 connections that idle or abort their upload leave nothing behind', a
   for (const socket of sockets.splice(0)) socket.destroy()
   while ((await connections()) > 0) await new Promise((resolve) => setImmediate(resolve))
   expect((await heldBytes()) - before).toBeLessThan(8 * 1024 * 1024)
-  await closeFront(front)
+  await closeHttpServer(httpServer)
 })

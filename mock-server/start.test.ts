@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { createApp } from './app.ts'
-import { mockServerFixture } from './fixture.ts'
 import { createHandler } from './handler.ts'
 import { type MockServer, startMockServer } from './start.ts'
 import { signedHeader } from './test-client.ts'
 import { httpCall } from './test-http.ts'
+import { mockServerFixture } from './vitest-fixture.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())))

@@ -5,8 +5,8 @@ import type { MockClock } from './clock.ts'
 import type { ServerContext } from './context.ts'
 import { createControl } from './control.ts'
 import type { Faults } from './faults.ts'
-import { closeFront, createFront, listenOn } from './front.ts'
 import { createHandler, type MockHandler } from './handler.ts'
+import { closeHttpServer, createHttpServer, listenOn } from './http-server.ts'
 import type { Journal } from './journal.ts'
 import { createOperator, type Operator } from './operator.ts'
 import { defaultBounds, type ServerOptions } from './options.ts'
@@ -52,22 +52,22 @@ export interface MockServer extends Operator {
 export async function startMockServer(options: StartOptions = {}): Promise<MockServer> {
   const handler = createHandler(options)
   const { handle, context, journal, faults, reset } = handler
-  const front = createFront(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
+  const httpServer = createHttpServer(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
   const host = options.host ?? '127.0.0.1'
-  await listenOn(front, options.port ?? 0, host)
+  await listenOn(httpServer, options.port ?? 0, host)
   const control = await openControl(handler, options).catch(async (error: unknown) => {
-    await closeFront(front)
+    await closeHttpServer(httpServer)
     throw error
   })
-  const fronts = control ? [front, control.front] : [front]
+  const httpServers = control ? [httpServer, control.httpServer] : [httpServer]
   const close = async () => {
     // Calls that wait at a barrier would keep their connections busy.
     faults.clear()
-    await Promise.all(fronts.map((one) => closeFront(one)))
+    await Promise.all(httpServers.map((one) => closeHttpServer(one)))
   }
   return {
     ...createOperator(handler),
-    url: `${originOf(front, host)}${context.profile.basePath}`,
+    url: `${originOf(httpServer, host)}${context.profile.basePath}`,
     rootKey: { id: context.root.id, secret: context.root.secret },
     get solutions() {
       return solutionIds(context)
@@ -82,7 +82,7 @@ export async function startMockServer(options: StartOptions = {}): Promise<MockS
     async stop(graceMs = 5000) {
       const late = setTimeout(() => void close(), graceMs)
       faults.clear()
-      await Promise.all(fronts.map((one) => closeFront(one, { gently: true })))
+      await Promise.all(httpServers.map((one) => closeHttpServer(one, { gently: true })))
       clearTimeout(late)
     },
   }
@@ -91,16 +91,16 @@ export async function startMockServer(options: StartOptions = {}): Promise<MockS
 async function openControl(
   handler: MockHandler,
   { control }: StartOptions,
-): Promise<{ front: Server; url: string; token: string } | undefined> {
+): Promise<{ httpServer: Server; url: string; token: string } | undefined> {
   if (control === undefined || control === false) return undefined
   const { port = 0, token = randomBytes(16).toString('hex') } = control === true ? {} : control
-  const front = createFront(createControl(handler, token), { bounds: defaultBounds, maxBodyBytes: 64 * 1024 })
-  await listenOn(front, port, '127.0.0.1')
-  return { front, token, url: originOf(front, '127.0.0.1') }
+  const httpServer = createHttpServer(createControl(handler, token), { bounds: defaultBounds, maxBodyBytes: 64 * 1024 })
+  await listenOn(httpServer, port, '127.0.0.1')
+  return { httpServer, token, url: originOf(httpServer, '127.0.0.1') }
 }
 
-function originOf(front: Server, host: string): string {
-  const { port } = front.address() as AddressInfo
+function originOf(httpServer: Server, host: string): string {
+  const { port } = httpServer.address() as AddressInfo
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

@@ -5,14 +5,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { main } from './cli.ts'
 import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/fixture/schemas.ts'
-import { parseTargetFile } from './engine/target-file/parse.ts'
+import { parseTargetFile } from './run/target-file/parse.ts'
 import { madeUpReport } from './self/made-up-report.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'))
 let out = ''
 let complaints = ''
-const castIsFolder = join(folder, 'cast-is-folder.yaml')
-writeFileSync(castIsFolder, 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\ncast: .\n')
+const testKeysIsFolder = join(folder, 'test-keys-is-folder.yaml')
+writeFileSync(testKeysIsFolder, 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\ntestKeys: .\n')
 const secretFile = join(folder, 'secret.txt')
 writeFileSync(secretFile, 'not-a-secret-0001\n')
 const signing = ['sign', '--key-id', 'k', '--secret-file', secretFile, '--body', '{}']
@@ -85,7 +85,7 @@ describe('wrong usage: one sentence and exit code 2', () => {
       ['run', '--known', folder, '--update-known'],
       `Cannot read the baseline "${folder}": it is a folder, name a file in it\n`,
     ],
-    [['run', '--target', castIsFolder, '--plan'], `Cannot read the kept cast "${folder}": it is a folder\n`],
+    [['run', '--target', testKeysIsFolder, '--plan'], `Cannot read the kept test keys "${folder}": it is a folder\n`],
     [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
     [
       ['init', join(folder, 'no', 'such.yaml')],
@@ -163,7 +163,7 @@ describe('init', () => {
 })
 
 describe('list', () => {
-  test('--json names scenarios, rows and requirements', async () => {
+  test('--json names scenarios, cases and requirements', async () => {
     expect(await call('list', '--json')).toBe(0)
     const { scenarios, requirements, questions } = JSON.parse(out)
     expect(scenarios.length * requirements.length * questions.length).toBeGreaterThan(0)
@@ -173,7 +173,7 @@ describe('list', () => {
   test('for people it ends with the numbers', async () => {
     expect(await call('list'), complaints).toBe(0)
     expect(out).toMatch(
-      /\d+ scenarios with \d+ rows; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
+      /\d+ scenarios with \d+ cases; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
     )
   })
 })

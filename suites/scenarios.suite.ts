@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { bundledCapabilities } from './capabilities-of.ts'
-import { openCorpus } from './corpus-cache.ts'
-import { refineCapabilities } from './engine/capabilities.ts'
-import { allItems, type Item } from './engine/items.ts'
-import { emptyKnowledge } from './engine/knowledge.ts'
-import { preflight } from './engine/preflight.ts'
+import { allItems, type Item } from './engine/case/cases.ts'
+import { endRun, startRun } from './engine/case/client.ts'
+import { noFacts } from './engine/case/target-facts.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
-import { createRunner } from './engine/runner.ts'
-import { endRun, startRun } from './engine/seat.ts'
-import { openLedgerFile } from './ledger-file.ts'
+import { refineCapabilities } from './run/capabilities.ts'
+import { openCorpus } from './run/corpus-cache.ts'
+import { openCreatedKeysFile } from './run/created-keys-file.ts'
+import { bundledCapabilities } from './run/expected-capabilities.ts'
+import { preflight } from './run/preflight.ts'
+import { createRunner } from './run/schedule.ts'
+import type { WorkerRequest } from './run/worker-request.ts'
 import { bundledTarget } from './targets/bundled.ts'
 import { urlTarget } from './targets/url.ts'
-import type { WorkerRequest } from './worker-request.ts'
 
 /** Under plain vitest nothing is handed over: then everything is asked of the bundled server. */
 async function everything(): Promise<WorkerRequest> {
@@ -19,35 +19,35 @@ async function everything(): Promise<WorkerRequest> {
   return {
     url: null,
     corpus,
-    knowledge: null,
+    facts: null,
     capabilities: bundledCapabilities(corpus),
     items: allItems(corpus).map(({ key }) => key),
     seed: 1,
     unique: 'test',
     trace: false,
-    ledgerFile: null,
-    keptCast: [],
+    createdKeysFile: null,
+    keptTestKeys: [],
     deadlineMs: null,
   }
 }
 
 const handed: WorkerRequest | undefined = inject('request')
 const request = handed ?? (await everything())
-const { url, corpus, ledgerFile, deadlineMs } = request
+const { url, corpus, createdKeysFile, deadlineMs } = request
 
 const run = startRun({
   target: url === null ? bundledTarget() : urlTarget(url),
   corpus,
-  knowledge: request.knowledge ?? emptyKnowledge(),
+  facts: request.facts ?? noFacts(),
   random: url === null ? seededRandom(request.seed) : systemRandom,
   unique: request.unique,
   trace: request.trace,
-  keptCast: request.keptCast,
+  keptTestKeys: request.keptTestKeys,
   timeIsUp: () => deadlineMs !== null && Date.now() > deadlineMs,
-  ...(ledgerFile === null ? {} : { openLedger: () => openLedgerFile(ledgerFile) }),
+  ...(createdKeysFile === null ? {} : { openCreatedKeys: () => openCreatedKeysFile(createdKeysFile) }),
 })
-if (request.knowledge === null) await preflight(run, request.capabilities.allow)
-const capabilities = refineCapabilities(request.capabilities, run.knowledge, url?.settings.maxWaitMs ?? 0)
+if (request.facts === null) await preflight(run, request.capabilities.allow)
+const capabilities = refineCapabilities(request.capabilities, run.facts, url?.settings.maxWaitMs ?? 0)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const ordered = request.items.map((key) => items.get(key) as Item)
 const runner = createRunner(run, ordered, capabilities)

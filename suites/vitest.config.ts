@@ -17,7 +17,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
-    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'suites/*.suite.ts'],
+    include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts', 'suites/*.suite.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
     pool: 'threads',
     isolate: false,

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { positive } from '../run/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
-import { positive } from './values.ts'
 
 /** The flags of `serve` for those who test a client against it. */
 export interface ControlFlags {

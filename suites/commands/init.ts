@@ -2,9 +2,9 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { targetFileTemplate } from '../engine/target-file/template.ts'
-import { fileProblem } from './inputs.ts'
-import { baseUrl } from './values.ts'
+import { fileProblem } from '../run/inputs.ts'
+import { targetFileTemplate } from '../run/target-file/template.ts'
+import { baseUrl } from '../run/values.ts'
 
 /** `init [FILE]`: writes a commented target file. */
 export function registerInit(program: Command): void {

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
-import { fileProblem } from './inputs.ts'
-import { positive } from './values.ts'
+import { fileProblem } from '../run/inputs.ts'
+import { positive } from '../run/values.ts'
 
 interface LabFlags {
   out?: string

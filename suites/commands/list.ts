@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
-import { openCorpus } from '../corpus-cache.ts'
+import { allItems, provesOf } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
-import { allItems, provesOf } from '../engine/items.ts'
-import { envelopeRows } from '../engine/report/envelope.ts'
+import { envelopeCases } from '../report/envelope.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 
 /** `list [--json]`: what the suite can ask. */
 export function registerList(program: Command): void {
   program
     .command('list')
-    .description('list the scenarios with their rows, and what they prove')
+    .description('list the scenarios with their cases, and what they prove')
     .option('--json', 'for scripts')
     .action(async (flags: { json?: boolean }) => {
       const corpus = await openCorpus()
@@ -25,13 +25,13 @@ export function listOf(corpus: Corpus) {
       title: scenario.title,
       file: scenario.file,
       needs: scenario.needs,
-      rows: items.flatMap((item) =>
-        item.kind === 'row' && item.scenario === scenario
-          ? [{ key: item.key, row: item.row.name, proves: [...new Set(provesOf(item))] }]
+      cases: items.flatMap((item) =>
+        item.kind === 'case' && item.scenario === scenario
+          ? [{ key: item.key, case: item.testCase.name, proves: [...new Set(provesOf(item))] }]
           : [],
       ),
     })),
-    cast: items.flatMap((item) => (item.kind === 'cast' ? [{ key: item.key, proves: provesOf(item) }] : [])),
+    testKeys: items.flatMap((item) => (item.kind === 'test-key' ? [{ key: item.key, proves: provesOf(item) }] : [])),
     requirements: corpus.requirements.map(({ id, level, kind, part, text, untestable }) => ({
       id,
       level,
@@ -39,31 +39,31 @@ export function listOf(corpus: Corpus) {
       part,
       text,
       untestable: untestable ?? null,
-      rows: items.filter((item) => provesOf(item).includes(id)).map(({ key }) => key),
+      cases: items.filter((item) => provesOf(item).includes(id)).map(({ key }) => key),
     })),
     questions: corpus.questions.map(({ id, part, question }) => ({ id, part, question })),
   }
 }
 
 function listText(corpus: Corpus): string {
-  const scenarios = corpus.scenarios.flatMap(({ id, title, needs, rows }) => [
+  const scenarios = corpus.scenarios.flatMap(({ id, title, needs, cases }) => [
     `${id}  ${title}${needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`}`,
-    ...rows.flatMap(({ name, slug }) => (name === null ? [] : [`  ${id}/${slug}`])),
+    ...cases.flatMap(({ name, slug }) => (name === null ? [] : [`  ${id}/${slug}`])),
   ])
   const musts = corpus.requirements.filter(({ level }) => level === 'must').length
   return [
     ...scenarios,
     '',
-    `${rowsText(corpus)}; ${corpus.requirements.length} requirements (${musts} musts), ${corpus.questions.length} open questions`,
+    `${casesText(corpus)}; ${corpus.requirements.length} requirements (${musts} musts), ${corpus.questions.length} open questions`,
     '',
   ].join('\n')
 }
 
-/** How many rows a whole run reports, and of what kind. */
-export function rowsText(corpus: Corpus): string {
+/** How many cases a whole run reports, and of what kind. */
+export function casesText(corpus: Corpus): string {
   const items = allItems(corpus)
-  const cast = items.filter(({ kind }) => kind === 'cast').length
-  const ofAnswers = envelopeRows([]).length
-  const rows = items.length - cast
-  return `${corpus.scenarios.length} scenarios with ${rows} rows; with ${cast} that make the cast and ${ofAnswers} about every answer, ${rows + cast + ofAnswers} in a run`
+  const testKeys = items.filter(({ kind }) => kind === 'test-key').length
+  const ofAnswers = envelopeCases([]).length
+  const cases = items.length - testKeys
+  return `${corpus.scenarios.length} scenarios with ${cases} cases; with ${testKeys} that make the test keys and ${ofAnswers} about every answer, ${cases + testKeys + ofAnswers} in a run`
 }

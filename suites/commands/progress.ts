@@ -1,13 +1,13 @@
-import type { RowOutcome, Verdict } from '../engine/outcome.ts'
+import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
 
 export interface Progress {
-  row(outcome: RowOutcome): void
+  testCase(outcome: CaseOutcome): void
   end(): void
 }
 
 /** Below this the line would only flicker. */
 const redrawMs = 80
-/** Without a terminal a line comes at every tenth of the rows. */
+/** Without a terminal a line comes at every tenth of the cases. */
 const lines = 10
 
 /** Tells how far a run is: one line that redraws itself on a terminal, a few plain ones elsewhere. */
@@ -20,10 +20,10 @@ export function startProgress(total: number, stream: NodeJS.WriteStream, now: ()
     const parts = [...counts]
       .filter(([verdict]) => verdict !== 'passed')
       .map(([verdict, count]) => `${count} ${verdict}`)
-    return `${done} of ${total} rows${parts.length === 0 ? '' : `, ${parts.join(', ')}`}`
+    return `${done} of ${total} cases${parts.length === 0 ? '' : `, ${parts.join(', ')}`}`
   }
   return {
-    row({ verdict }) {
+    testCase({ verdict }) {
       done += 1
       counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
       if (terminal) {

@@ -30,7 +30,7 @@ export const collect = (value: string, earlier: string[] = []): string[] => [...
 
 const afterHelp = `
 Exit codes: 0 conforms, or known failures only, or musts that are not testable here; 1 a failure, a
-row that is blocked, or a stale baseline entry; 2 wrong usage; 3 the target cannot be used; 130
+case that is blocked, or a stale baseline entry; 2 wrong usage; 3 the target cannot be used; 130
 interrupted. The report goes to stdout, the plan and the progress to stderr.
 
   npx svc-conformance run                                       the bundled server

@@ -1,23 +1,23 @@
 import { randomInt } from 'node:crypto'
 import type { Command } from 'commander'
-import { expectedCapabilities } from '../capabilities-of.ts'
-import { keptCast } from '../cast-file.ts'
-import { type Conducted, conduct } from '../conduct.ts'
-import { openCorpus } from '../corpus-cache.ts'
-import { cannotAsk } from '../engine/capabilities.ts'
-import { allItems, skipItem } from '../engine/items.ts'
-import { offsetMs } from '../engine/offset.ts'
-import { makePlan } from '../engine/plan.ts'
-import { buildReport } from '../engine/report/build.ts'
-import { updatedKnown } from '../engine/report/known.ts'
-import { readKnownFile, writeKnownFile } from '../engine/report/known-file.ts'
-import type { KnownEntry, Meta } from '../engine/report/model.ts'
-import { renderPlan } from '../engine/report/text.ts'
-import { demandPlaceFor } from './inputs.ts'
+import { allItems, skipItem } from '../engine/case/cases.ts'
+import { offsetMs } from '../engine/case/clock-offset.ts'
+import { buildReport } from '../report/build.ts'
+import { updatedKnown } from '../report/known.ts'
+import { readKnownFile, writeKnownFile } from '../report/known-file.ts'
+import type { KnownEntry, Meta } from '../report/model.ts'
+import { renderPlan } from '../report/text.ts'
+import { cannotAsk } from '../run/capabilities.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { expectedCapabilities } from '../run/expected-capabilities.ts'
+import { demandPlaceFor } from '../run/inputs.ts'
+import { type RunOptions, readRunOptions } from '../run/options.ts'
+import { makePlan } from '../run/plan.ts'
+import { runSuite, type SuiteResult } from '../run/run-suite.ts'
+import { keptTestKeys } from '../run/test-keys-file.ts'
 import { packageVersion } from './package-version.ts'
 import { startProgress } from './progress.ts'
 import { addRunFlags, type RunFlags } from './run-flags.ts'
-import { type RunOptions, readRunOptions } from './run-options.ts'
 import { select } from './select.ts'
 import { lockUrl } from './shard-lock.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
@@ -57,7 +57,7 @@ async function run(options: RunOptions): Promise<number> {
   const capabilities = expectedCapabilities(
     options,
     corpus,
-    keptCast(options).flatMap(({ member }) => (member === undefined ? [] : [member])),
+    keptTestKeys(options).flatMap(({ member }) => (member === undefined ? [] : [member])),
   )
   const notSelected = items.length - selected.length - skipped.length
   const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities), capabilities)
@@ -71,7 +71,7 @@ async function run(options: RunOptions): Promise<number> {
   const seed = randomInt(2 ** 32)
   const showsText = options.reports.some(({ file }) => file === null)
   let progress: ReturnType<typeof startProgress> | undefined
-  const conducted = await conduct({
+  const suiteResult = await runSuite({
     options,
     corpus,
     selected,
@@ -80,11 +80,11 @@ async function run(options: RunOptions): Promise<number> {
     onStart: (total) => {
       if (options.url !== null || process.stderr.isTTY || !showsText) progress = startProgress(total, process.stderr)
     },
-    onOutcome: (outcome) => progress?.row(outcome),
+    onOutcome: (outcome) => progress?.testCase(outcome),
   })
   progress?.end()
 
-  const stopped = conducted.interrupted ? 'The run was interrupted' : (conducted.stopped?.message ?? null)
+  const stopped = suiteResult.interrupted ? 'The run was interrupted' : (suiteResult.stopped?.message ?? null)
   const meta: Meta = {
     version: packageVersion(),
     target: options.url ?? 'bundled',
@@ -94,24 +94,24 @@ async function run(options: RunOptions): Promise<number> {
     node: process.versions.node,
     again: options.again,
     allow: [...capabilities.allow],
-    clock: conducted.knowledge === null ? null : clockOf(offsetMs(conducted.knowledge.offset)),
+    clock: suiteResult.facts === null ? null : clockOf(offsetMs(suiteResult.facts.offset)),
     shard: options.shard === null ? null : `${options.shard.index}/${options.shard.count}`,
     stopped,
   }
   const evidence = {
     meta,
     outcomes: [
-      ...conducted.outcomes,
+      ...suiteResult.outcomes,
       ...skipped.map(({ item, reason }) => skipItem(item, `left out by --skip: ${reason}`)),
     ],
     corpus,
     plan,
-    left: conducted.left,
+    left: suiteResult.left,
     options: {
       strict: options.strict,
       partial: options.shard !== null ? ('shard' as const) : options.only.length > 0 ? ('only' as const) : null,
       skipped: options.skip,
-      ownExitCode: ownExitCodeOf(conducted),
+      ownExitCode: ownExitCodeOf(suiteResult),
     },
   }
   let report = buildReport({ ...evidence, known })
@@ -123,16 +123,16 @@ async function run(options: RunOptions): Promise<number> {
     report = buildReport({ ...evidence, known: updated })
   }
   writeReports(report, options.reports, outlet)
-  const [defect] = conducted.defects
-  if (defect !== undefined && !conducted.interrupted) {
-    const rows = conducted.defects.length === 1 ? '1 row' : `${conducted.defects.length} rows`
-    outlet.stderr(`The suite itself failed in ${rows}, which is a defect of the suite: ${defect}\n`)
+  const [defect] = suiteResult.defects
+  if (defect !== undefined && !suiteResult.interrupted) {
+    const cases = suiteResult.defects.length === 1 ? '1 case' : `${suiteResult.defects.length} cases`
+    outlet.stderr(`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}\n`)
   }
-  return ownExitCodeOf(conducted) ?? report.exitCode
+  return ownExitCodeOf(suiteResult) ?? report.exitCode
 }
 
-/** Of a run that ended in a way of its own; null where its rows decide. */
-function ownExitCodeOf({ interrupted, stopped, defects }: Conducted): number | null {
+/** Of a run that ended in a way of its own; null where its cases decide. */
+function ownExitCodeOf({ interrupted, stopped, defects }: SuiteResult): number | null {
   if (interrupted) return interruptedExitCode
   if (defects.length > 0) return defectExitCode
   return stopped?.kind === 'gone' ? goneExitCode : null
@@ -146,11 +146,11 @@ function baselineSentence(file: string, before: readonly KnownEntry[], after: re
 }
 
 /** A run may take minutes and make keys: that its results can be written is seen before it begins. */
-function demandWritable({ reports, known, updateKnown, castFile, url, plan }: RunOptions): void {
+function demandWritable({ reports, known, updateKnown, testKeysFile, url, plan }: RunOptions): void {
   if (plan) return
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
   if (known !== null && updateKnown) demandPlaceFor(known, 'the baseline', false)
-  if (castFile !== null && url !== null) demandPlaceFor(castFile, 'the kept cast', false)
+  if (testKeysFile !== null && url !== null) demandPlaceFor(testKeysFile, 'the kept test keys', false)
 }
 
 function clockOf(offset: number): Meta['clock'] {

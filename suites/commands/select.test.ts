@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
+import { allItems, type Selection } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { allItems, type Selection } from '../engine/items.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { select } from './select.ts'
 
 const items = allItems(await openCorpus())
@@ -28,14 +28,14 @@ test.each<[Partial<Selection>, string]>([
     'Nothing is selected: --skip leaves nothing of what --only selects (basic)',
   ],
   [
-    { only: ['cast/bob'], shard: { index: 3, count: 3 } },
-    'Nothing is selected: there are fewer than 3 shards in what --only selects (cast/bob)',
+    { only: ['test-keys/bob'], shard: { index: 3, count: 3 } },
+    'Nothing is selected: there are fewer than 3 shards in what --only selects (test-keys/bob)',
   ],
 ])('%j is told', (selection, sentence) => {
   expect(refusal(selection)).toContain(sentence)
 })
 
-test('an area, a scenario, a row and a requirement select', () => {
+test('an area, a scenario, a case and a requirement select', () => {
   for (const id of ['basic', 'basic/accepted', 'grants/credentials/the-first-half', 'signatures/hmac'])
     expect(select(items, { ...everything, only: [id] }).selected.length).toBeGreaterThan(0)
 })

@@ -1,6 +1,6 @@
+import { answersTo, type Item, provesOf, type Selection, selectItems } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
-import { answersTo, type Item, provesOf, type Selection, selectItems } from '../engine/items.ts'
 
 /**
  * What `--only`, `--skip` and `--shard` select.
@@ -30,7 +30,7 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
   const wrong = asked.find(([, id]) => !items.some((item) => answersTo(item, id)))
   if (wrong === undefined) return
   const [flag, id] = wrong
-  const scenarios = items.flatMap((item) => (item.kind === 'row' ? [item.scenario.id, item.key] : [item.key]))
+  const scenarios = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
   const areas = scenarios.map((key) => key.split('/')[0] ?? key)
   const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
   throw new SuiteError(

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
+import { readText } from '../run/inputs.ts'
+import { positive, schemeWord } from '../run/values.ts'
 import { loadMutants, profileChoices, type ServerOptions, serve } from '../targets/bundled.ts'
 import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
-import { readText } from './inputs.ts'
 import { collect } from './run-flags.ts'
-import { positive, schemeWord } from './values.ts'
 
 interface ServeFlags extends ControlFlags {
   port: string

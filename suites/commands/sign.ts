@@ -4,6 +4,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { fromLatin1, fromUtf8, toBase64, toHex } from '../engine/signer/bytes.ts'
 import { defaultScheme } from '../engine/signer/header.ts'
 import { type Signed, type SignInput, sign } from '../engine/signer/sign.ts'
+import { baseUrl } from '../run/values.ts'
 import {
   addBodyFlags,
   addKeyFlags,
@@ -15,7 +16,6 @@ import {
   readKeys,
   type Surroundings,
 } from './signature-flags.ts'
-import { baseUrl } from './values.ts'
 import { curlLine, hexRows, visibleLines } from './visible.ts'
 
 interface SignFlags extends KeyFlags, BodyFlags {

@@ -1,14 +1,14 @@
 /** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { DiagnoseInput } from '../engine/diagnose/diagnose.ts'
-import { type PastedRequest, readPasted } from '../engine/diagnose/request.ts'
+import type { DiagnoseInput } from '../diagnose/diagnose.ts'
+import { type PastedRequest, readPasted } from '../diagnose/request.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { defaultScheme } from '../engine/signer/header.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
-import { type Environment, fileProblem, given } from './inputs.ts'
+import { type Environment, fileProblem, given } from '../run/inputs.ts'
 
 /** A secret as it was named: by a variable or a file. */
 interface NamedSecret {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { DiagnoseInput } from '../engine/diagnose/diagnose.ts'
-import { type Stage, type Verification, verify } from '../engine/diagnose/verify.ts'
+import type { DiagnoseInput } from '../diagnose/diagnose.ts'
+import { type Stage, type Verification, verify } from '../diagnose/verify.ts'
 import { addCheckFlags, type CheckFlags, demandOneKey, readCheck, type Surroundings } from './signature-flags.ts'
 
 /** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */

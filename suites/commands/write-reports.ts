@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
-import { renderHtml } from '../engine/report/html.ts'
-import { renderJson } from '../engine/report/json.ts'
-import { renderJunit } from '../engine/report/junit.ts'
-import { renderMarkdown } from '../engine/report/markdown.ts'
-import type { Report } from '../engine/report/model.ts'
-import { renderText } from '../engine/report/text.ts'
-import { type Environment, fileProblem, given } from './inputs.ts'
-import type { ReportFormat, ReportRequest } from './values.ts'
+import { renderHtml } from '../report/html.ts'
+import { renderJson } from '../report/json.ts'
+import { renderJunit } from '../report/junit.ts'
+import { renderMarkdown } from '../report/markdown.ts'
+import type { Report } from '../report/model.ts'
+import { renderText } from '../report/text.ts'
+import { type Environment, fileProblem, given } from '../run/inputs.ts'
+import type { ReportFormat, ReportRequest } from '../run/values.ts'
 
 /** Where reports go: the console, and whether it is a terminal that shows colours. */
 export interface Outlet {

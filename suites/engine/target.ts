@@ -76,7 +76,7 @@ export interface Instance {
 export interface Target {
   /** `bundled`, or the URL. */
   readonly name: string
-  /** A lasting target has one instance for the whole run; otherwise every row gets a fresh one. */
+  /** A lasting target has one instance for the whole run; otherwise every case gets a fresh one. */
   readonly lasting: boolean
   /** A fresh instance: nothing was created on it before (the bundled server, or --disposable). */
   readonly fresh: boolean

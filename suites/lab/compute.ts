@@ -1,8 +1,8 @@
 /** What the lab page shows for what was typed. Pure: the page only reads fields and draws the result. */
-import { type DiagnoseInput, type Diagnosis, diagnose } from '../engine/diagnose/diagnose.ts'
-import { readHeader } from '../engine/diagnose/reading.ts'
-import { readPasted } from '../engine/diagnose/request.ts'
-import { type Verification, verify } from '../engine/diagnose/verify.ts'
+import { type DiagnoseInput, type Diagnosis, diagnose } from '../diagnose/diagnose.ts'
+import { readHeader } from '../diagnose/reading.ts'
+import { readPasted } from '../diagnose/request.ts'
+import { type Verification, verify } from '../diagnose/verify.ts'
 import { fromBase64Strict, utf8 } from '../engine/signer/bytes.ts'
 import { type Piece, piecesOf } from '../engine/signer/data-to-sign.ts'
 import { type Signed, type SigningKey, signDraft } from '../engine/signer/draft.ts'

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 /** Draws a result of the lab. Text only ever goes in as text: nothing that was pasted becomes markup. */
 
-import { callersDataSays } from '../engine/diagnose/callers-data.ts'
-import type { NamedMistake } from '../engine/diagnose/diagnose.ts'
-import type { Stage } from '../engine/diagnose/verify.ts'
+import { callersDataSays } from '../diagnose/callers-data.ts'
+import type { NamedMistake } from '../diagnose/diagnose.ts'
+import type { Stage } from '../diagnose/verify.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import type { Piece } from '../engine/signer/data-to-sign.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
@@ -128,17 +128,17 @@ function legend(pieces: readonly Piece[]): HTMLElement {
 
 function table(pieces: readonly Piece[]): HTMLElement {
   const head = element('tr', '', ...['Part', 'Bytes', 'Hex'].map((title) => element('th', '', title)))
-  const rows = pieces.map(({ origin, bytes }) => {
+  const cases = pieces.map(({ origin, bytes }) => {
     const hex = toHex(bytes.subarray(0, 256)) + (bytes.length > 256 ? '…' : '')
     const name = element('th', '', names[origin] ?? origin)
-    name.setAttribute('scope', 'row')
+    name.setAttribute('scope', 'case')
     return element('tr', '', name, element('td', '', String(bytes.length)), element('td', 'value', hex))
   })
   return element(
     'details',
     '',
     element('summary', '', 'Byte by byte'),
-    element('table', '', element('thead', '', head), element('tbody', '', ...rows)),
+    element('table', '', element('thead', '', head), element('tbody', '', ...cases)),
   )
 }
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
-import { allItems, provesOf } from '../engine/items.ts'
-import type { RowOutcome } from '../engine/outcome.ts'
-import { buildReport } from '../engine/report/build.ts'
-import type { Report } from '../engine/report/model.ts'
-import { runAll } from '../engine/run-all.ts'
+import { allItems, provesOf } from '../engine/case/cases.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { buildReport } from '../report/build.ts'
+import type { Report } from '../report/model.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { bundledTarget, profileChoices } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 
@@ -14,7 +14,7 @@ const unprovable = new Set(
   requirements.filter(({ untestable }) => untestable && !untestable.without).map(({ id }) => id),
 )
 
-let outcomes: RowOutcome[]
+let outcomes: CaseOutcome[]
 let report: Report
 
 beforeAll(async () => {

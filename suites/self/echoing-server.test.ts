@@ -1,8 +1,8 @@
 /** A server that repeats what it was sent, in the clear, and lets through what it should refuse: much is told about it, and no secret. */
 import { expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
-import { allItems, answersTo } from '../engine/items.ts'
-import { runAll } from '../engine/run-all.ts'
+import { allItems, answersTo } from '../engine/case/cases.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 
 const corpus = await openCorpus()
@@ -42,12 +42,12 @@ test('no part of a secret is in what is told', { timeout: 60_000 }, async () => 
     settings: { headers: { 'x-api-key': apiGateway } },
   })
   const items = allItems(corpus).filter((item) => asked.some((id) => answersTo(item, id)))
-  const told = JSON.stringify(await runAll({ target, corpus, items })).toLowerCase()
+  const said = JSON.stringify(await runAll({ target, corpus, items })).toLowerCase()
   expect(secrets.size).toBeGreaterThan(100)
-  expect(told).toContain('x-api-key')
+  expect(said).toContain('x-api-key')
   const leaks = [...secrets].flatMap((secret) =>
     Array.from({ length: secret.length - tooMany + 1 }, (_nothing, at) => secret.slice(at, at + tooMany)).filter(
-      (part) => told.includes(part.toLowerCase()),
+      (part) => said.includes(part.toLowerCase()),
     ),
   )
   expect([...new Set(leaks)].slice(0, 5)).toEqual([])

@@ -1,8 +1,8 @@
-/** Rows that do not pass against a conforming variant, each with its reason. None of them is a failure. */
+/** Cases that do not pass against a conforming variant, each with its reason. None of them is a failure. */
 
 export interface Departure {
   /** `verdict key` */
-  row: string
+  case: string
   reason: string
 }
 
@@ -14,22 +14,22 @@ const oneAddress = 'The server sees every call come from the proxy, so we have n
 
 export const expectedDepartures: { readonly [variant: string]: readonly Departure[] } = {
   'no-solution-id-from-any': [
-    { row: 'not-testable scopes/solution-id', reason: noSolutionId },
-    { row: 'not-testable scopes/solution-id-after-refresh', reason: noSolutionId },
+    { case: 'not-testable scopes/solution-id', reason: noSolutionId },
+    { case: 'not-testable scopes/solution-id-after-refresh', reason: noSolutionId },
   ],
   'plain-key-names-only': [
     {
-      row: 'not-testable signatures/body-in-utf-8',
+      case: 'not-testable signatures/body-in-utf-8',
       reason:
         'The name of a key is the one text that a documented and signed call may carry freely, and here it may not',
     },
   ],
-  'further-header-fields-ignored': ['header-fields/one-too-many', 'ecc-header/one-field-too-many'].map((row) => ({
-    row: `warned signatures/${row}`,
+  'further-header-fields-ignored': ['header-fields/one-too-many', 'ecc-header/one-field-too-many'].map((testCase) => ({
+    case: `warned signatures/${testCase}`,
     reason: 'The document shows five fields and does not say what becomes of a sixth; that it is refused is implied',
   })),
   'public-keys-once-only': ['can-be-deleted', 'can-be-disabled', 'scope-held'].map((scenario) => ({
-    row: `not-testable keys/${scenario}-with-public-key`,
+    case: `not-testable keys/${scenario}-with-public-key`,
     reason: 'A second key of bob would have to have the public key of his first, and no other private key is at hand',
   })),
   'tokens-decoded-first': [
@@ -39,21 +39,21 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
     'refresh/token/in-upper-case',
     'refresh/no-token/a-space-behind-the-token',
     'refresh/no-token/nul-and-more-behind-the-token',
-  ].map((row) => ({
-    row: `warned ${row}`,
+  ].map((testCase) => ({
+    case: `warned ${testCase}`,
     reason: 'The bytes of the token are the same; that its text has to be is implied',
   })),
   'behind-a-local-proxy': [
-    { row: 'not-testable addresses/second-address', reason: oneAddress },
-    { row: 'not-testable refresh/address-kept', reason: oneAddress },
+    { case: 'not-testable addresses/second-address', reason: oneAddress },
+    { case: 'not-testable refresh/address-kept', reason: oneAddress },
   ],
-  'eleventh-key-removes-the-oldest': [{ row: 'warned limits/api-keys', reason: oldestGone }],
+  'eleventh-key-removes-the-oldest': [{ case: 'warned limits/api-keys', reason: oldestGone }],
 }
 
 /** What a server of these variants departs in. */
 export function departuresOf(ids: readonly string[]): string[] {
   return ids
     .flatMap((id) => expectedDepartures[id] ?? [])
-    .map(({ row }) => row)
+    .map((departure) => departure.case)
     .sort()
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import { alterWords, basicWords } from '../engine/case/alter.ts'
+import { bodyForms } from '../engine/case/write-body.ts'
 import { lintScenario } from '../engine/fixture/lint.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
 import { readSchema } from '../engine/fixture/schemas.ts'
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
-import { alterWords, basicWords } from '../engine/steps/alter.ts'
-import { bodyForms } from '../engine/steps/body.ts'
 import { shipped, shippedContext } from './shipped.ts'
 
 const readme = shipped('fixtures/README.md')
@@ -22,7 +22,7 @@ const keysOf = (name: string): string[] =>
 
 test.each([
   ['keys of a scenario', keysOf('scenario')],
-  ['keys of a row', keysOf('row')],
+  ['keys of a case', keysOf('case')],
   ['keys of a call', keysOf('callStep')],
   ['keys of a raw request', keysOf('sendStep')],
   ['keys of a wait', keysOf('waitStep')],
@@ -55,10 +55,10 @@ test('fixtures/words.md lists the mistakes that fixtures can make (vitest -u wri
 
 function wordsPage(): string {
   const sections = mistakeGroups.map((group) => {
-    const rows = [...mistakesByWord(group)].map(
+    const cases = [...mistakesByWord(group)].map(
       ([word, { title, requirement }]) => `| \`${word}\` | ${title} | \`${requirement}\` |`,
     )
-    return [`## \`${group}\``, '', '| word | what is done | breaks |', '|---|---|---|', ...rows, ''].join('\n')
+    return [`## \`${group}\``, '', '| word | what is done | breaks |', '|---|---|---|', ...cases, ''].join('\n')
   })
   const head =
     '# The words of mistakes in a signature\n\nAs in `auth: { hmac: root, but: { data: with-commas } }`; see [README.md](README.md).\n'

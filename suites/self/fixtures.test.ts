@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { allItems } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { lintErrors, resultSchemas } from '../engine/fixture/corpus.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseScenario, readScenario } from '../engine/fixture/parse.ts'
-import { allItems } from '../engine/items.ts'
-import type { RowOutcome } from '../engine/outcome.ts'
-import { runAll } from '../engine/run-all.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { obedientTarget } from './obedient-target.ts'
 import { shipped, shippedContext } from './shipped.ts'
 
@@ -71,7 +71,7 @@ describe('fixtures that must load and not pass end as their first line says', ()
     const [, verdict, message = ''] =
       /^# ([a-z-]+): (.*)$/m.exec(shipped(`suites/self/fixtures/valid-fail/${name}`)) ?? []
     expect(outcome?.verdict).toBe(verdict)
-    // What a row did not show, no requirement of it shows.
+    // What a case did not show, no requirement of it shows.
     expect(Object.values(outcome?.requirements ?? {})).toContain(verdict)
     expect(outcome?.problem?.message.startsWith(message), outcome?.problem?.message).toBe(true)
   })
@@ -95,24 +95,24 @@ describe('fixtures that must load and not pass end as their first line says', ()
     expect(outcome?.requirements).toEqual({ 'signatures/hmac-encoding': 'warned', 'signatures/ecc-encoding': 'passed' })
   })
 
-  test('a row that came too late was tried three times', async () => {
+  test('a case that came too late was tried three times', async () => {
     const [outcome] = await run('valid-fail', 'answer-too-late.yaml')
     expect(outcome?.calls).toBe(6)
   })
 })
 
 /** Loads a fixture, which must be possible, and runs it against a server that also does what the headers of a call say. */
-function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<RowOutcome[]> {
+function run(kind: 'valid-pass' | 'valid-fail', name: string): Promise<CaseOutcome[]> {
   const file = `suites/self/fixtures/${kind}/${name}`
   const text = shipped(file)
   expect(errorsOf(text, file)).toEqual([])
   const corpus: Corpus = {
     requirements: [...context.requirements.values()],
     questions: [...context.questions.values()],
-    cast: [...context.cast.values()],
+    testKeys: [...context.testKeys.values()],
     scenarios: [parseScenario(text, file)],
     schemas: resultSchemas(packageRoot),
   }
-  const items = allItems(corpus).filter(({ kind: what }) => what === 'row')
+  const items = allItems(corpus).filter(({ kind: what }) => what === 'case')
   return runAll({ target: obedientTarget(), corpus, items })
 }

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
+import { allItems, answersTo } from '../engine/case/cases.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { allItems, answersTo } from '../engine/items.ts'
-import { runAll } from '../engine/run-all.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { urlTarget } from '../targets/url.ts'
 import { bareSettings } from './made-up.ts'
 
@@ -27,7 +27,7 @@ interface Started {
   secret: string
 }
 
-interface Told {
+interface Said {
   exitCode: number | null
   failed: string[]
   blocked: string[]
@@ -58,7 +58,7 @@ async function serve<T>(flags: readonly string[], use: (started: Started) => Pro
 }
 
 /** The built command line, as a user runs it. */
-function runAgainst({ url, id, secret }: Started, only: readonly string[]): Promise<Told> {
+function runAgainst({ url, id, secret }: Started, only: readonly string[]): Promise<Said> {
   const words = ['run', '--url', url, '--disposable', '--report', 'json', ...only.flatMap((word) => ['--only', word])]
   const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), ...words], {
     env: { ...process.env, SVC_KEY_ID: id, SVC_KEY_SECRET: secret },
@@ -71,11 +71,11 @@ function runAgainst({ url, id, secret }: Started, only: readonly string[]): Prom
       const { scenarios } = JSON.parse(Buffer.concat(chunks).toString()) as {
         scenarios: { key: string; verdict: string; problem: { message: string } | null }[]
       }
-      const rows = (wanted: string): string[] =>
+      const cases = (wanted: string): string[] =>
         scenarios
           .filter(({ verdict }) => verdict === wanted)
           .map(({ key, problem }) => `${key}: ${problem?.message ?? ''}`)
-      resolve({ exitCode, failed: rows('failed'), blocked: rows('blocked'), warned: rows('warned') })
+      resolve({ exitCode, failed: cases('failed'), blocked: cases('blocked'), warned: cases('warned') })
     })
   })
 }
@@ -85,7 +85,7 @@ interface Conforming {
   flags: string[]
   only: string[]
   /** Every warning, and why it is right to warn and no more. */
-  warned: { [row: string]: string }
+  warned: { [testCase: string]: string }
 }
 
 const conforming: Conforming[] = [
@@ -118,7 +118,7 @@ const conforming: Conforming[] = [
   {
     name: 'refused creations count, a gateway between, no Date header, asked to wait now and then',
     flags: ['-readings', 'refused-count,behind-a-gateway,no-date,own-address-only,empty-secrets,unwell'],
-    only: ['keys', 'addresses', 'expires-in/reported', 'basic', 'cast'],
+    only: ['keys', 'addresses', 'expires-in/reported', 'basic', 'test-keys'],
     warned: {},
   },
 ]
@@ -134,7 +134,7 @@ const broken: Broken[] = [
   { flag: 'eleven-keys', requirement: 'limits/ten-keys', only: 'limits', verdict: 'failed' },
   { flag: 'key-race', requirement: 'limits/ten-keys', only: 'limits/api-keys', verdict: 'failed' },
   { flag: 'open-creation', requirement: 'keys/create-authorized', only: 'keys/create-authorized', verdict: 'failed' },
-  { flag: 'no-secret', requirement: 'keys/create-result', only: 'cast', verdict: 'failed' },
+  { flag: 'no-secret', requirement: 'keys/create-result', only: 'test-keys', verdict: 'failed' },
   { flag: 'first-chunk', requirement: 'signatures/request-body', only: 'signatures/longer-body', verdict: 'failed' },
   {
     flag: 'trusted-header',
@@ -180,11 +180,13 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
   }, buildMs)
 
   test.concurrent.each(conforming)('conforms $name', { timeout: runMs }, async ({ flags, only, warned }) => {
-    const told = await serve(flags, (started) => runAgainst(started, only))
-    expect({ failed: told.failed, blocked: told.blocked }).toEqual({ failed: [], blocked: [] })
-    expect(told.warned.filter((row) => !Object.keys(warned).some((key) => row.startsWith(`${key}: `)))).toEqual([])
-    expect(told.warned).toHaveLength(Object.keys(warned).length)
-    expect(told.exitCode).toBe(0)
+    const said = await serve(flags, (started) => runAgainst(started, only))
+    expect({ failed: said.failed, blocked: said.blocked }).toEqual({ failed: [], blocked: [] })
+    expect(
+      said.warned.filter((testCase) => !Object.keys(warned).some((key) => testCase.startsWith(`${key}: `))),
+    ).toEqual([])
+    expect(said.warned).toHaveLength(Object.keys(warned).length)
+    expect(said.exitCode).toBe(0)
   })
 
   test.concurrent.each(broken)('$flag is $verdict at $requirement', { timeout: runMs }, async (one) => {

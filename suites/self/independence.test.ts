@@ -77,7 +77,7 @@ describe('each package has one home', () => {
     ['rolldown', /^suites\/lab\/build-lab\.ts$/],
     [
       'vitest',
-      /^suites\/(run-vitest|worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$|^mock-server\/test-client\.ts$/,
+      /^suites\/(run\/run-vitest|run\/worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$|^mock-server\/test-client\.ts$/,
     ],
   ]
   test.each(homes)('%s', (name, home) => {
@@ -115,7 +115,7 @@ describe('the engine', () => {
   test('reads no clock and no randomness but what it is given', () => {
     const reading = /\bDate\.now\(|new Date\(\)|\bsetTimeout\(|\bMath\.random\(/
     // A text for the browser of the reader.
-    const inReport = 'suites/engine/report/html-script.ts'
+    const inReport = 'suites/report/html-script.ts'
     expect(engine.filter((file) => file !== inReport && reading.test(shipped(file)))).toEqual([])
   })
 })

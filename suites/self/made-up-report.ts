@@ -1,9 +1,9 @@
 /** A report with something of everything, for the tests of the formats. */
 import type { Requirement } from '../engine/fixture/model.ts'
-import type { RowOutcome } from '../engine/outcome.ts'
-import { buildReport } from '../engine/report/build.ts'
-import type { Report } from '../engine/report/model.ts'
-import { madeUpCorpus, madeUpMeta, madeUpRow } from './made-up.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { buildReport } from '../report/build.ts'
+import type { Report } from '../report/model.ts'
+import { madeUpCase, madeUpCorpus, madeUpMeta } from './made-up.ts'
 
 const must = (id: string, text: string): Requirement => ({ id, level: 'must', kind: 'shape', part: '5.1', text })
 
@@ -19,12 +19,12 @@ const exchange = {
   answer: ['HTTP 200', '{"jsonrpc":"2.0","id":2,"error":{"code":24879,"message":"Unauthorized"}}'],
 }
 
-const outcomes: RowOutcome[] = [
-  madeUpRow({ key: 'signatures/accepted', title: 'A request signed right is accepted', proves: ['signatures/hmac'] }),
-  madeUpRow({
+const outcomes: CaseOutcome[] = [
+  madeUpCase({ key: 'signatures/accepted', title: 'A request signed right is accepted', proves: ['signatures/hmac'] }),
+  madeUpCase({
     key: 'signatures/hmac-accepted/all-in-one-line',
     id: 'signatures/hmac-accepted',
-    row: 'all in one line',
+    case: 'all in one line',
     title: 'A request signed with HMAC is accepted',
     verdict: 'failed',
     proves: ['signatures/hmac'],
@@ -38,15 +38,15 @@ const outcomes: RowOutcome[] = [
     },
     observations: [{ question: 'envelope/error-id', answer: 'the id of the request' }],
   }),
-  madeUpRow({ key: 'basic/hostile', title: hostile, verdict: 'failed', proves: ['basic/credentials'] }),
+  madeUpCase({ key: 'basic/hostile', title: hostile, verdict: 'failed', proves: ['basic/credentials'] }),
   ...['one', 'two', 'three'].map((name) => ({
-    ...madeUpRow({ key: `tokens/${name}`, verdict: 'blocked', proves: ['tokens/authorize'] }),
+    ...madeUpCase({ key: `tokens/${name}`, verdict: 'blocked', proves: ['tokens/authorize'] }),
     problem: { requirements: [], step: 'manager/auth', message: 'The control was refused', exchanges: [exchange] },
   })),
-  madeUpRow({ key: 'keys/warned', verdict: 'warned', proves: ['keys/public-key-material'] }),
-  madeUpRow({ key: 'keys/known', verdict: 'failed', proves: ['keys/unique-ids'] }),
+  madeUpCase({ key: 'keys/warned', verdict: 'warned', proves: ['keys/public-key-material'] }),
+  madeUpCase({ key: 'keys/known', verdict: 'failed', proves: ['keys/unique-ids'] }),
   {
-    ...madeUpRow({ key: 'addresses/bound', verdict: 'not-testable', proves: ['addresses/bound'] }),
+    ...madeUpCase({ key: 'addresses/bound', verdict: 'not-testable', proves: ['addresses/bound'] }),
     problem: {
       requirements: [],
       step: 'addresses/bound',
@@ -80,7 +80,7 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
       { scenario: 'signatures/accepted', reason: 'It failed once', issue: null },
     ],
     left: ['2 API keys that the run could not remove: b047…, 77aa…'],
-    plan: { rows: 9, notSelected: 0, calls: 40, refusals: 12, creates: ['5 API keys'], cannot: [] },
+    plan: { cases: 9, notSelected: 0, calls: 40, refusals: 12, creates: ['5 API keys'], cannot: [] },
     options: { strict: change.strict ?? false, partial: null },
   })
 }

@@ -1,8 +1,8 @@
 /** Made-up input for the tests of the reports, and for the picture in the README. */
 import type { Corpus, Need, Requirement } from '../engine/fixture/model.ts'
-import type { RowOutcome } from '../engine/outcome.ts'
-import type { Meta } from '../engine/report/model.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { TargetSettings } from '../engine/target.ts'
+import type { Meta } from '../report/model.ts'
 
 export const madeUpMeta: Meta = {
   version: '0.1.0',
@@ -30,14 +30,14 @@ export const bareSettings: TargetSettings = {
   maxWaitMs: 10_000,
 }
 
-/** A row with everything unsaid unremarkable; its requirements have its verdict. */
-export const madeUpRow = (row: Partial<RowOutcome> & { key: string }): RowOutcome => {
-  const verdict = row.verdict ?? 'passed'
-  const proves = row.proves ?? []
+/** A case with everything unsaid unremarkable; its requirements have its verdict. */
+export const madeUpCase = (testCase: Partial<CaseOutcome> & { key: string }): CaseOutcome => {
+  const verdict = testCase.verdict ?? 'passed'
+  const proves = testCase.proves ?? []
   return {
-    id: row.key,
-    row: null,
-    title: `The claim of ${row.key}`,
+    id: testCase.key,
+    case: null,
+    title: `The claim of ${testCase.key}`,
     verdict,
     proves,
     requirements: Object.fromEntries(proves.map((id) => [id, verdict])),
@@ -45,13 +45,18 @@ export const madeUpRow = (row: Partial<RowOutcome> & { key: string }): RowOutcom
     problem:
       verdict === 'passed'
         ? null
-        : { requirements: proves, step: 'solution/listSolutions', message: `${row.key} is ${verdict}`, exchanges: [] },
+        : {
+            requirements: proves,
+            step: 'solution/listSolutions',
+            message: `${testCase.key} is ${verdict}`,
+            exchanges: [],
+          },
     observations: [],
     envelope: [],
     envelopeAnswers: 1,
     calls: 1,
     durationMs: 1,
-    ...row,
+    ...testCase,
   }
 }
 
@@ -68,7 +73,7 @@ export const madeUpCorpus = (made: {
     readings: ['refused', 'accepted'],
     reference: 'refused',
   })),
-  cast: [],
+  testKeys: [],
   schemas: {},
   scenarios: made.scenarios.map(([id, proves, needs]) => ({
     id,
@@ -76,7 +81,7 @@ export const madeUpCorpus = (made: {
     title: `The claim of ${id}`,
     proves,
     needs: needs ?? [],
-    rows: [{ name: null, slug: null, values: {} }],
+    cases: [{ name: null, slug: null, values: {} }],
     given: [],
     steps: [],
   })),

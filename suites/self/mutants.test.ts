@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants } from '../targets/bundled.ts'
 import { idleReasons } from './idle-scenarios.ts'
 import { type Hunt, hunt, idleScenarios, itemsOf } from './mutation.ts'

@@ -1,17 +1,17 @@
+import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
-import { allItems, type Item, provesOf } from '../engine/items.ts'
-import type { RowOutcome } from '../engine/outcome.ts'
-import { runAll } from '../engine/run-all.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { bundledTarget, type Mutant } from '../targets/bundled.ts'
 
-/** What rows showed about a mutant. */
+/** What cases showed about a mutant. */
 export interface Hunt {
   mutant: Mutant
-  /** Rows with the wanted verdict at the broken requirement: `failed` for a must, `warned` for an implied. */
-  killers: RowOutcome[]
-  /** Rows that failed or warned at other requirements only. */
-  elsewhere: RowOutcome[]
-  /** What the rows of the broken requirement said of it, for a survivor: `passed 3, blocked 1`. */
+  /** Cases with the wanted verdict at the broken requirement: `failed` for a must, `warned` for an implied. */
+  killers: CaseOutcome[]
+  /** Cases that failed or warned at other requirements only. */
+  elsewhere: CaseOutcome[]
+  /** What the cases of the broken requirement said of it, for a survivor: `passed 3, blocked 1`. */
   seen: string
 }
 
@@ -42,10 +42,10 @@ export async function hunt(mutant: Mutant, corpus: Corpus, items: readonly Item[
   }
 }
 
-/** Scenarios that judge something, and the members of the cast. */
+/** Scenarios that judge something, and the test keys. */
 export function judgingScenarios(corpus: Corpus): string[] {
   const judging = allItems(corpus).filter((item) => provesOf(item).length > 0)
-  return [...new Set(judging.map((item) => (item.kind === 'cast' ? item.key : item.scenario.id)))].sort()
+  return [...new Set(judging.map((item) => (item.kind === 'test-key' ? item.key : item.scenario.id)))].sort()
 }
 
 /** Judging scenarios that killed none of the mutants. */

@@ -11,7 +11,7 @@ interface Asked {
 export interface NullServer {
   name: string
   answer(asked: Asked): void
-  /** It gets as far as rows that wait. */
+  /** It gets as far as cases that wait. */
   isConvincing?: boolean
   /** The calls of its run may take so long, where it never answers. */
   requestTimeoutMs?: number

@@ -1,7 +1,7 @@
-import { rowsText } from '../commands/list.ts'
-import { openCorpus } from '../corpus-cache.ts'
+import { casesText } from '../commands/list.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadVectors } from '../engine/fixture/vectors.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, loadVariants } from '../targets/bundled.ts'
 import { coveringServers, pairsOf } from './merge-variants.ts'
 import { nearlyNullServers, nullServers } from './null-servers.ts'
@@ -23,7 +23,7 @@ export async function countAll(): Promise<Numbers> {
   return {
     Requirements: `${requirements.length}: ${of('must')} must, ${of('implied')} implied; ${unprovable} with a written reason why no scenario can show them`,
     'Open questions': `${questions.length}, ${questions.filter(({ unobserved }) => unobserved === undefined).length} of them observed`,
-    'Scenarios and rows': rowsText(corpus),
+    'Scenarios and cases': casesText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
     'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
     'Conforming variants without a failure': `${variants.length} of ${variants.length}, ${variants.filter(({ alone }) => alone).length} of them by themselves only; all ${pairsOf(variants).length} pairs of the others in ${coveringServers(variants).length} servers`,

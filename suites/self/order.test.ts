@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
-import { allItems, provesOf } from '../engine/items.ts'
-import { runAll } from '../engine/run-all.ts'
+import { allItems, provesOf } from '../engine/case/cases.ts'
 import type { Target } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 
 const corpus = await openCorpus()
 const mutants = await loadMutants()
 
-/** One of four rows, those of Basic, and the one that fills the keys. */
+/** One of four cases, those of Basic, and the one that fills the keys. */
 const items = allItems(corpus).filter(
   (item, index) => index % 4 === 0 || item.key.startsWith('basic/') || provesOf(item).includes('limits/ten-keys'),
 )
@@ -36,9 +36,9 @@ const broken: NonNullable<ServerOptions['rules']> = Object.assign(
 )
 
 test.each([
-  ['a server per row', bundledTarget],
-  ['one server for all rows', lastingTarget],
-])('rows in another order show the same: %s', { timeout: 60_000 }, async (_name, target) => {
+  ['a server per case', bundledTarget],
+  ['one server for all cases', lastingTarget],
+])('cases in another order show the same: %s', { timeout: 60_000 }, async (_name, target) => {
   const first = await verdicts(target({ rules: broken }), 11)
   expect(await verdicts(target({ rules: broken }), 29)).toEqual(first)
   expect([...new Set(first.values())].sort()).toEqual(['blocked', 'failed', 'passed', 'warned'])

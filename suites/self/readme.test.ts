@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
+import { allItems } from '../engine/case/cases.ts'
 import { lintErrors } from '../engine/fixture/corpus.ts'
 import { lintContext } from '../engine/fixture/lint.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readScenario } from '../engine/fixture/parse.ts'
-import { allItems } from '../engine/items.ts'
-import { runAll } from '../engine/run-all.ts'
-import { parseTargetFile } from '../engine/target-file/parse.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
+import { parseTargetFile } from '../run/target-file/parse.ts'
 import { bundledTarget } from '../targets/bundled.ts'
 import { asPattern, consoleBlocks } from './readme-blocks.ts'
 
@@ -46,7 +46,7 @@ describe('README files', () => {
     const corpus = await openCorpus()
     const read = readScenario(text, file)
     expect(lintErrors(read, lintContext(corpus))).toEqual([])
-    const items = allItems({ ...corpus, cast: [], scenarios: [read.scenario] })
+    const items = allItems({ ...corpus, testKeys: [], scenarios: [read.scenario] })
     const outcomes = await runAll({ target: bundledTarget(), corpus, items })
     expect(outcomes.map(({ verdict, problem }) => [verdict, problem])).toEqual([['passed', null]])
   })

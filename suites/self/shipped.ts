@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { resultSchemas } from '../engine/fixture/corpus.ts'
 import { type LintContext, lintContext } from '../engine/fixture/lint.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { parseCast, parseQuestions, parseRequirements } from '../engine/fixture/parse.ts'
+import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/fixture/parse.ts'
 
 /** A file of the package as text. */
 export function shipped(file: string): string {
@@ -15,7 +15,7 @@ export function shippedContext(): LintContext {
   return lintContext({
     requirements: parseRequirements(shipped('spec/requirements.yaml'), 'spec/requirements.yaml'),
     questions: parseQuestions(shipped('spec/open-questions.yaml'), 'spec/open-questions.yaml'),
-    cast: parseCast(shipped('fixtures/cast.yaml'), 'fixtures/cast.yaml'),
+    testKeys: parseTestKeys(shipped('fixtures/test-keys.yaml'), 'fixtures/test-keys.yaml'),
     schemas: resultSchemas(packageRoot),
   })
 }

@@ -78,7 +78,7 @@ describe('every statement', () => {
   })
 })
 
-/** Paragraphs, list items and the rows of tables; a heading, the head of a table and the opening of a list state nothing. */
+/** Paragraphs, list items and the cases of tables; a heading, the head of a table and the opening of a list state nothing. */
 function statementsOf(text: string): string[] {
   const lines = text.split('\n')
   const statements: string[] = []

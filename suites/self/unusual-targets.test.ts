@@ -1,9 +1,9 @@
 /** Conforming servers whose users have unusual words, keys and wishes: nothing may fail, and what cannot be asked is said. */
 import { expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
-import { allItems, answersTo } from '../engine/items.ts'
-import { runAll } from '../engine/run-all.ts'
+import { allItems, answersTo } from '../engine/case/cases.ts'
 import type { TargetSettings } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
 
 interface Unusual {
@@ -13,7 +13,7 @@ interface Unusual {
   target: typeof bundledTarget
   /** What is asked: ids as --only takes them; everything unless given. */
   only?: string[]
-  /** Reasons that may be given for rows that cannot be asked. */
+  /** Reasons that may be given for cases that cannot be asked. */
   reasons: RegExp
 }
 
@@ -27,7 +27,7 @@ const unusual: Unusual[] = [
     server: { profile: { scheme: 'X-SVC' } },
     settings: { scheme: 'X-SVC' },
     target: bundledTarget,
-    only: ['signatures', 'authorization', 'cast'],
+    only: ['signatures', 'authorization', 'test-keys'],
     reasons: changesNothing,
   },
   {
@@ -35,7 +35,7 @@ const unusual: Unusual[] = [
     server: { rules: { dataToSign: (parts) => rules.dataToSign({ ...parts, uri: '/' }) } },
     settings: { signedUri: '/' },
     target: bundledTarget,
-    only: ['signatures', 'cast'],
+    only: ['signatures', 'test-keys'],
     reasons: changesNothing,
   },
   {
@@ -43,7 +43,7 @@ const unusual: Unusual[] = [
     server: { rules: { dataToSign: (parts) => rules.dataToSign({ ...parts, uri: 'api' }) } },
     settings: { signedUri: 'api' },
     target: bundledTarget,
-    only: ['signatures', 'cast'],
+    only: ['signatures', 'test-keys'],
     reasons: changesNothing,
   },
   {

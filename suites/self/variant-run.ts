@@ -1,7 +1,7 @@
-import { openCorpus } from '../corpus-cache.ts'
-import type { RowOutcome } from '../engine/outcome.ts'
-import { buildReport } from '../engine/report/build.ts'
-import { runAll } from '../engine/run-all.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { buildReport } from '../report/build.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run-in-process.ts'
 import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 import type { Merged } from './merge-variants.ts'
@@ -11,7 +11,7 @@ const corpus = await openCorpus()
 export interface VariantRun {
   verdict: string
   exitCode: number
-  /** Every row that did not pass: `warned limits/api-keys`. */
+  /** Every case that did not pass: `warned limits/api-keys`. */
   departures: string[]
   /** What each departure was about, for the reader of a failure. */
   messages: string[]
@@ -20,7 +20,7 @@ export interface VariantRun {
 /**
  * Asks everything of a conforming variant.
  *
- * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per row
+ * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per case
  */
 export async function runVariant(variant: Variant | Merged, lasting = false, seed = 1): Promise<VariantRun> {
   const { profile, rules = {}, settings } = variant
@@ -42,7 +42,7 @@ export async function runVariant(variant: Variant | Merged, lasting = false, see
   }
 }
 
-const departs = ({ verdict, envelope }: RowOutcome): boolean => verdict !== 'passed' || envelope.length > 0
+const departs = ({ verdict, envelope }: CaseOutcome): boolean => verdict !== 'passed' || envelope.length > 0
 
 /** Those that are tried by themselves in every test run; all of them are in servers of many, and alone in npm run variants. */
 export async function triedAlone(): Promise<Variant[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openCorpus } from '../corpus-cache.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { loadVariants, profileChoices } from '../targets/bundled.ts'
 import { departuresOf, expectedDepartures } from './expected-departures.ts'
 import { compatible, coveringServers, pairsOf } from './merge-variants.ts'
@@ -33,12 +33,12 @@ describe('the list of variants', () => {
     expect(open.map(({ name }) => name).filter((name) => !numeric.has(name))).toEqual([])
   })
 
-  test('has a reason for every row that may not pass', () => {
+  test('has a reason for every case that may not pass', () => {
     const known = new Set(variants.map(({ id }) => id))
     expect(Object.keys(expectedDepartures).filter((id) => !known.has(id))).toEqual([])
     const failing = Object.values(expectedDepartures)
       .flat()
-      .filter(({ row }) => /^(failed|blocked) /.test(row))
+      .filter((departure) => /^(failed|blocked) /.test(departure.case))
     expect(failing).toEqual([])
   })
 })

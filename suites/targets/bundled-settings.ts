@@ -1,6 +1,6 @@
 import type { TargetSettings } from '../engine/target.ts'
 
-/** A second loopback address; where the system has none, rows that need one say so. */
+/** A second loopback address; where the system has none, cases that need one say so. */
 const secondAddress = '127.0.0.12'
 /** One harmless listing per area, all of them extensions of the reference server beyond the document. */
 const areaProbes: TargetSettings['probes'] = {

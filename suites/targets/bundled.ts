@@ -31,7 +31,7 @@ const requestTimeoutMs = 10_000
 
 /**
  * The bundled server as a target: every instance is in the state of a fresh start, with a virtual clock of its own that `sleep`
- * moves. A server whose row has ended is reset and used again, since opening a port takes longer than most rows.
+ * moves. A server whose case has ended is reset and used again, since opening a port takes longer than most cases.
  *
  * @param server how it departs from the reference: rules of a mutant, the profile of a variant
  * @param settings what a user of such a server would tell the suite (its scheme word, say)
@@ -56,7 +56,7 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
   }
 }
 
-/** One server that all rows share, as behind a URL, but with a clock that can be moved: for tests of the way to real servers. */
+/** One server that all cases share, as behind a URL, but with a clock that can be moved: for tests of the way to real servers. */
 export function lastingTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
   return {
     name: 'http://lasting',

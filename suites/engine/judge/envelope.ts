@@ -1,5 +1,5 @@
-import type { EnvelopeNote } from '../outcome.ts'
 import type { Classified } from './classify.ts'
+import type { EnvelopeNote } from './outcome.ts'
 
 /** The methods whose result the document describes; elsewhere its type is not judged. */
 const documentedMethods = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])

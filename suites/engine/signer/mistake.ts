@@ -17,20 +17,20 @@ export interface KnownMistake {
   /** Where in the computation it happens. */
   readonly stage: 'data' | 'key' | 'algorithm' | 'cut' | 'encoding' | 'fields'
   /** Whether it is looked for by computing the signature with it; the others are read off the header, or only ever made. */
-  readonly looked: boolean
+  readonly found: boolean
   /** The draft with this mistake in it; null where it changes nothing or cannot be made. */
   apply(draft: Draft): Draft | null
 }
 
 /** The parts of a mistake that its maker writes. */
-export type Told = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix' | 'when'> & { looked?: boolean }
+export type Said = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix' | 'when'> & { found?: boolean }
 
 /** A mistake in the data to sign. Null from `change`: cannot be made here. */
 export function dataMistake(
-  told: Told,
+  said: Said,
   change: (pieces: readonly Piece[], draft: Draft) => Piece[] | null,
 ): KnownMistake {
-  return known(told, 'data', (draft) => {
+  return known(said, 'data', (draft) => {
     const pieces = change(draft.pieces, draft)
     if (pieces === null || sameBytes(joinPieces(pieces), joinPieces(draft.pieces))) return null
     return { ...draft, pieces }
@@ -38,8 +38,8 @@ export function dataMistake(
 }
 
 /** A mistake in the body that is signed; the body on the wire stays. */
-export function bodyMistake(told: Told, change: (body: Uint8Array) => Uint8Array | null): KnownMistake {
-  return dataMistake(told, (pieces) => {
+export function bodyMistake(said: Said, change: (body: Uint8Array) => Uint8Array | null): KnownMistake {
+  return dataMistake(said, (pieces) => {
     const before = pieces.find(({ origin }) => origin === 'body')
     const bytes = before === undefined ? null : change(before.bytes)
     return bytes === null ? null : replace(pieces, 'body', () => bytes)
@@ -47,25 +47,25 @@ export function bodyMistake(told: Told, change: (body: Uint8Array) => Uint8Array
 }
 
 /** A mistake in which bytes are the key. */
-export function keyMistake(told: Told, change: (draft: Draft) => Uint8Array | null): KnownMistake {
-  return known(told, 'key', (draft) => {
+export function keyMistake(said: Said, change: (draft: Draft) => Uint8Array | null): KnownMistake {
+  return known(said, 'key', (draft) => {
     const key = change(draft)
     return key === null || sameBytes(key, draft.key) ? null : { ...draft, key }
   })
 }
 
 /** A mistake in how the data become bytes of a signature. */
-export function algorithmMistake(told: Told, change: (draft: Draft) => Draft | null): KnownMistake {
-  return known(told, 'algorithm', change)
+export function algorithmMistake(said: Said, change: (draft: Draft) => Draft | null): KnownMistake {
+  return known(said, 'algorithm', change)
 }
 
 /** A mistake in which of the computed bytes are sent. `change` gets what the right cut would send, and everything. */
 export function cutMistake(
-  told: Told,
+  said: Said,
   change: (right: Uint8Array, whole: Uint8Array) => Uint8Array,
   only: 'mac' | 'ed25519' | 'both' = 'both',
 ): KnownMistake {
-  return known(told, 'cut', (draft) =>
+  return known(said, 'cut', (draft) =>
     only !== 'both' && draft.algorithm.kind !== only
       ? null
       : { ...draft, cut: (whole) => change(draft.cut(whole), whole) },
@@ -73,28 +73,28 @@ export function cutMistake(
 }
 
 /** A mistake in how the bytes of the signature become text. `change` gets the bytes and the right text. */
-export function encodingMistake(told: Told, change: (bytes: Uint8Array, text: string) => string): KnownMistake {
-  return known(told, 'encoding', (draft) => ({ ...draft, encode: (bytes) => change(bytes, draft.encode(bytes)) }))
+export function encodingMistake(said: Said, change: (bytes: Uint8Array, text: string) => string): KnownMistake {
+  return known(said, 'encoding', (draft) => ({ ...draft, encode: (bytes) => change(bytes, draft.encode(bytes)) }))
 }
 
-/** A mistake in the row of fields in the header. */
-export function fieldsMistake(told: Told, change: (inOrder: string[]) => string[]): KnownMistake {
-  return known({ ...told, looked: false }, 'fields', (draft) => ({
+/** A mistake in the case of fields in the header. */
+export function fieldsMistake(said: Said, change: (inOrder: string[]) => string[]): KnownMistake {
+  return known({ ...said, found: false }, 'fields', (draft) => ({
     ...draft,
     fields: (inOrder) => change(draft.fields(inOrder)),
   }))
 }
 
 /** A mistake that is recognised by its looks and never made here. */
-export function recognised(told: Told): KnownMistake {
-  return known({ ...told, looked: false }, 'encoding', () => null)
+export function recognised(said: Said): KnownMistake {
+  return known({ ...said, found: false }, 'encoding', () => null)
 }
 
 /** A mistake that changes both what is signed and what the header carries. */
-export function headerMistake(told: Told, change: (draft: Draft) => Draft | null): KnownMistake {
-  return known({ ...told, looked: false }, 'fields', change)
+export function headerMistake(said: Said, change: (draft: Draft) => Draft | null): KnownMistake {
+  return known({ ...said, found: false }, 'fields', change)
 }
 
-function known(told: Told, stage: KnownMistake['stage'], apply: KnownMistake['apply']): KnownMistake {
-  return { looked: true, ...told, stage, apply }
+function known(said: Said, stage: KnownMistake['stage'], apply: KnownMistake['apply']): KnownMistake {
+  return { found: true, ...said, stage, apply }
 }

@@ -3,7 +3,7 @@ import { concat, toBase64, toHex, utf8 } from './bytes.ts'
 import { type Draft, first20Bytes } from './draft.ts'
 import { noDomain, prehashDomain, publicKeyOfSeed } from './ed25519.ts'
 import { hmacSha1, hmacSha256, hmacSha512, sha256, sha512 } from './hmac.ts'
-import { algorithmMistake, type KnownMistake, type Told } from './mistake.ts'
+import { algorithmMistake, type KnownMistake, type Said } from './mistake.ts'
 import { secretBytes } from './mistakes-of-key.ts'
 import { publicKeyToPem } from './pem.ts'
 
@@ -69,7 +69,7 @@ export const algorithmMistakes: readonly KnownMistake[] = [
       fix: 'Use the secret of the key, never its id',
       when: 'the HMAC is made with the key id as the secret',
       // Found as key/id-as-secret.
-      looked: false,
+      found: false,
     },
     (draft) => ({ ...asHmac(draft), key: utf8(draft.around.keyId) }),
   ),
@@ -157,14 +157,14 @@ function mac(
   when: string,
   compute: (key: Uint8Array, data: Uint8Array) => Uint8Array,
 ): KnownMistake {
-  const told: Told = {
+  const said: Said = {
     id: `signature/${word}`,
     title,
     requirement: hmac,
     fix: 'Compute HMAC-SHA256 with the secret as the key over the data to sign',
     when,
   }
-  return algorithmMistake(told, (draft) =>
+  return algorithmMistake(said, (draft) =>
     draft.algorithm.kind === 'mac' ? { ...draft, algorithm: { kind: 'mac', compute } } : null,
   )
 }
@@ -176,14 +176,14 @@ function ed25519(
   message: (data: Uint8Array) => Uint8Array,
   domain: Uint8Array = noDomain,
 ): KnownMistake {
-  const told: Told = {
+  const said: Said = {
     id: `signature/${word}`,
     title,
     requirement: ecc,
     fix: 'Sign the data to sign themselves with plain ED25519',
     when,
   }
-  return algorithmMistake(told, (draft) =>
+  return algorithmMistake(said, (draft) =>
     draft.algorithm.kind === 'ed25519' ? { ...draft, algorithm: { kind: 'ed25519', message, domain } } : null,
   )
 }

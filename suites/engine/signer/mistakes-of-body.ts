@@ -26,15 +26,15 @@ const nonAscii = (quoted: string) => quoted.replace(/[\u0080-\uffff]/g, unicodeE
 const goMarks = (quoted: string) => quoted.replace(/[<>&\u2028\u2029]/g, unicodeEscape)
 const slashes = (quoted: string) => quoted.replaceAll('/', '\\/')
 
-const reserialised = (told: { word: string; how: string; looked?: boolean }, ...styles: Style[]): KnownMistake =>
+const reserialised = (said: { word: string; how: string; found?: boolean }, ...styles: Style[]): KnownMistake =>
   bodyMistake(
     {
-      id: `data/${told.word}`,
-      title: `The body was parsed and written again ${told.how} before it was signed`,
+      id: `data/${said.word}`,
+      title: `The body was parsed and written again ${said.how} before it was signed`,
       requirement,
       fix: asSent,
-      when: `the body is parsed and written again ${told.how} before it is signed`,
-      looked: told.looked ?? true,
+      when: `the body is parsed and written again ${said.how} before it is signed`,
+      found: said.found ?? true,
     },
     (body) => {
       const written = styles.map((style) => rewrite(body, style))
@@ -44,7 +44,7 @@ const reserialised = (told: { word: string; how: string; looked?: boolean }, ...
 
 export const bodyMistakes: readonly KnownMistake[] = [
   // For fixtures: whichever way changes the bytes. Looked for under its own name each way.
-  reserialised({ word: 'with-body-reserialised', how: 'with other spacing', looked: false }, spaced, compact),
+  reserialised({ word: 'with-body-reserialised', how: 'with other spacing', found: false }, spaced, compact),
   reserialised({ word: 'with-body-compact', how: 'without white space (as JSON.stringify does)' }, compact),
   reserialised({ word: 'with-body-spaced', how: 'with spaces (as json.dumps of Python does)' }, spaced),
   reserialised(

@@ -2,12 +2,12 @@
 import { utf8 } from './bytes.ts'
 import { replace } from './data-to-sign.ts'
 import type { Draft } from './draft.ts'
-import { fieldsMistake, headerMistake, type KnownMistake, type Told } from './mistake.ts'
+import { fieldsMistake, headerMistake, type KnownMistake, type Said } from './mistake.ts'
 
 const inTheHeader = 'signatures/header-fields'
 const five = 'Send key id, 1, timestamp, nonce and signature, joined with semicolons and nothing else'
 
-const told = (id: string, title: string, when: string, requirement = inTheHeader, fix = five): Told => ({
+const said = (id: string, title: string, when: string, requirement = inTheHeader, fix = five): Said => ({
   id: `fields/${id}`,
   title,
   requirement,
@@ -20,23 +20,23 @@ const milliseconds = 'Use milliseconds (13 digits), in the data and in the heade
 /** By name, for the reader of headers. */
 export const headerMistakes = {
   tooFew: fieldsMistake(
-    told('one-too-few', 'The header has too few fields', 'the version field is left out'),
+    said('one-too-few', 'The header has too few fields', 'the version field is left out'),
     (fields) => fields.filter((_, at) => at !== 1),
   ),
-  tooMany: fieldsMistake(told('one-too-many', 'The header has too many fields', 'a sixth field follows'), (fields) => [
+  tooMany: fieldsMistake(said('one-too-many', 'The header has too many fields', 'a sixth field follows'), (fields) => [
     ...fields,
     'extra',
   ]),
   commas: fieldsMistake(
-    told('with-commas', 'The fields of the header are joined with commas', 'commas join the fields of the header'),
+    said('with-commas', 'The fields of the header are joined with commas', 'commas join the fields of the header'),
     (fields) => [fields.join(',')],
   ),
   colons: fieldsMistake(
-    told('with-colons', 'The fields of the header are joined with colons', 'colons join the fields of the header'),
+    said('with-colons', 'The fields of the header are joined with colons', 'colons join the fields of the header'),
     (fields) => [fields.join(':')],
   ),
   spaces: fieldsMistake(
-    told(
+    said(
       'with-spaces',
       'There are spaces around the fields of the header',
       'spaces stand around the fields of the header',
@@ -44,7 +44,7 @@ export const headerMistakes = {
     (fields) => [fields.join('; ')],
   ),
   order: fieldsMistake(
-    told('in-another-order', 'The fields of the header are in another order', 'the nonce stands before the timestamp'),
+    said('in-another-order', 'The fields of the header are in another order', 'the nonce stands before the timestamp'),
     ([keyId = '', version = '', timestamp = '', nonce = '', signature = '']) => [
       keyId,
       version,
@@ -54,7 +54,7 @@ export const headerMistakes = {
     ],
   ),
   otherVersion: headerMistake(
-    told(
+    said(
       'other-version',
       'The second field of the header is not 1',
       'the second field is 2',
@@ -64,7 +64,7 @@ export const headerMistakes = {
     (draft) => ({ ...draft, sent: { ...draft.sent, version: '2' } }),
   ),
   otherKeyId: headerMistake(
-    told(
+    said(
       'other-key-id',
       'The header names another key than the one whose secret or private key is given',
       'another key id is sent',
@@ -74,7 +74,7 @@ export const headerMistakes = {
     (draft) => ({ ...draft, sent: { ...draft.sent, keyId: 'another-key' } }),
   ),
   noScheme: headerMistake(
-    told(
+    said(
       'without-scheme',
       'The header has no scheme word',
       'no scheme word is sent',
@@ -84,7 +84,7 @@ export const headerMistakes = {
     (draft) => ({ ...draft, scheme: '' }),
   ),
   seconds: headerMistake(
-    told(
+    said(
       'timestamp-in-seconds',
       'The timestamp is in seconds',
       'the timestamp is in seconds',
@@ -94,7 +94,7 @@ export const headerMistakes = {
     (draft) => withTimestamp(draft, (text) => text.slice(0, 10)),
   ),
   microseconds: headerMistake(
-    told(
+    said(
       'timestamp-in-microseconds',
       'The timestamp is in microseconds',
       'the timestamp is in microseconds',
@@ -104,7 +104,7 @@ export const headerMistakes = {
     (draft) => withTimestamp(draft, (text) => `${text}000`),
   ),
   noInteger: headerMistake(
-    told(
+    said(
       'timestamp-no-integer',
       'The timestamp is not an integer',
       'the timestamp is not an integer',
@@ -114,7 +114,7 @@ export const headerMistakes = {
     (draft) => withTimestamp(draft, (text) => new Date(Number(text)).toISOString()),
   ),
   emptyNonce: headerMistake(
-    told(
+    said(
       'empty-nonce',
       'The nonce is empty',
       'the nonce is empty',

@@ -142,8 +142,8 @@ function ofSecret(
   when: string,
   change: (text: string, draft: Draft) => Uint8Array | null,
 ): KnownMistake {
-  const told = { id, title, requirement: id === 'key/id-as-secret' ? 'signatures/key-id' : hmac, fix: plainText, when }
-  return keyMistake(told, (draft) => {
+  const said = { id, title, requirement: id === 'key/id-as-secret' ? 'signatures/key-id' : hmac, fix: plainText, when }
+  return keyMistake(said, (draft) => {
     const { key } = draft.around
     const text = key.kind === 'secret' && draft.algorithm.kind === 'mac' ? fromUtf8(secretBytes(key.secret)) : null
     return text === null ? null : change(text, draft)

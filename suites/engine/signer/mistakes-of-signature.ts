@@ -111,7 +111,7 @@ export const cutMistakes: readonly KnownMistake[] = [
         requirement: hmac,
         fix: 'Send the signature as computed',
         when: `one bit of the ${word} byte is flipped`,
-        looked: false,
+        found: false,
       },
       (right) => right.map((byte, index) => (index === at(right.length) ? byte ^ 1 : byte)),
     ),

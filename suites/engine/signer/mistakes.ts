@@ -2,6 +2,8 @@
  * The one table of known mistakes. Fixtures make them (`data:`, `signature:`, `fields:`), a run tries them on a server that
  * refuses a right signature, and the diagnosis of a signature looks for them.
  */
+
+import { deliberateMistakes } from './deliberate-mistakes.ts'
 import type { KnownMistake } from './mistake.ts'
 import { algorithmMistakes } from './mistakes-of-algorithm.ts'
 import { bodyMistakes } from './mistakes-of-body.ts'
@@ -10,7 +12,6 @@ import { fieldsMistakes } from './mistakes-of-fields.ts'
 import { keyMistakes } from './mistakes-of-key.ts'
 import { requestMistakes } from './mistakes-of-request.ts'
 import { cutMistakes, encodingMistakes, shapes } from './mistakes-of-signature.ts'
-import { deliberateMistakes } from './mistakes-on-purpose.ts'
 
 export type { KnownMistake } from './mistake.ts'
 

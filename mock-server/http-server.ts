@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Handle, MockAnswer } from './http.ts'
+import type { Bounds } from './options.ts'
+
+export interface HttpServerOptions {
+  bounds: Bounds
+  /** A longer body is not read to its end. */
+  maxBodyBytes: number
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** The plain node:http edge: gathers the bytes of a request and hands them to the handler. It does not listen yet. */
+export function createHttpServer(handle: Handle, { bounds, maxBodyBytes }: HttpServerOptions): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: bounds.headerBytes,
+      requestTimeout: bounds.requestMs,
+      connectionsCheckingInterval: Math.min(bounds.requestMs, 5000),
+    },
+    (incoming, response) => {
+      response.sendDate = false
+      readBody(incoming, maxBodyBytes, (body) => {
+        const answer = handle({
+          method: incoming.method ?? '',
+          target: incoming.url ?? '',
+          headers: incoming.headers as { [name: string]: string | undefined },
+          body,
+          remoteAddress: incoming.socket.remoteAddress ?? '',
+        })
+        if (answer instanceof Promise) answer.then((late) => write(response, late, incoming.complete))
+        else write(response, answer, incoming.complete)
+      })
+    },
+  )
+  server.maxConnections = bounds.connections
+  server.keepAliveTimeout = 65_000
+  return server
+}
+
+/** Calls back once, with the whole body, or with just more bytes than allowed: then the rest is not read. */
+function readBody(incoming: IncomingMessage, maxBytes: number, done: (body: Buffer) => void): void {
+  let first: Buffer = noBytes
+  let more: Buffer[] | undefined
+  let bytes = 0
+  const take = (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes === chunk.length) first = chunk
+    else if (more) more.push(chunk)
+    else more = [first, chunk]
+    if (bytes > maxBytes) {
+      incoming.off('data', take).off('end', end).pause()
+      end()
+    }
+  }
+  const end = () => done(more ? Buffer.concat(more) : first)
+  incoming.on('data', take).on('end', end)
+}
+
+function write(response: ServerResponse, answer: MockAnswer, complete: boolean): void {
+  if (answer.hangUp) {
+    response.socket?.destroy()
+    return
+  }
+  // A request that was not read to its end leaves bytes on the connection that would be taken for the next one.
+  if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
+  if (answer.chunked) {
+    response.writeHead(answer.status, answer.headers)
+    const half = Math.floor(answer.body.length / 2)
+    response.write(answer.body.slice(0, half))
+    response.end(answer.body.slice(half))
+    return
+  }
+  answer.headers['content-length'] = String(Buffer.byteLength(answer.body))
+  response.writeHead(answer.status, answer.headers)
+  response.end(answer.body)
+}
+
+/** Resolves when the server listens; rejects with the error of node:net when it cannot. */
+export function listenOn(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Closes a server and its connections: all at once, or gently, each one when its calls have ended. */
+export function closeHttpServer(server: Server, { gently = false } = {}): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    if (gently) server.closeIdleConnections()
+    else server.closeAllConnections()
+  })
+}

@@ -1,0 +1,72 @@
+/**
+ * Every mutant against every scenario: which cases find it, at the requirement that it breaks and elsewhere.
+ *
+ *     npm run matrix [-- --own] [--tsv FILE] [--only TEXT]
+ *     --own    the scenarios of the broken requirement only, as in npm test
+ *     --tsv    writes the whole matrix, a mutant per line and a scenario per column, in killing cases
+ *     --only   mutants whose id or requirement begins so
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { allItems } from '../suites/engine/case/cases.ts'
+import { openCorpus } from '../suites/run/corpus-cache.ts'
+import { idleReasons } from '../suites/self/idle-scenarios.ts'
+import { type Hunt, hunt, idleScenarios, itemsOf, judgingScenarios } from '../suites/self/mutation.ts'
+import { loadMutants } from '../suites/targets/bundled.ts'
+
+const { values } = parseArgs({
+  options: { own: { type: 'boolean', default: false }, tsv: { type: 'string' }, only: { type: 'string', default: '' } },
+})
+const corpus = await openCorpus()
+const everything = allItems(corpus)
+const mutants = (await loadMutants()).filter(
+  ({ id, breaks }) => id.startsWith(values.only) || breaks.startsWith(values.only),
+)
+
+const hunts: Hunt[] = []
+for (const mutant of mutants) {
+  const found = await hunt(mutant, corpus, values.own ? itemsOf(corpus, mutant.breaks) : everything)
+  hunts.push(found)
+  console.log(line(found))
+}
+
+const survivors = hunts.filter(({ killers }) => killers.length === 0)
+const elsewhere = survivors.filter((found) => found.elsewhere.length > 0)
+const idle = values.only === '' ? idleScenarios(corpus, hunts) : []
+const unexplained = idle.filter((id) => idleReasons[id] === undefined)
+console.log(
+  [
+    '',
+    `${hunts.length} mutants, ${hunts.length - survivors.length} killed at the requirement they break`,
+    `${survivors.length} survivors${list(survivors.map(({ mutant, seen }) => `${mutant.id} (${seen})`))}`,
+    `${elsewhere.length} of them noticed elsewhere only${list(elsewhere.map(({ mutant }) => mutant.id))}`,
+    `${idle.length} scenarios that kill no mutant, ${unexplained.length} without a stated reason${list(unexplained)}`,
+  ].join('\n'),
+)
+if (values.tsv !== undefined) writeFileSync(values.tsv, table(hunts))
+if (survivors.length + unexplained.length > 0) process.exitCode = 1
+
+function line({ mutant, killers, elsewhere: others, seen }: Hunt): string {
+  const own = killers.length === 0 ? `SURVIVED (${seen})` : countByScenario(killers)
+  const more = others.length === 0 ? '' : `; elsewhere ${countByScenario(others)}`
+  return `${mutant.breaks}  ${mutant.id}: ${own}${more}`
+}
+
+function countByScenario(cases: Hunt['killers']): string {
+  const counts = new Map<string, number>()
+  for (const { id } of cases) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return [...counts].map(([id, count]) => (count === 1 ? id : `${id} ×${count}`)).join(', ')
+}
+
+function table(all: readonly Hunt[]): string {
+  const columns = judgingScenarios(corpus)
+  const lines = all.map(({ mutant, killers, elsewhere: others }) => {
+    const found = [...killers, ...others].map(({ id }) => id)
+    return [mutant.id, mutant.breaks, ...columns.map((id) => found.filter((one) => one === id).length || '')].join('\t')
+  })
+  return `${[['mutant', 'breaks', ...columns].join('\t'), ...lines].join('\n')}\n`
+}
+
+function list(ids: readonly string[]): string {
+  return ids.length === 0 ? '' : `:\n  ${ids.join('\n  ')}`
+}

@@ -1,0 +1,17 @@
+/**
+ * How much there is: printed, or written into README.md between its markers.
+ *
+ *     npm run numbers [-- --write]
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { countAll, numbersTable, withNumbers } from '../suites/self/numbers.ts'
+
+const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+const table = numbersTable(await countAll())
+if (values.write) {
+  const file = join(packageRoot, 'README.md')
+  writeFileSync(file, withNumbers(readFileSync(file, 'utf8'), table))
+} else console.log(table)

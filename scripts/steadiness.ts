@@ -1,0 +1,96 @@
+/**
+ * The same server, asked again and again in another order each time, must be judged the same: runs of the built command line
+ * against the bundled server and against served ones, each of them fresh.
+ *
+ *     npm run steadiness [-- --bundled 50] [--url 20]
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import type { Report } from '../suites/report/model.ts'
+
+const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
+const { values } = parseArgs({
+  options: { bundled: { type: 'string', default: '50' }, url: { type: 'string', default: '20' } },
+})
+
+interface Run {
+  exitCode: number
+  report: Report
+  ms: number
+}
+
+const differing = [
+  ...(await repeat('bundled', Number(values.bundled), () => run([]))),
+  ...(await repeat('url', Number(values.url), runServed)),
+]
+console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
+if (differing.length > 0) process.exitCode = 1
+
+/** @returns what differs from the first run, or is no pass where the reference server must pass */
+async function repeat(name: string, times: number, once_: () => Promise<Run>): Promise<string[]> {
+  const found: string[] = []
+  let first: Map<string, string> | undefined
+  const durations: number[] = []
+  for (let number = 1; number <= times; number += 1) {
+    const { report, exitCode, ms } = await once_()
+    durations.push(ms)
+    const verdicts = new Map(report.scenarios.map(({ key, verdict }) => [key, verdict]))
+    first ??= verdicts
+    for (const key of new Set([...first.keys(), ...verdicts.keys()])) {
+      if (first.get(key) !== verdicts.get(key)) {
+        found.push(
+          `${name} run ${number} (seed ${report.meta.seed}): ${key} was ${first.get(key)}, is ${verdicts.get(key)}`,
+        )
+      }
+    }
+    if (exitCode !== 0 || report.summary.failed + report.summary.blocked > 0) {
+      found.push(`${name} run ${number} (seed ${report.meta.seed}): ${report.verdict}, exit code ${exitCode}`)
+    }
+    process.stderr.write(`\r${name} ${number}/${times}, ${found.length} differing  `)
+  }
+  process.stderr.write('\n')
+  const sorted = durations.sort((one, other) => one - other)
+  const seconds = (ms: number | undefined): string => `${((ms ?? 0) / 1000).toFixed(2)} s`
+  if (times > 0) {
+    const middle = sorted[Math.floor(times / 2)]
+    console.log(
+      `${times} ${name} runs of ${first?.size} cases, ${seconds(sorted[0])} to ${seconds(sorted.at(-1))}, half below ${seconds(middle)}`,
+    )
+  }
+  return found
+}
+
+async function run(flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
+  const startedMs = performance.now()
+  const child = spawn(process.execPath, [bin, 'run', '--report', 'json', ...flags], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const [exitCode] = (await once(child, 'close')) as [number]
+  const text = Buffer.concat(chunks).toString()
+  return { exitCode, report: JSON.parse(text) as Report, ms: performance.now() - startedMs }
+}
+
+async function runServed(): Promise<Run> {
+  const server = spawn(process.execPath, [bin, 'serve', '--port', '0'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  try {
+    const { url, apiKeyId, apiKeySecret } = await announced(server)
+    return await run(['--url', url, '--disposable'], { SVC_KEY_ID: apiKeyId, SVC_KEY_SECRET: apiKeySecret })
+  } finally {
+    server.kill()
+    await once(server, 'close')
+  }
+}
+
+/** The first line that a server prints says where it is. */
+async function announced(server: ChildProcess): Promise<{ url: string; apiKeyId: string; apiKeySecret: string }> {
+  if (server.stdout === null) throw new Error('the server has no output')
+  for await (const line of createInterface({ input: server.stdout })) return JSON.parse(line)
+  throw new Error('the server ended before it said where it is')
+}

@@ -1,0 +1,84 @@
+/** Reads a header as kindly as possible: which five fields were meant, and what is wrong with how they are written. */
+
+import type { HeaderFields } from '../engine/signer/header.ts'
+import { splitHeader, version } from '../engine/signer/header.ts'
+import type { KnownMistake } from '../engine/signer/mistake.ts'
+import { mistakeById } from '../engine/signer/mistakes.ts'
+import { headerMistakes } from '../engine/signer/mistakes-of-fields.ts'
+
+export interface Reading {
+  /** What was meant; null where no five fields can be made out. */
+  fields: HeaderFields | null
+  /** What is wrong with the header itself. */
+  mistakes: KnownMistake[]
+}
+
+export interface Expected {
+  scheme: string
+  keyId?: string | undefined
+}
+
+/** The fields that a header means, and its own mistakes. Never throws. */
+export function readHeader(header: string, expected: Expected): Reading {
+  const { scheme, fields: raw } = splitHeader(header)
+  const mistakes = [...schemeMistakes(scheme, expected.scheme)]
+  const { fields, mistakes: ofFields } = meantFields(raw)
+  mistakes.push(...ofFields)
+  if (fields === null) return { fields, mistakes }
+  if (fields.version !== version) mistakes.push(headerMistakes.otherVersion)
+  if (expected.keyId !== undefined && fields.keyId !== expected.keyId) mistakes.push(headerMistakes.otherKeyId)
+  const ofTimestamp = timestampMistake(fields.timestamp)
+  if (ofTimestamp !== null) mistakes.push(ofTimestamp)
+  if (fields.nonce === '') mistakes.push(headerMistakes.emptyNonce)
+  return { fields, mistakes }
+}
+
+/** What is wrong with a timestamp, if anything: no integer, or one that reads as a plausible time in another unit. */
+export function timestampMistake(timestamp: string): KnownMistake | null {
+  if (!/^\d+$/.test(timestamp)) return headerMistakes.noInteger
+  // 2001 to 2286 in seconds have 10 digits, in microseconds 16; a small number such as 0 is merely long ago.
+  if (timestamp.length === 10) return headerMistakes.seconds
+  return timestamp.length === 16 ? headerMistakes.microseconds : null
+}
+
+function schemeMistakes(scheme: string, expected: string): KnownMistake[] {
+  if (scheme === expected) return []
+  if (scheme === '') return [headerMistakes.noScheme]
+  const other = mistakeById('fields/other-scheme')
+  return other === undefined ? [] : [other]
+}
+
+function meantFields(raw: readonly string[]): Reading {
+  if (raw.length === 1) {
+    const text = raw[0] ?? ''
+    for (const [mark, mistake] of [[',', headerMistakes.commas] as const, [':', headerMistakes.colons] as const]) {
+      const parts = text.split(mark)
+      if (parts.length >= 4) return withMistake(meantFields(parts), mistake)
+    }
+  }
+  const trimmed = raw.map((field) => field.trim())
+  if (trimmed.some((field, at) => field !== raw[at])) return withMistake(meantFields(trimmed), headerMistakes.spaces)
+  if (raw.length === 5) return inOrder(raw)
+  if (raw.length > 5) return withMistake(meantFields(raw.slice(0, 5)), headerMistakes.tooMany)
+  // Four fields: the version is what is forgotten most often.
+  if (raw.length === 4 && raw[1] !== version) {
+    return withMistake(meantFields([raw[0] ?? '', version, ...raw.slice(1)]), headerMistakes.tooFew)
+  }
+  return { fields: null, mistakes: [headerMistakes.tooFew] }
+}
+
+/** Five fields that may stand in another order: a timestamp and the version are known by their looks. */
+function inOrder(raw: readonly string[]): Reading {
+  const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
+  const asSent = { keyId, version: second, timestamp, nonce, signature }
+  const time = raw.findIndex((field) => /^\d{10}(\d{3}){0,2}$/.test(field))
+  const one = raw.indexOf(version)
+  if (time < 0 || one < 0 || (time === 2 && one === 1)) return { fields: asSent, mistakes: [] }
+  const [first = '', middle = '', last = ''] = raw.filter((_, at) => at !== time && at !== one)
+  const fields = { keyId: first, version, timestamp: raw[time] ?? '', nonce: middle, signature: last }
+  return { fields, mistakes: [headerMistakes.order] }
+}
+
+function withMistake(reading: Reading, mistake: KnownMistake): Reading {
+  return { fields: reading.fields, mistakes: [mistake, ...reading.mistakes] }
+}

@@ -1,0 +1,102 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { startRun } from '../engine/case/client.ts'
+import { runCase } from '../engine/case/run-case.ts'
+import { noFacts } from '../engine/case/target-facts.ts'
+import { parseScenario } from '../engine/fixture/parse.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { seededRandom } from '../engine/random.ts'
+import type { Target, TargetSettings } from '../engine/target.ts'
+import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+const secret = 'not-a-secret'
+
+/** Whether the header signs `body` for `uri` as the document says. */
+function isSigned({ authorization = '' }: MadeUpCall, body: string, uri: string): boolean {
+  const [, , timestamp, nonce, signature] = authorization.replace(/^\S+ /, '').split(';')
+  const data = `${timestamp};${nonce};POST\n${uri}\n${body}\n`
+  return signature === createHmac('sha256', secret).update(data).digest().subarray(0, 20).toString('base64')
+}
+
+async function ask(
+  takes: (call: MadeUpCall) => boolean,
+  { form, settings = {} }: { form?: string; settings?: Partial<TargetSettings> },
+): Promise<{ outcome: CaseOutcome; calls: number }> {
+  let calls = 0
+  const target = madeUpTarget({
+    settings,
+    answer: (call) => {
+      calls += 1
+      return takes(call) ? { result: {} } : { status: 401 }
+    },
+  })
+  const body = form === undefined ? '' : `, body: ${form}`
+  const step = `  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted${body} }`
+  return { outcome: await run(target, step), calls }
+}
+
+function run(target: Target, steps: string): Promise<CaseOutcome> {
+  const started = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const text = `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`
+  const scenario = parseScenario(text, 'fixtures/scenarios/a/b.yaml')
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  return runCase(started, scenario, testCase)
+}
+
+const compact = ({ id, method, params }: MadeUpCall): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
+test('a server that writes the body anew is found out by the body that it refused, with few calls', async () => {
+  const { outcome, calls } = await ask((call) => isSigned(call, compact(call), '/api'), { form: 'spaced' })
+  expect(outcome.verdict).toBe('failed')
+  expect(outcome.problem?.hint).toContain('parsed and written again without white space (as JSON.stringify does)')
+  expect(calls).toBeLessThan(15)
+})
+
+test('where other signatures are accepted nobody is asked for the scheme word', async () => {
+  const takes = (call: MadeUpCall): boolean => Number(call.id) % 2 === 0 && isSigned(call, compact(call), '/api')
+  const { outcome } = await ask(takes, { form: 'indented' })
+  expect(outcome.verdict).toBe('failed')
+  expect(outcome.problem?.hint ?? '').not.toContain('scheme')
+})
+
+test('where none is, it is the first question', async () => {
+  const { outcome } = await ask(() => false, {})
+  expect(outcome.problem?.hint).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
+})
+
+test.each(['api', '/', 'api/', '/API'])('what changes nothing where %s is signed is not tried', async (signedUri) => {
+  const { outcome } = await ask(() => false, { settings: { signedUri } })
+  expect(outcome.verdict).toBe('failed')
+  expect(outcome.problem?.hint).toContain('No classic mistake explains it')
+})
+
+/** Gives out tokens, and takes them behind one word only. */
+function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = false): Target {
+  let granted = 0
+  return madeUpTarget({
+    settings,
+    answer: ({ method, authorization = '' }) => {
+      if (method === 'manager/auth') return { result: { accessToken: `token-${++granted}` } }
+      const isTaken = authorization.startsWith(`${word} token-`) && !(spoiled && authorization.endsWith('-1'))
+      return isTaken || authorization.startsWith('Basic ') ? { result: {} } : { status: 401 }
+    },
+  })
+}
+
+const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { token: result.accessToken } }
+  - { call: solution/listSolutions, auth: { token: $token }, expect: accepted }`
+
+test('where no token is taken behind any word, the hint is at --token-prefix', async () => {
+  expect((await run(tokenTarget('jwt', {}), tokenSteps)).problem?.hint).toBe(
+    'Tokens were tried behind Bearer, Token, the reported tokenType and no word at all, and none was accepted. --token-prefix (or tokenPrefix in the target file) names the word of this deployment.',
+  )
+  expect((await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps)).problem?.hint).toContain('behind "JWT"')
+})
+
+test('where another token is taken, the word is not in question', async () => {
+  const outcome = await run(tokenTarget('Bearer', {}, true), tokenSteps)
+  expect(outcome.verdict).toBe('failed')
+  expect(outcome.problem?.hint).toBeUndefined()
+})

@@ -1,0 +1,44 @@
+import type { Case } from '../fixture/model.ts'
+import { publicKeyOfSeed } from '../signer/ed25519.ts'
+import { publicKeyToPem } from '../signer/pem.ts'
+import type { Credential } from './authorize.ts'
+import { actor, credentialFor } from './call.ts'
+import type { Client } from './client.ts'
+import type { Names } from './references.ts'
+import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
+
+/** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
+export function builtInNames(client: Client, testCase: Case, members: Iterable<string>, attempt: number): Names {
+  const { settings } = client.instance
+  const names: Names = {
+    case: testCase.values,
+    life: suitableLifeMs(client, attempt),
+    apikey: settings.scopeNames.apikey ?? client.facts.apikey,
+    solutions: settings.solutions,
+    client: { address: client.facts.clientAddress },
+    second: { address: client.facts.secondAddress },
+    unique: `${client.run.unique}${attempt === 0 ? '' : `-${attempt}`}`,
+    get beyond() {
+      return lifeBeyondRefreshMs(client)
+    },
+    get created() {
+      return [...client.createdKeys.keys]
+    },
+  }
+  for (const member of members) {
+    names[member] = withPublicKey(credentialFor(client, member === 'root' ? actor(client, 'root') : member))
+  }
+  return names
+}
+
+/** `$bob.publicKey` is the PEM of his public key, computed only where a fixture asks for it. */
+function withPublicKey(credential: Credential): Credential & { readonly publicKey?: string } {
+  const { seed } = credential
+  if (seed === undefined) return credential
+  return {
+    ...credential,
+    get publicKey() {
+      return publicKeyToPem(publicKeyOfSeed(seed))
+    },
+  }
+}

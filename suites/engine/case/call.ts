@@ -1,0 +1,303 @@
+import { SuiteError } from '../errors.ts'
+import type { Auth, BodyForm } from '../fixture/model.ts'
+import type { Classified } from '../judge/classify.ts'
+import { envelopeNotes } from '../judge/envelope.ts'
+import type { WireRequest } from '../target.ts'
+import { authorize, type Credential } from './authorize.ts'
+import { type Client, credentialOfKey, secretRoot } from './client.ts'
+import type { CreatedKey } from './created-keys.ts'
+import { type Build, type Delivered, deliver, deliverTogether } from './deliver.ts'
+import { UnusableValue } from './references.ts'
+import { rememberSent } from './secrets.ts'
+import { writeBody } from './write-body.ts'
+
+/** A JSON-RPC call with its references resolved. */
+export interface CallSpec {
+  method: string
+  params: unknown
+  auth: Auth
+  /** Chosen where undefined. */
+  id?: unknown
+  form?: BodyForm | undefined
+  headers?: { [name: string]: string } | undefined
+  from?: 'first-address' | 'second-address' | undefined
+  /** The private key behind a `publicKey` param, so that a created key can be used. */
+  privateKey?: string
+  /** Not on a kept connection. */
+  freshConnection?: boolean
+  /** The id of the key that this call deletes, if it is one that does. */
+  removes?: string
+  /** The test key that this call creates. */
+  member?: string
+}
+
+/** Raw HTTP with its references resolved. */
+export interface RawSpec {
+  method: string
+  path: string
+  headers: { [name: string]: string }
+  body: Uint8Array
+  auth: Auth
+  from?: 'first-address' | 'second-address' | undefined
+}
+
+export interface Called extends Delivered {
+  notes: ReturnType<typeof envelopeNotes>
+  /** What a fixture may keep as `sent.*`. */
+  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
+  /** The number of a requested `expiresIn:NUMBER`. */
+  lifeAskedMs?: number
+  /** When the token ends that the call was made with, or that it is to renew; of a token whose grant told so. */
+  tokenExpiryMs?: number
+}
+
+/** Makes one call, or several racing ones, and enters every created key in the created keys. */
+export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Called[]> {
+  const prepared = specs.map((spec) => prepareCall(client, spec))
+  for (const spec of specs) if (spec.method === 'manager/createApiKey') client.createdKeys.intend(keyName(spec))
+  client.calls += specs.length
+  const [only] = prepared
+  const delivered =
+    prepared.length === 1 && only !== undefined
+      ? [await deliver(client, only.build)]
+      : await deliverTogether(
+          client,
+          prepared.map(({ build }) => build),
+        )
+  return delivered.map((one, index) => {
+    const spec = specs[index]
+    const sent = prepared[index]?.sent
+    if (spec === undefined || sent === undefined) throw new Error('an answer without its call')
+    // What a server drops of a race says that it has enough of them, not that it went away.
+    if (specs.length === 1) noticeStop(client, one.answer)
+    learn(client, spec, one)
+    const lifeAskedMs = lifeAsked(spec)
+    const tokenExpiryMs = client.tokenExpiries.get(tokenUsed(spec))
+    return {
+      ...one,
+      sent,
+      notes: envelopeNotes(one.answer, sent.id, spec.method),
+      ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
+      ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
+    }
+  })
+}
+
+function lifeAsked({ method, params }: CallSpec): number | undefined {
+  if (method !== 'manager/auth' || typeof params !== 'object' || params === null || !('scope' in params))
+    return undefined
+  const scopes: unknown[] = Array.isArray(params.scope) ? params.scope : []
+  const asked = scopes.flatMap((scope) => /^expiresIn:(\d+)$/.exec(String(scope))?.[1] ?? [])
+  return asked.length === 0 ? undefined : Math.max(...asked.map(Number))
+}
+
+function tokenUsed({ auth, params }: CallSpec): string {
+  if (typeof auth === 'object' && 'token' in auth) return String(auth.token)
+  return typeof params === 'object' && params !== null && 'refreshToken' in params ? String(params.refreshToken) : ''
+}
+
+export async function makeCall(client: Client, spec: CallSpec): Promise<Called> {
+  const [called] = await makeCalls(client, [spec])
+  if (called === undefined) throw new Error('a call without an answer')
+  return called
+}
+
+/** Sends raw HTTP; nothing is assumed about its answer. */
+export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
+  const sent: Called['sent'] = {}
+  client.calls += 1
+  const build: Build = (signedAtMs) => {
+    const headers: [string, string][] = Object.entries(spec.headers)
+    addAuthorization(client, spec.auth, spec.body, signedAtMs, headers, sent, spec.method)
+    rememberSent(client, sent.header, {})
+    return {
+      method: spec.method,
+      path: spec.path,
+      headers: withTargetHeaders(client, headers),
+      body: spec.body,
+      connection: 'fresh',
+      raw: true,
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+    }
+  }
+  const delivered = await deliver(client, build)
+  noticeStop(client, delivered.answer)
+  return { ...delivered, sent, notes: [] }
+}
+
+function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Called['sent'] } {
+  const id = spec.id === undefined ? client.nextId++ : spec.id
+  const text = writeBody(
+    [
+      ['jsonrpc', '2.0'],
+      ['id', id],
+      ['method', spec.method],
+      ['params', withScopeNames(client, spec)],
+    ],
+    spec.form,
+  )
+  const body = new TextEncoder().encode(text)
+  const sent: Called['sent'] = { id }
+  const build: Build = (signedAtMs) => {
+    const headers: [string, string][] = [['content-type', 'application/json']]
+    addAuthorization(client, spec.auth, body, signedAtMs, headers, sent)
+    rememberSent(client, sent.header, spec.params)
+    for (const [name, value] of Object.entries(spec.headers ?? {})) {
+      const index = headers.findIndex(([known]) => known === name.toLowerCase())
+      if (index >= 0) headers.splice(index, 1)
+      headers.push([name, value])
+    }
+    const request: WireRequest = {
+      method: 'POST',
+      path: '/api',
+      headers: withTargetHeaders(client, headers),
+      body,
+      // What changes state is never sent on a connection that may be stale.
+      connection:
+        spec.freshConnection || (client.run.target.lasting && spec.method.startsWith('manager/')) ? 'fresh' : 'kept',
+    }
+    return spec.from === undefined ? request : { ...request, from: spec.from }
+  }
+  return { build, sent }
+}
+
+/** Scope words are written as this deployment spells them. */
+function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
+  const { scopeNames } = client.instance.settings
+  if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
+  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
+    return params
+  const spell = (scope: unknown): unknown => {
+    if (typeof scope !== 'string') return scope
+    const [word = '', ...rest] = scope.split(':')
+    return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
+  }
+  return { ...params, scope: params.scope.map(spell) }
+}
+
+/** Beyond tabs, visible ASCII and ISO 8859-1, no header carries a character. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
+function addAuthorization(
+  client: Client,
+  auth: Auth,
+  body: Uint8Array,
+  signedAtMs: number,
+  headers: [string, string][],
+  sent: Called['sent'],
+  method = 'POST',
+): void {
+  const { header, nonce, timestamp } = authorize({
+    auth,
+    method,
+    body,
+    settings: client.instance.settings,
+    url: `${client.instance.baseUrl}/api`,
+    tokenPrefix: client.facts.tokenPrefix ?? 'Bearer',
+    serverNowMs: signedAtMs,
+    random: client.run.random,
+    keyWay: client.facts.keyWay ?? 'hmac',
+    credential: (member) => credentialFor(client, member),
+  })
+  if (header === undefined) return
+  if (unsendable.test(header)) {
+    throw new SuiteError(
+      'fixture',
+      'Cannot send these credentials as they are: HTTP headers do not take their characters',
+    )
+  }
+  headers.push(['authorization', header])
+  Object.assign(sent, { header, nonce, timestamp })
+}
+
+function withTargetHeaders(client: Client, headers: [string, string][]): [string, string][] {
+  return [...Object.entries(client.instance.settings.headers), ...headers]
+}
+
+/** Whether a token or an id that a server gave out can stand in an Authorization header. */
+export function isSendable(text: string): boolean {
+  return !unsendable.test(text)
+}
+
+/**
+ * A test key by name, or a kept { id, secret } itself.
+ *
+ * @throws UnusableValue for what a server gave out as a key and is none
+ */
+export function credentialFor(client: Client, member: unknown): Credential {
+  const found = client.testKeys.get(String(member))
+  if (typeof member === 'string' && found !== undefined) return found
+  const key = (typeof member === 'object' && member !== null ? member : {}) as CreatedKey
+  if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
+    throw new UnusableValue('an API key with an id and a secret', member)
+  }
+  return credentialOfKey(key)
+}
+
+/** Where the root key has a public key, steps that need its secret are played by erin. */
+export function actor(client: Client, member: string): string {
+  return member === 'root' ? secretRoot(client.instance.root) : member
+}
+
+function keyName(spec: CallSpec): string {
+  const { params } = spec
+  const name = typeof params === 'object' && params !== null && 'name' in params ? params.name : undefined
+  return typeof name === 'string' ? name : '(no name)'
+}
+
+/** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
+function learn(client: Client, spec: CallSpec, { answer, moment }: Delivered): void {
+  const creates = spec.method === 'manager/createApiKey'
+  if (answer.outcome !== 'accepted') {
+    if (creates && answer.outcome !== 'broken') client.createdKeys.notCreated(keyName(spec))
+    return
+  }
+  if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)
+  const result = (typeof answer.result === 'object' && answer.result !== null ? answer.result : {}) as {
+    [name: string]: unknown
+  }
+  for (const name of ['secret', 'accessToken', 'refreshToken']) {
+    const value = result[name]
+    if (typeof value === 'string') client.redactor.add(value)
+  }
+  for (const kind of ['access', 'refresh']) {
+    const token = result[`${kind}Token`]
+    const expiry = result[`${kind}TokenExpiry`]
+    // What is over when it is granted, or no moment at all, tells nothing about when the token ends.
+    const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
+    if (typeof token === 'string' && isToCome) client.tokenExpiries.set(token, expiry)
+  }
+  const { id, secret, refreshTokenExpiry } = result
+  if (typeof refreshTokenExpiry === 'number') {
+    client.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
+  }
+  if (!creates) return
+  client.createdKeys.created({
+    id: typeof id === 'string' ? id : '(no id)',
+    name: keyName(spec),
+    ...(typeof secret === 'string' ? { secret } : {}),
+    ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
+    ...(spec.member === undefined ? {} : { member: spec.member }),
+  })
+}
+
+/** So many refused connections, or so many calls without any answer, in a row mean that a lasting target went away. */
+const refusedInARow = 2
+const unansweredInARow = 3
+
+function noticeStop(client: Client, { outcome, status, ...answer }: Classified): void {
+  const { run } = client
+  const unanswered = outcome === 'broken' && status === null
+  run.unanswered = unanswered ? run.unanswered + 1 : 0
+  run.refusedConnections =
+    unanswered && 'refusedConnection' in answer && answer.refusedConnection ? run.refusedConnections + 1 : 0
+  if (!run.target.lasting || run.stopped !== null) return
+  if (run.refusedConnections >= refusedInARow) {
+    run.stopped = { kind: 'gone', message: `${run.target.name} went away: it refuses connections` }
+  } else if (run.unanswered >= unansweredInARow) {
+    run.stopped = {
+      kind: 'gone',
+      message: `${run.target.name} went away: ${unansweredInARow} calls in a row got no answer`,
+    }
+  }
+}

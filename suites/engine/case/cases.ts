@@ -1,0 +1,111 @@
+import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/model.ts'
+import type { CaseOutcome } from '../judge/outcome.ts'
+import { type Random, shuffled } from '../random.ts'
+import { caseKey, unjudged } from './test-case.ts'
+import { creationCase, creationScenario } from './test-key-scenario.ts'
+
+/** What a run consists of: cases of scenarios, and the creation of each test key, which is evidence itself. */
+export type Item =
+  | { kind: 'case'; key: string; scenario: Scenario; testCase: Case }
+  | { kind: 'test-key'; key: string; member: TestKey }
+
+export function allItems(corpus: Corpus): Item[] {
+  const testKeys = corpus.testKeys
+    .filter(({ key }) => key !== 'given')
+    .map((member): Item => ({ kind: 'test-key', key: `test-keys/${member.name}`, member }))
+  const cases = corpus.scenarios.flatMap((scenario) =>
+    scenario.cases.map((testCase): Item => ({ kind: 'case', key: caseKey(scenario, testCase), scenario, testCase })),
+  )
+  return [...testKeys, ...cases]
+}
+
+/** Every requirement that an item proves. */
+export function provesOf(item: Item): string[] {
+  if (item.kind === 'test-key') return item.member.proves
+  const { scenario, testCase } = item
+  return [
+    ...(testCase.proves ?? scenario.proves),
+    ...[...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? []),
+  ]
+}
+
+export interface Selection {
+  only: readonly string[]
+  skip: readonly { id: string; reason: string }[]
+  shard: { index: number; count: number } | null
+}
+
+/** `--only` and `--skip` take an id prefix or a requirement id; a shard takes every N-th scenario, all cases of one together. */
+export function selectItems(
+  items: readonly Item[],
+  { only, skip, shard }: Selection,
+): { selected: Item[]; skipped: { item: Item; reason: string }[] } {
+  const chosen = items.filter((item) => only.length === 0 || only.some((id) => answersTo(item, id)))
+  const skipped = chosen.flatMap((item) => {
+    const reason = skip.find(({ id }) => answersTo(item, id))?.reason
+    return reason === undefined ? [] : [{ item, reason }]
+  })
+  const left = chosen.filter((item) => !skipped.some((one) => one.item === item))
+  if (shard === null) return { selected: left, skipped }
+  const scenarioIds = [...new Set(left.map(scenarioId))]
+  const mine = new Set(scenarioIds.filter((_id, index) => index % shard.count === shard.index - 1))
+  return { selected: left.filter((item) => mine.has(scenarioId(item))), skipped }
+}
+
+/** True where an id names this item: a requirement that it proves, or a prefix of its key that ends at a word. */
+export function answersTo(item: Item, id: string): boolean {
+  if (provesOf(item).includes(id)) return true
+  return item.key === id || (item.key.startsWith(id) && (/[/-]$/.test(id) || /^[/-]/.test(item.key.slice(id.length))))
+}
+
+const scenarioId = (item: Item): string => (item.kind === 'test-key' ? item.key : item.scenario.id)
+
+/**
+ * The order of a run. Where every case has an instance of its own it is random. On a lasting target: the test keys first, then what
+ * creates nothing, then keys that should be refused, then keys that should not, and last what fills a limit, keys after sessions.
+ *
+ * @param standIn who calls where the secret of the root key is wanted; created first where it is not root
+ */
+export function orderItems(items: readonly Item[], lasting: boolean, random: Random, standIn = 'root'): Item[] {
+  const mixed = shuffled(items, random)
+  if (!lasting) return mixed
+  const isFirst = ({ key }: Item): boolean => key === `test-keys/${standIn}`
+  const members = items.filter(({ kind }) => kind === 'test-key')
+  const testKeys = [...members.filter(isFirst), ...members.filter((item) => !isFirst(item))]
+  const cases = mixed.filter(({ kind }) => kind === 'case')
+  return [...testKeys, ...cases.sort((one, other) => weight(one) - weight(other) || inOrder(one, other))]
+}
+
+/** What fills the places for keys goes by name: the race of limits/api-keys says most while places are free. */
+function inOrder(one: Item, other: Item): number {
+  return weight(one) < fillsKeys ? 0 : one.key < other.key ? -1 : 1
+}
+
+const fillsKeys = 5
+
+function weight(item: Item): number {
+  const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
+  if (item.kind === 'test-key') return 0
+  const has = heavy.map((name) => item.scenario.needs.includes(name))
+  if (has[1]) return has[2] ? fillsKeys : 4
+  if (!has[2]) return 1
+  return makesKeys(item.scenario) ? 3 : 2
+}
+
+/** A right server creates a key here, and there are only ten places. */
+function makesKeys({ given, steps }: Scenario): boolean {
+  return [...given, ...steps].some(
+    (step) => 'call' in step && step.call === 'manager/createApiKey' && step.expect !== 'refused',
+  )
+}
+
+/** The outcome of an item that cannot be asked of this target, or was not reached. */
+export function skipItem(
+  item: Item,
+  reason: string,
+  verdict: 'not-testable' | 'blocked' = 'not-testable',
+): CaseOutcome {
+  return item.kind === 'test-key'
+    ? unjudged(creationScenario(item.member), creationCase, verdict, reason)
+    : unjudged(item.scenario, item.testCase, verdict, reason)
+}

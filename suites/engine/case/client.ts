@@ -1,0 +1,162 @@
+import type { Corpus } from '../fixture/model.ts'
+import type { Random } from '../random.ts'
+import { createRedactor, type Redactor } from '../redact.ts'
+import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
+import type { Instance, RootKey, Target } from '../target.ts'
+import type { Credential } from './authorize.ts'
+import { type CreatedKey, type CreatedKeys, openCreatedKeys } from './created-keys.ts'
+import { createPace, type Line, type Pace } from './deliver.ts'
+import type { TargetFacts } from './target-facts.ts'
+
+/** One run: what is asked, of whom, and what is known by now. */
+export interface Run {
+  target: Target
+  corpus: Corpus
+  facts: TargetFacts
+  random: Random
+  pace: Pace
+  /** Tells the names of created keys and sessions apart from those of other runs. */
+  unique: string
+  /** Print exchanges as they were, secrets included. */
+  trace: boolean
+  /** Members of the test keys whose keys an earlier run left on the target. */
+  keptTestKeys: readonly CreatedKey[]
+  /** Whether the time for the whole run has passed. */
+  timeIsUp: () => boolean
+  /** Set when going on makes no sense: the target went away, locked us out, or the time is up. */
+  stopped: Stop | null
+  /** Ways in which the root key was accepted before, to notice a lock-out. */
+  acceptedControls: Set<'basic' | 'hmac'>
+  /** In a case. */
+  refusedConnections: number
+  /** Calls without any answer, in a row. */
+  unanswered: number
+  /** What was found out about refused right signatures, per kind of key. */
+  diagnoses: Map<string, Promise<string | undefined>>
+  /** Shared by every case on a lasting target. */
+  sharedClient: Client | null
+  /** One key pair per member: making them anew for every case would cost more than most cases. */
+  keyPairs: Map<string, Ed25519KeyPair>
+  openCreatedKeys: () => CreatedKeys
+}
+
+export interface Stop {
+  /** Exit 3: the target cannot be used any more; otherwise the remaining cases are blocked. */
+  kind: 'gone' | 'locked-out' | 'time'
+  message: string
+}
+
+/** A place on one instance: a case sits here alone (bundled), or all cases one after another (lasting). */
+export interface Client extends Line {
+  instance: Instance
+  run: Run
+  createdKeys: CreatedKeys
+  testKeys: Map<string, Credential>
+  /** Knows everything that must not appear in a report. */
+  redactor: Redactor
+  nextId: number
+  calls: number
+  /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
+  tokenExpiries: Map<string, number>
+}
+
+export interface RunOptions {
+  target: Target
+  corpus: Corpus
+  facts: TargetFacts
+  random: Random
+  unique: string
+  trace?: boolean
+  keptTestKeys?: readonly CreatedKey[]
+  timeIsUp?: () => boolean
+  openCreatedKeys?: () => CreatedKeys
+}
+
+export function startRun(options: RunOptions): Run {
+  return {
+    ...options,
+    trace: options.trace ?? false,
+    keptTestKeys: options.keptTestKeys ?? [],
+    timeIsUp: options.timeIsUp ?? (() => false),
+    pace: createPace(),
+    stopped: null,
+    acceptedControls: new Set(),
+    refusedConnections: 0,
+    unanswered: 0,
+    diagnoses: new Map(),
+    sharedClient: null,
+    keyPairs: new Map(),
+    openCreatedKeys: options.openCreatedKeys ?? (() => openCreatedKeys()),
+  }
+}
+
+/** Takes a client: the shared one on a lasting target, else one on a fresh instance that the caller must leave. */
+export async function openClient(run: Run): Promise<Client> {
+  if (run.sharedClient !== null) return run.sharedClient
+  const instance = await run.target.open()
+  const createdKeys = run.openCreatedKeys()
+  const client: Client = {
+    instance,
+    run,
+    // Every instance of the bundled server begins at the same virtual moment, so what was learned is copied, not shared.
+    facts: run.target.lasting ? run.facts : structuredClone(run.facts),
+    pace: run.target.lasting ? run.pace : createPace(),
+    createdKeys,
+    testKeys: new Map([['root', credentialOfRoot(instance.root)]]),
+    redactor: createRedactor(secretsOf(instance)),
+    nextId: 1,
+    calls: 0,
+    tokenExpiries: new Map(),
+  }
+  for (const key of run.keptTestKeys) {
+    if (key.member !== undefined) client.testKeys.set(key.member, credentialOfKey(key))
+    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) client.redactor.add(secret)
+    if (!createdKeys.keys.some(({ id }) => id === key.id)) createdKeys.created(key)
+  }
+  if (run.target.lasting) run.sharedClient = client
+  return client
+}
+
+const secretHeader = /auth|key|token|secret|cookie|password/i
+
+/** What a user entrusts to the suite: the root key, and headers that a gateway before the server may want. */
+function secretsOf({ root, settings }: Instance): string[] {
+  const headers = Object.entries(settings.headers).filter(([name]) => secretHeader.test(name))
+  return [root.kind === 'secret' ? root.secret : root.privateKey, ...headers.map(([, value]) => value)]
+}
+
+/** Closes the instance of a client, except the lasting one (see endRun). */
+export async function closeClient(client: Client): Promise<void> {
+  if (!client.run.target.lasting) await client.instance.close()
+}
+
+export async function endRun(run: Run): Promise<void> {
+  await run.sharedClient?.instance.close()
+  run.sharedClient = null
+  await run.target.close?.()
+}
+
+function credentialOfRoot(root: RootKey): Credential {
+  return root.kind === 'secret'
+    ? { id: root.id, secret: root.secret }
+    : { id: root.id, seed: seedFromPkcs8(root.privateKey) }
+}
+
+export function credentialOfKey(key: CreatedKey): Credential {
+  return key.privateKey === undefined
+    ? { id: key.id, ...(key.secret === undefined ? {} : { secret: key.secret }) }
+    : {
+        id: key.id,
+        seed: seedFromPkcs8(key.privateKey),
+        ...(key.secret === undefined ? {} : { secret: key.secret }),
+      }
+}
+
+/** Who `root` is where a secret is needed: a root key with a public key is stood in for by erin. */
+export function secretRoot(root: RootKey): string {
+  return root.kind === 'secret' ? 'root' : 'erin'
+}
+
+export function requirementLevel(corpus: Corpus, id: string): 'must' | 'implied' {
+  return corpus.requirements.find((requirement) => requirement.id === id)?.level ?? 'must'
+}

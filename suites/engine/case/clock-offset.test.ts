@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
+
+const at = (ms: number): string => new Date(ms).toUTCString()
+const now = Date.parse('2026-01-01T00:00:00.400Z')
+
+test('a clock that may agree is taken to agree', () => {
+  const offset = narrowOffset(undefined, at(now), now - 20, now + 20)
+  expect(offsetMs(offset)).toBe(0)
+  expect(offsetUncertaintyMs(offset)).toBeLessThanOrEqual(1000)
+})
+
+test('a clock that is five minutes ahead is found within the second of its Date header', () => {
+  const ahead = 5 * 60_000
+  const offset = narrowOffset(undefined, at(now + ahead), now, now + 50)
+  expect(Math.abs(offsetMs(offset) - ahead)).toBeLessThanOrEqual(1000)
+})
+
+test('every further answer narrows it', () => {
+  const ahead = 300_250
+  let offset = narrowOffset(undefined, at(now + ahead), now, now + 5)
+  const before = offsetUncertaintyMs(offset)
+  for (let step = 1; step <= 10; step += 1) {
+    const sent = now + step * 1087
+    offset = narrowOffset(offset, at(sent + ahead), sent, sent + 5)
+  }
+  expect(offsetUncertaintyMs(offset)).toBeLessThan(before)
+  expect(Math.abs(offsetMs(offset) - ahead)).toBeLessThan(200)
+})
+
+test('a clock that was set anew is believed anew', () => {
+  const offset = narrowOffset(undefined, at(now), now, now)
+  const stepped = narrowOffset(offset, at(now + 60_000), now, now)
+  expect(offsetMs(stepped)).toBeGreaterThan(59_000)
+})
+
+test('no Date, or none that can be read, changes nothing', () => {
+  expect(narrowOffset(undefined, undefined, now, now)).toBeUndefined()
+  expect(narrowOffset(undefined, 'today', now, now)).toBeUndefined()
+  expect(offsetMs(undefined)).toBe(0)
+})
+
+test('of two Date headers the first counts, and what is no date says nothing', () => {
+  const known = narrowOffset(undefined, at(now), now - 20, now + 20)
+  expect(narrowOffset(undefined, `${at(now)}, ${at(now - 3_600_000)}`, now - 20, now + 20)).toEqual(known)
+  expect(narrowOffset(known, 'yesterday', now, now)).toBe(known)
+  expect(narrowOffset(known, undefined, now, now)).toBe(known)
+})
+
+test('what is signed is never of the future, and at most a second old', () => {
+  for (const ahead of [-200_500, -1, 0, 1, 300_250]) {
+    const offset = narrowOffset(undefined, at(now + ahead), now - 20, now + 20)
+    expect(signingOffsetMs(offset)).toBeLessThanOrEqual(ahead)
+    expect(signingOffsetMs(offset)).toBeGreaterThan(ahead - 1100)
+  }
+  expect(signingOffsetMs(undefined)).toBe(0)
+})

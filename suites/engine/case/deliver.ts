@@ -1,0 +1,125 @@
+import { type Classified, classify } from '../judge/classify.ts'
+import type { Moment } from '../judge/match.ts'
+import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
+import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
+import type { TargetFacts } from './target-facts.ts'
+
+export interface Delivered {
+  answer: Classified
+  request: WireRequest
+  wire: WireAnswer
+  /** On the server's clock. */
+  moment: Moment
+  /** How many times the server asked us to wait. */
+  throttled: number
+}
+
+/** Makes the request for the time to sign it with, in ms on the server's clock; called again for every try, since a signature must be fresh each time. */
+export type Build = (signedAtMs: number) => WireRequest
+
+/** What every delivery of a run shares. */
+export interface Line {
+  instance: Instance
+  facts: TargetFacts
+  pace: Pace
+}
+
+/** A throttled call is tried again so many times, then it counts as throttled for good. */
+const throttleTries = 6
+const shortestWaitMs = 50
+
+/** Sends one request; waits out throttling, and makes a call anew whose kept connection was found closed. */
+export async function deliver(line: Line, build: Build): Promise<Delivered> {
+  return waitOut(line, build, await once(line, build))
+}
+
+/** Several at once, racing; throttled ones are repeated one by one afterwards. */
+export async function deliverTogether(line: Line, builds: Build[]): Promise<Delivered[]> {
+  const { instance, facts } = line
+  await line.pace(instance.clock, instance.settings.rate, builds.length)
+  const sentLocalMs = instance.clock.now()
+  const requests = builds.map((build) => build(signingNow(line)))
+  const wires = await instance.sendTogether(requests)
+  const results: Delivered[] = []
+  for (const [index, build] of builds.entries()) {
+    const request = requests[index]
+    const wire = wires[index]
+    if (request === undefined || wire === undefined) throw new Error('a race lost a request')
+    results.push(await waitOut(line, build, conclude(instance.clock, facts, request, wire, sentLocalMs)))
+  }
+  return results
+}
+
+async function once(line: Line, build: Build, connection: Pick<WireRequest, 'connection'> = {}): Promise<Delivered> {
+  const { instance, facts } = line
+  await line.pace(instance.clock, instance.settings.rate, 1)
+  const sentLocalMs = instance.clock.now()
+  const request = { ...build(signingNow(line)), ...connection }
+  const wire = await instance.send(request)
+  return conclude(instance.clock, facts, request, wire, sentLocalMs)
+}
+
+async function waitOut(line: Line, build: Build, first: Delivered): Promise<Delivered> {
+  let current = first
+  // The kept connection that takes its place may end like it.
+  if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
+  for (let tries = 1; tries <= throttleTries && current.answer.outcome === 'throttled'; tries += 1) {
+    const waitMs = Math.max(current.answer.retryAfterMs, shortestWaitMs)
+    await line.instance.clock.sleep(Math.min(waitMs, line.instance.settings.maxWaitMs))
+    const again = await once(line, build)
+    current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tries }
+  }
+  return current
+}
+
+const isStale = ({ wire }: Delivered): boolean => wire.kind === 'none' && wire.stale
+
+function conclude(
+  clock: Clock,
+  facts: TargetFacts,
+  request: WireRequest,
+  wire: WireAnswer,
+  sentLocalMs: number,
+): Delivered {
+  const answeredLocalMs = clock.now()
+  if (wire.kind === 'answer') {
+    const offset = narrowOffset(facts.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
+    if (hasJumped(facts.offset, offset)) facts.clockJumps += 1
+    if (offset !== undefined) facts.offset = offset
+  }
+  const ahead = offsetMs(facts.offset)
+  return {
+    answer: classify(wire, answeredLocalMs + ahead),
+    request,
+    wire,
+    moment: {
+      sentAtMs: sentLocalMs + ahead,
+      answeredAtMs: answeredLocalMs + ahead,
+      uncertaintyMs: offsetUncertaintyMs(facts.offset),
+    },
+    throttled: 0,
+  }
+}
+
+/** The server's time, as well as it is known. */
+export function serverNow({ instance, facts }: Line): number {
+  return instance.clock.now() + offsetMs(facts.offset)
+}
+
+/** A time that the server's clock has reached for certain. */
+function signingNow({ instance, facts }: Line): number {
+  return instance.clock.now() + signingOffsetMs(facts.offset)
+}
+
+/** Keeps the calls below a rate; one per run. */
+export type Pace = (clock: Clock, callsPerSecond: number, calls: number) => Promise<void>
+
+export function createPace(): Pace {
+  let freeAtMs = 0
+  return async (clock, callsPerSecond, calls) => {
+    if (callsPerSecond <= 0) return
+    const now = clock.now()
+    if (freeAtMs > now) await clock.sleep(freeAtMs - now)
+    freeAtMs = Math.max(freeAtMs, now) + (1000 / callsPerSecond) * calls
+  }
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { madeUpTarget } from '../../self/made-up-target.ts'
+import { parseScenario } from '../fixture/parse.ts'
+import { seededRandom } from '../random.ts'
+import { startRun } from './client.ts'
+import { runCase } from './run-case.ts'
+import { noFacts } from './target-facts.ts'
+
+const scenario = parseScenario(
+  `scenario: A key is created
+proves: [keys/create-result]
+needs: [keys]
+steps:
+  - { call: manager/createApiKey, auth: { basic: root }, params: { name: judged, scope: [solution] }, expect: accepted }
+`,
+  'fixtures/scenarios/made-up/created.yaml',
+)
+
+/** Runs the case on a target that creates keys of these names only. */
+function runOn({ fresh, takes, known = true }: { fresh: boolean; takes: (name: string) => boolean; known?: boolean }) {
+  const target = madeUpTarget({
+    fresh,
+    answer: ({ params }) => (takes(String(params.name)) ? { result: { id: 'new', secret: 's' } } : { status: 403 }),
+  })
+  const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [scenario] }
+  const run = startRun({
+    target,
+    corpus,
+    facts: noFacts(),
+    random: seededRandom(1),
+    unique: 'test',
+    keptTestKeys: known ? [{ id: 'earlier', name: 'earlier', secret: 'earlier-secret' }] : [],
+  })
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  return runCase(run, scenario, testCase)
+}
+
+test('where another creation is refused as well, the target is full and nothing is judged', async () => {
+  const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
+  expect(verdict).toBe('not-testable')
+  expect(problem?.message).toContain('most likely since the target has its ten')
+})
+
+test('where another creation is accepted, the refused one failed', async () => {
+  expect((await runOn({ fresh: false, takes: (name) => name.includes('control') })).verdict).toBe('failed')
+})
+
+test('a fresh target that made some keys and makes no more may count refused creations', async () => {
+  const { verdict, problem } = await runOn({ fresh: true, takes: () => false })
+  expect(verdict).toBe('not-testable')
+  expect(problem?.message).toContain('may count refused creations')
+})
+
+test('a fresh target that never created a key is broken, another one may be full', async () => {
+  expect((await runOn({ fresh: true, takes: () => false, known: false })).verdict).toBe('failed')
+  expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('not-testable')
+})

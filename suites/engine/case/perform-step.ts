@@ -1,0 +1,113 @@
+import type { Auth, CallStep, SendStep, Value } from '../fixture/model.ts'
+import { ed25519KeyPair } from '../signer/pem.ts'
+import { alter } from './authorize.ts'
+import { actor, type Called, type CallSpec, makeCall, makeCalls, type RawSpec, sendRaw } from './call.ts'
+import type { Client } from './client.ts'
+import { type Names, resolve } from './references.ts'
+
+/** Makes every call of a step: one, or those of repeat, parallel or for. */
+export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
+  const rounds = roundsOf(step, names)
+  if ('send' in step) {
+    const calls: Called[] = []
+    for (const round of rounds) calls.push(await sendRaw(client, rawSpec(client, step, round)))
+    return calls
+  }
+  const specs = rounds.map((round) => callSpec(client, step, round))
+  if (step.parallel !== undefined) return makeCalls(client, specs)
+  const calls: Called[] = []
+  for (const spec of specs) calls.push(await makeCall(client, spec))
+  return calls
+}
+
+/** Several calls, or one per item. */
+export const hasRounds = (step: CallStep | SendStep): boolean =>
+  step.repeat !== undefined || step.parallel !== undefined || step.for !== undefined
+
+/** The names of each round: `$n` counts from 1, `$it` is the item. */
+function roundsOf(step: CallStep | SendStep, names: Names): Names[] {
+  // The getter of `created` must stay one, so names are inherited and not copied.
+  const withNames = (more: Names): Names => Object.assign(Object.create(names) as Names, more)
+  if (step.for !== undefined) {
+    const list = resolve(step.for, names)
+    return (Array.isArray(list) ? list : []).map((it: unknown, index) => withNames({ it, n: index + 1 }))
+  }
+  const count = step.repeat ?? step.parallel
+  if (count === undefined) return [names]
+  return Array.from({ length: Number(resolve(count, names)) }, (_nothing, index) => withNames({ n: index + 1 }))
+}
+
+function callSpec(client: Client, step: CallStep, names: Names): CallSpec {
+  const method = String(resolve(step.call, names))
+  const params = resolve(step.params ?? {}, names)
+  const declared = declaredCall(client, method, params)
+  return {
+    method: declared?.method ?? method,
+    params: spoil(declared?.params ?? params, resolve(step.but, names)),
+    auth: resolveAuth(client, step.auth, names),
+    form: resolve(step.body, names) as CallSpec['form'],
+    headers: resolve(step.headers, names) as CallSpec['headers'],
+    from: step.from,
+    ...privateKeyFor(client, params),
+    ...(method === 'cleanup' ? { removes: String((params as { id?: unknown }).id) } : {}),
+    ...('id' in step ? { id: resolve(step.id, names) } : {}),
+  }
+}
+
+/** A key that is created with the public key of a member (`$bob.publicKey`) is used with that member's private key. */
+function privateKeyFor(client: Client, params: unknown): { privateKey?: string } {
+  if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
+  for (const { seed } of client.testKeys.values()) {
+    if (seed === undefined) continue
+    const { publicKeyPem, privateKeyPem } = ed25519KeyPair(seed)
+    if (publicKeyPem === params.publicKey) return { privateKey: privateKeyPem }
+  }
+  return {}
+}
+
+/**
+ * `probe:context` and `cleanup` stand for the method that the target file declares; `$name` in its params takes the step's param
+ * of that name.
+ */
+function declaredCall(
+  client: Client,
+  method: string,
+  params: unknown,
+): { method: string; params: unknown } | undefined {
+  const { probes, cleanup } = client.instance.settings
+  const declared = method === 'cleanup' ? cleanup : method.startsWith('probe:') ? probes[method.slice(6)] : undefined
+  if (declared === undefined) return undefined
+  return { method: declared.method, params: resolve(declared.params, params as Names) }
+}
+
+function spoil(params: unknown, but: unknown): unknown {
+  if (typeof but !== 'object' || but === null) return params
+  const spoiled = { ...(params as { [name: string]: unknown }) }
+  for (const [name, word] of Object.entries(but)) spoiled[name] = alter(String(spoiled[name]), word)
+  return spoiled
+}
+
+function resolveAuth(client: Client, auth: Auth, names: Names): Auth {
+  const resolved = resolve(auth as Value, names) as Auth
+  if (typeof resolved !== 'object') return resolved
+  if ('hmac' in resolved && resolved.hmac === 'root') return { ...resolved, hmac: actor(client, 'root') }
+  if ('basic' in resolved && resolved.basic === 'root') return { ...resolved, basic: actor(client, 'root') }
+  return resolved
+}
+
+function rawSpec(client: Client, step: SendStep, names: Names): RawSpec {
+  const { send } = step
+  const body = resolve(send.body ?? '', names)
+  const method = String(resolve(send.method, names))
+  return {
+    method,
+    path: String(resolve(send.path, names)),
+    headers: (resolve(send.headers ?? {}, names) ?? {}) as { [name: string]: string },
+    body:
+      typeof body === 'object' && body !== null && 'base64' in body
+        ? Uint8Array.from(atob(String(body.base64)), (character) => character.charCodeAt(0))
+        : new TextEncoder().encode(String(body)),
+    auth: resolveAuth(client, send.auth ?? 'none', names),
+    from: step.from,
+  }
+}

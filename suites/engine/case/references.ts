@@ -1,0 +1,78 @@
+import { valueAt } from '../judge/match.ts'
+
+/** The names a case knows: built-ins, the case's own values and what steps kept. */
+export type Names = { [name: string]: unknown }
+
+/** A `$reference` that has no value: an earlier answer lacked it. Says nothing about what the step was to prove. */
+export class UnresolvedReference extends Error {
+  override readonly name = 'UnresolvedReference'
+  readonly reference: string
+  constructor(reference: string) {
+    super(`"${reference}" has no value: the answer it was to be kept from lacked it`)
+    this.reference = reference
+  }
+}
+
+/** A value that a server gave out and that cannot be used as what it should be. Says nothing about what the step was to prove. */
+export class UnusableValue extends Error {
+  override readonly name = 'UnusableValue'
+  constructor(wanted: string, got: unknown) {
+    super(`this needs ${wanted}, and an earlier answer gave ${shortJson(got)}`)
+  }
+}
+
+const longestShown = 60
+
+function shortJson(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+}
+
+const whole = /^\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)$/i
+// A hyphen that no letter follows is no part of a name: `$n-$unique` are two.
+const inside = /\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)/gi
+
+/**
+ * Replaces every `$name` and `$name.path` in a fixture value. A value that is only a reference keeps its type; inside a longer
+ * string it becomes text. `$case` values may themselves be references.
+ *
+ * @throws UnresolvedReference
+ */
+export function resolve(value: unknown, names: Names): unknown {
+  if (typeof value === 'string') return resolveString(value, names)
+  if (Array.isArray(value)) return value.map((item) => resolve(item, names))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item, names)]))
+  }
+  return value
+}
+
+function resolveString(text: string, names: Names): unknown {
+  if (!text.includes('$')) return text
+  const only = whole.exec(text)
+  if (only?.[1] !== undefined) return lookUp(only[1], names)
+  return text.replace(inside, (_match, path: string) => {
+    const value = lookUp(path, names)
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  })
+}
+
+function lookUp(path: string, names: Names): unknown {
+  const [first = '', ...rest] = path.split('.')
+  // Not only own names: the rounds of a step inherit those of their case.
+  const named = names[first]
+  const value = rest.length === 0 ? named : valueAt(named, rest.join('.'))
+  if (value === undefined) throw new UnresolvedReference(`$${path}`)
+  return path.startsWith('case.') ? resolve(value, names) : value
+}
+
+/** The first part of every reference in a value: `bob` for `$bob.secret`. */
+export function namesUsed(value: unknown): Set<string> {
+  const found = new Set<string>()
+  const visit = (inner: unknown): void => {
+    if (typeof inner === 'string') for (const match of inner.matchAll(inside)) found.add(match[1]?.split('.')[0] ?? '')
+    else if (typeof inner === 'object' && inner !== null) for (const item of Object.values(inner)) visit(item)
+  }
+  visit(value)
+  return found
+}

@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest'
+import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
+import { parseScenario } from '../fixture/parse.ts'
+import type { CaseOutcome } from '../judge/outcome.ts'
+import { seededRandom } from '../random.ts'
+import type { Target } from '../target.ts'
+import { type Run, startRun } from './client.ts'
+import { runCase } from './run-case.ts'
+import { noFacts } from './target-facts.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+function runOf(target: Target, trace = false): Run {
+  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', trace })
+}
+
+function ask(run: Run, steps: string): Promise<CaseOutcome> {
+  const scenario = parseScenario(
+    `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`,
+    'fixtures/scenarios/a/b.yaml',
+  )
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  return runCase(run, scenario, testCase)
+}
+
+const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
+const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
+
+test('a key that is locked out blocks the case in which it shows, whatever that case asks, and the rest', async () => {
+  let locked = false
+  const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
+  expect((await ask(run, right)).verdict).toBe('passed')
+  locked = true
+  expect((await ask(run, granted)).verdict).toBe('blocked')
+  expect(run.stopped?.kind).toBe('locked-out')
+})
+
+test('a refusal is a failure while the root key is accepted', async () => {
+  const run = runOf(
+    madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
+  )
+  await ask(run, right)
+  expect((await ask(run, granted)).verdict).toBe('failed')
+  expect(run.stopped).toBeNull()
+})
+
+test('a key that is refused now and then is not locked out', async () => {
+  let calls = 0
+  const run = runOf(
+    madeUpTarget({
+      answer: ({ method }) => {
+        calls += 1
+        return method === 'manager/auth' || calls % 2 === 0 ? { status: 401 } : { result: {} }
+      },
+    }),
+  )
+  await ask(run, right)
+  expect((await ask(run, granted)).verdict).toBe('failed')
+})
+
+const soon = `  - call: manager/auth
+    auth: none
+    params: {}
+    expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
+`
+const expiring = ({ nowMs }: { nowMs: number }) => ({ result: { accessTokenExpiry: nowMs + 5000 } })
+
+test('where answers carry no date nothing is judged by the clock of the server', async () => {
+  const skewMs = () => 10_000
+  expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
+  const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
+  expect(outcome.verdict).toBe('not-testable')
+  expect(outcome.problem?.message).toContain('no Date header')
+  const waiting = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
+  - wait: { past: $pair.accessTokenExpiry }
+${right}`
+  expect((await ask(runOf(madeUpTarget({ answer: expiring, dated: false })), waiting)).verdict).toBe('not-testable')
+})
+
+/** Takes signatures of its own time only, and tells the time in every answer. */
+function strictInTime(jumps: (call: number) => number) {
+  let calls = 0
+  let skew = 0
+  return madeUpTarget({
+    skewMs: () => {
+      skew = jumps(calls)
+      return skew
+    },
+    answer: ({ authorization = '', nowMs }) => {
+      calls += 1
+      const timestamp = Number(authorization.split(';')[2])
+      return Math.abs(timestamp - nowMs) < 60_000 ? { result: {} } : { status: 401 }
+    },
+  })
+}
+
+const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
+
+test('a case in which the clock of the server jumped is begun anew', async () => {
+  const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))
+  for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(run, signed)).verdict).toBe('passed')
+})
+
+test('where it jumps again and again nothing is judged', async () => {
+  const run = runOf(strictInTime((call) => call * 600_000))
+  await ask(run, signed)
+  expect((await ask(run, signed)).verdict).toBe('blocked')
+})
+
+test('a server that drops some calls of a race is not gone', async () => {
+  let calls = 0
+  const answer = () => {
+    calls += 1
+    return calls > 4 && calls <= 10 ? ('dropped' as const) : { result: {} }
+  }
+  const run = runOf(madeUpTarget({ answer }))
+  const racing = '  - { call: solution/listSolutions, auth: { basic: root }, parallel: 10, tally: { accepted: 10 } }\n'
+  expect((await ask(run, racing)).verdict).toBe('failed')
+  expect(run.stopped).toBeNull()
+  expect((await ask(run, right)).verdict).toBe('passed')
+})
+
+test('a server that answers no call at all is gone', async () => {
+  const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
+  expect((await ask(run, right)).verdict).toBe('blocked')
+  expect(run.stopped?.kind).toBe('gone')
+})
+
+test('an exchange says that it came from the second address, and from which', async () => {
+  const run = runOf(madeUpTarget({ answer: () => ({ result: {} }), settings: { secondAddress: '127.0.0.2' } }))
+  const from = (address: string) =>
+    `  - { call: solution/listSolutions, auth: none, from: ${address}, expect: refused }\n`
+  expect((await ask(run, from('second-address'))).problem?.exchanges[0]?.request[1]).toBe('from 127.0.0.2')
+  expect((await ask(run, from('first-address'))).problem?.exchanges[0]?.request[1]).toMatch(/^content-type/)
+})
+
+test('a trace shows every exchange of the case, a report the one that departed', async () => {
+  const target = madeUpTarget({
+    answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+  })
+  const calls = ({ problem }: CaseOutcome) =>
+    problem?.exchanges.map(({ request }) => JSON.parse(request.at(-1) ?? '').method)
+  expect(calls(await ask(runOf(target), right + granted))).toEqual(['manager/auth'])
+  expect(calls(await ask(runOf(target, true), right + granted))).toEqual(['solution/listSolutions', 'manager/auth'])
+})
+
+test.each([
+  ['too few were accepted', '{ accepted: 4 }', 'HTTP 401'],
+  ['too many were refused', '{ refused: at-most 2 }', 'HTTP 401'],
+  ['too few were refused', '{ refused: at-least 4 }', 'HTTP 200'],
+  ['too many were accepted', '{ accepted: 0 }', 'HTTP 200'],
+])('of several calls one is shown that departed: %s', async (_what, tally, status) => {
+  let calls = 0
+  const run = runOf(madeUpTarget({ answer: () => (++calls === 1 ? { result: {} } : { status: 401 }) }))
+  const step = `  - { call: manager/auth, auth: none, params: {}, repeat: 4, tally: ${tally} }\n`
+  const { verdict, problem } = await ask(run, step)
+  expect(verdict).toBe('failed')
+  expect(problem?.exchanges.map(({ answer }) => answer[0])).toEqual([status])
+})
+
+test('where a token that is bound to our address is refused, a declared address is asked about', async () => {
+  const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
+  const refusing = (settings: object) =>
+    runOf(
+      madeUpTarget({
+        answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }),
+        settings,
+      }),
+    )
+  const declared = refusing({ clientAddress: '192.0.2.1' })
+  declared.facts.clientAddress = '192.0.2.1'
+  expect((await ask(declared, bound)).problem?.hint).toContain('192.0.2.1, as clientAddress in the target file says?')
+  const learned = refusing({})
+  learned.facts.clientAddress = '192.0.2.1'
+  expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
+})
+
+test('calls that were throttled and waited out are counted, each once', async () => {
+  let calls = 0
+  const waits = { status: 429, headers: { 'retry-after': '1' } }
+  const run = runOf(madeUpTarget({ answer: () => ([1, 2, 4].includes(++calls) ? waits : { result: {} }) }))
+  const outcome = await ask(run, right + right + right)
+  expect([outcome.verdict, outcome.throttled]).toEqual(['passed', 2])
+})
+
+test.each([
+  ['waited for', '  - wait: { past: $expiry }\n  - { call: solution/listSolutions, auth: none, expect: refused }\n'],
+  ['judged by', '  - { call: solution/listSolutions, auth: none, expect: accepted, before: $expiry }\n'],
+])('an expiry in seconds is no moment that could be %s', async (_what, then) => {
+  const result = { accessTokenExpiry: 1_800_000_900 }
+  const grant =
+    '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
+  const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
+  expect(verdict).toBe('blocked')
+  expect(problem?.message).toMatch(/^the reported expiry is no 13-digit timestamp in milliseconds, it has 10 digits/)
+})
+
+test('that a token is refused at its end is no failure, and before it is one', async () => {
+  const callMs = 2000
+  const steps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
+${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }
+`
+  const living = (lifeMs: number) => {
+    const answer = ({ method, authorization = '', nowMs }: MadeUpCall) => {
+      if (method === 'manager/auth') return { result: { accessToken: 'given', accessTokenExpiry: nowMs + lifeMs } }
+      return authorization.startsWith('Basic') ? { result: {} } : { status: 401 }
+    }
+    return ask(runOf(madeUpTarget({ answer, callMs })), steps)
+  }
+  const ended = await living(5000)
+  expect(ended).toMatchObject({
+    verdict: 'not-testable',
+    problem: { message: expect.stringContaining('come to its end') },
+  })
+  expect(ended.calls).toBeGreaterThanOrEqual(3 * 4)
+  expect((await living(60_000)).verdict).toBe('failed')
+  expect((await living(-60_000)).verdict).toBe('failed')
+})

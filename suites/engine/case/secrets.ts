@@ -1,0 +1,54 @@
+import type { Client } from './client.ts'
+
+/** Params that carry a secret, rightly or wrongly. */
+const secretParams = ['apiKeySecret', 'refreshToken']
+
+/** Words that cases send in the place of credentials, or that stand before them: as secrets they would be cut out of every header. */
+const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
+
+/**
+ * A secret that a step spoiled is as good as the secret, and a server may repeat it in its answer: what is sent as one must not appear in
+ * a report either.
+ *
+ * @param header of the Authorization, if there is one
+ */
+export function rememberSent(client: Client, header: string | undefined, params: unknown): void {
+  const sent = [...inHeader(header ?? ''), ...inParams(params)]
+  const ids = new Set([...client.testKeys.values()].map(({ id }) => id))
+  const words = wordsOf(client)
+  for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) client.redactor.add(text)
+}
+
+/** In lower case, as the words of a header mean the same in any case. */
+function wordsOf({ instance, facts }: Client): Set<string> {
+  const { scheme, tokenPrefix = '' } = instance.settings
+  // The prefix that was found out may be the token type that the server reported.
+  const words = [...ordinaryWords, scheme, tokenPrefix, facts.tokenPrefix ?? '']
+  return new Set(words.map((word) => word.toLowerCase()))
+}
+
+function inHeader(header: string): string[] {
+  const [scheme = '', ...rest] = header.split(' ')
+  const credentials = rest.length === 0 ? scheme : rest.join(' ')
+  // A signature is good for its own request only.
+  if (credentials.includes(';')) return []
+  if (scheme !== 'Basic') return [credentials]
+  const decoded = fromBase64(credentials)
+  return [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)]
+}
+
+function inParams(params: unknown): string[] {
+  if (typeof params !== 'object' || params === null) return []
+  return Object.entries(params).flatMap(([name, value]) =>
+    secretParams.includes(name) && typeof value === 'string' ? [value] : [],
+  )
+}
+
+/** What is no BASE64 has nothing hidden in it. */
+function fromBase64(text: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)))
+  } catch {
+    return ''
+  }
+}

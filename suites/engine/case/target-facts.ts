@@ -1,0 +1,41 @@
+import type { ClockOffset } from './clock-offset.ts'
+
+/** Kinds of credentials that a gate tries with junk; `none` is no Authorization header at all. */
+export type CredentialKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credentials' | 'refresh'
+
+/** What a run learned about its target before the cases, and narrows while they run. JSON only: it crosses to the workers. */
+export interface TargetFacts {
+  offset?: ClockOffset
+  /** How often the server's clock was seen to step. */
+  clockJumps: number
+  roundTripMs: number
+  /** The word before a token; undefined until a token was accepted. */
+  tokenPrefix?: string
+  /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
+  keyWay?: 'basic' | 'hmac'
+  /** The spelling of the scope that opens manager/createApiKey. */
+  apikey: string
+  /** Words that must not stand in the scope of a created key: the target refuses a list that has them. */
+  keysWithout: string[]
+  /** Ways of authorization in which every list was refused. */
+  keyScopesTried: string[]
+  /** How long a refresh token lives, seen on the first grant. */
+  refreshLifeMs?: number
+  /** `method kind` pairs on which junk was accepted: an acceptance there shows nothing. */
+  junkTaken: string[]
+  /** The second local address can be called from. */
+  secondAddress?: string
+  /** Why the second address that was named is of no use. */
+  secondAddressProblem?: string
+  /** Our address as the server sees it. */
+  clientAddress?: string
+}
+
+export function noFacts(): TargetFacts {
+  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', keysWithout: [], keyScopesTried: [], junkTaken: [] }
+}
+
+/** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */
+export function takesJunk(facts: TargetFacts, method: string, kind: CredentialKind): boolean {
+  return facts.junkTaken.includes(`${method} ${kind}`) || facts.junkTaken.includes(`${method} none`)
+}

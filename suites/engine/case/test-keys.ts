@@ -1,0 +1,150 @@
+import type { Auth, TestKey } from '../fixture/model.ts'
+import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
+import { type Called, isSendable, makeCall } from './call.ts'
+import { type Client, credentialOfKey, type Run, secretRoot } from './client.ts'
+import type { CreatedKey } from './created-keys.ts'
+import { type Way, ways } from './test-key-scenario.ts'
+
+/** Makes sure that members exist on this client, by whatever way works; names that cannot be made are returned with the reason. */
+export async function ensureTestKeys(client: Client, names: Iterable<string>): Promise<string | undefined> {
+  for (const name of names) {
+    const reason = client.testKeys.has(name) ? undefined : await createInAnyWay(client, name)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+async function createInAnyWay(client: Client, name: string): Promise<string | undefined> {
+  const member = client.run.corpus.testKeys.find((candidate) => candidate.name === name)
+  if (member === undefined) return `"${name}" is no test key`
+  const { root } = client.instance
+  const seen: string[] = []
+  for (const way of ways) {
+    if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
+    if (root.kind === 'ed25519' && way === 'token') continue
+    const { called, problem } = await createKeyOf(client, member, way, 'root')
+    if (problem === undefined || client.testKeys.has(name)) return undefined
+    seen.push(`${way}: ${called?.answer.outcome ?? problem}`)
+  }
+  const perhaps = client.run.target.fresh ? '' : `; ${perhapsNot}`
+  return `the key of "${name}" could not be created (${seen.join(', ')})${perhaps}`
+}
+
+/** On a target with a past nobody knows. */
+const perhapsNot =
+  'perhaps the given key lacks the scope apikey, or the target has its ten API keys: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
+
+interface Creation {
+  called?: Called
+  /** What did not work. */
+  problem?: string
+}
+
+/** Creates one member in one way and clients it. */
+export async function createKeyOf(client: Client, member: TestKey, way: Way, by: string): Promise<Creation> {
+  const creator = by === 'root' && way !== 'ecc' ? secretRoot(client.instance.root) : by
+  if (way !== 'token') return create(client, member, { [way]: creator } as Auth)
+  // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
+  let last: Creation = { problem: `no access token for "${creator}" was granted` }
+  for (const spelling of new Set([client.facts.apikey, 'apikey', 'apiKey'])) {
+    // A token may have to hold what it gives to a key, or may not be granted so much.
+    const given = member.scope.filter((word) => !/^apikey$/i.test(word))
+    const token = (await tokenOf(client, creator, [spelling, ...given])) ?? (await tokenOf(client, creator, [spelling]))
+    if (token === undefined) continue
+    last = await create(client, member, { token })
+    if (last.problem !== undefined) continue
+    client.facts.apikey = spelling
+    break
+  }
+  return last
+}
+
+async function create(client: Client, member: TestKey, auth: Auth): Promise<Creation> {
+  const { facts } = client
+  const [way = ''] = Object.keys(auth)
+  // A target that refuses them all has another reason, and is not asked so often again.
+  const lists = scopesOf(member, facts.keysWithout).slice(0, facts.keyScopesTried.includes(way) ? 1 : undefined)
+  let refused: Creation | undefined
+  for (const { scope, without } of lists) {
+    const creation = await createWith(client, member, auth, scope)
+    if (creation.called?.answer.outcome !== 'refused') {
+      facts.keysWithout = without
+      return creation
+    }
+    refused ??= creation
+  }
+  if (lists.length > 1) facts.keyScopesTried.push(way)
+  return refused ?? { problem: 'it has no scope' }
+}
+
+/** The words of the examples. */
+const shownScopes = ['apikey', 'apiKey', 'context', 'solution']
+
+/**
+ * Which words may stand in a key's scope is open, and so is the spelling of one of them: a list that is refused is tried again without
+ * what no example shows, without one spelling or the other, and without both.
+ */
+function scopesOf({ scope }: TestKey, keysWithout: string[]): { scope: string[]; without: string[] }[] {
+  const unshown = scope.filter((word) => !shownScopes.includes(word))
+  const lists = [keysWithout, [], unshown, ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]].map(
+    (without) => ({
+      scope: scope.filter((word) => !without.includes(word)),
+      without,
+    }),
+  )
+  return [...new Map(lists.reverse().map((list) => [list.scope.join(' '), list])).values()].reverse()
+}
+
+async function createWith(client: Client, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
+  const pair = member.key === 'ed25519' ? pairOf(client.run, member.name) : undefined
+  const called = await makeCall(client, {
+    method: 'manager/createApiKey',
+    params: {
+      name: `svc-conformance-${member.name}-${client.run.unique}`,
+      scope,
+      ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
+    },
+    auth,
+    member: member.name,
+    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
+  })
+  if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }
+  const result = called.answer.result as { id?: unknown; secret?: unknown } | null
+  if (typeof result?.id !== 'string') return { called, problem: 'the result has no id' }
+  if (!isSendable(result.id)) return { called, problem: 'the id of the result cannot stand in an HTTP header' }
+  const hasSecret = typeof result.secret === 'string'
+  const key: CreatedKey = {
+    id: result.id,
+    name: member.name,
+    ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
+    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
+  }
+  // A key with a public key is used without its secret, and another one would take one more of the ten places.
+  if (hasSecret || pair !== undefined) client.testKeys.set(member.name, credentialOfKey(key))
+  return hasSecret ? { called } : { called, problem: 'the result has no secret' }
+}
+
+function pairOf(run: Run, member: string): Ed25519KeyPair {
+  const pair = run.keyPairs.get(member) ?? ed25519KeyPair(run.random.bytes(32))
+  run.keyPairs.set(member, pair)
+  return pair
+}
+
+/** An access token of these scopes, if it is granted. */
+export async function tokenOf(client: Client, by: string, scope: string[]): Promise<string | undefined> {
+  const credential = client.testKeys.get(by)
+  if (credential === undefined) return undefined
+  const { answer } = await makeCall(client, {
+    method: 'manager/auth',
+    auth: 'none',
+    params: {
+      grantType: 'api_key_credentials',
+      apiKeyId: credential.id,
+      apiKeySecret: credential.secret ?? '',
+      scope,
+    },
+  })
+  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
+  const token = result?.accessToken
+  return typeof token === 'string' && isSendable(token) ? token : undefined
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { madeUpTarget } from '../../self/made-up-target.ts'
+import { seededRandom } from '../random.ts'
+import { type Client, openClient, startRun } from './client.ts'
+import { noFacts, type TargetFacts } from './target-facts.ts'
+import { suitableLifeMs, whyLifeTooLong } from './wait.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+function clientKnowing(known: Partial<TargetFacts>): Promise<Client> {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  const facts = { ...noFacts(), ...known }
+  return openClient(startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' }))
+}
+
+test('a suitable lifetime grows with the way and with every try, and leaves half of that of a refresh token', async () => {
+  const near = suitableLifeMs(await clientKnowing({}), 1)
+  expect(suitableLifeMs(await clientKnowing({}), 2)).toBeGreaterThan(near)
+  expect(suitableLifeMs(await clientKnowing({ roundTripMs: 700 }), 1)).toBeGreaterThan(near + 3 * 700)
+  expect(suitableLifeMs(await clientKnowing({ refreshLifeMs: 4000, roundTripMs: 700 }), 1)).toBe(2000)
+  expect(suitableLifeMs(await clientKnowing({ refreshLifeMs: 0 }), 1)).toBe(near)
+})
+
+test('no lifetime near that of a refresh token, or beyond, may be expected', async () => {
+  const client = await clientKnowing({ refreshLifeMs: 20_000 })
+  expect(whyLifeTooLong(client, 12_345)).toBeUndefined()
+  expect(whyLifeTooLong(client, 19_000)).toContain('about 20 s')
+  expect(whyLifeTooLong(client, 30_000)).toContain('about 20 s')
+  expect(whyLifeTooLong(await clientKnowing({}), 30_000)).toBeUndefined()
+})

@@ -1,0 +1,133 @@
+/** No secret leaves: what is printed or written goes through here, unless the user asks for a trace. */
+import type { Exchange } from './judge/outcome.ts'
+
+export interface Redactor {
+  /** A secret that became known on the way: a token, the secret of a created key, a private key. */
+  add(secret: string): void
+  /** The text with every secret shortened beyond use. */
+  text(text: string): string
+}
+
+/** Below this a "secret" would take ordinary words with it. */
+const shortestSecret = 6
+const shownCharacters = 4
+
+/** Enough to tell two apart, too little to use. */
+export const shorten = (secret: string): string =>
+  secret.length < shownCharacters * 4 ? '…' : `${secret.slice(0, shownCharacters)}…`
+
+/**
+ * Shortens the given secrets in every spelling (plain in any case, JSON-escaped, URL-encoded, hex, and within base64 at
+ * any alignment, so that Basic credentials are found too), and whatever looks like a credential by its place:
+ * authorization and cookie headers, token and secret members, private keys.
+ */
+export function createRedactor(secrets: Iterable<string>): Redactor {
+  const known = new Set<string>()
+  // Not yet among the spellings: most cases print nothing.
+  let added: string[] = []
+  // By how they begin: a run against a lasting server knows thousands, and every text would be searched for each of them.
+  const spellings = new Map<string, string[]>()
+  const add = (secret: string): void => {
+    if (secret.length < shortestSecret || known.has(secret)) return
+    known.add(secret)
+    added.push(secret)
+  }
+  const spellAdded = (): void => {
+    for (const spelling of added.flatMap(spellingsOf)) {
+      const begin = spelling.slice(0, shortestSecret)
+      const others = spellings.get(begin)
+      if (others === undefined) spellings.set(begin, [spelling])
+      else others.push(spelling)
+    }
+    added = []
+  }
+  for (const secret of secrets) add(secret)
+  const text = (plain: string): string => {
+    spellAdded()
+    const lower = plain.toLowerCase()
+    const found = new Set<string>()
+    for (let at = 0; at + shortestSecret <= lower.length; at += 1) {
+      for (const spelling of spellings.get(lower.slice(at, at + shortestSecret)) ?? []) {
+        if (lower.startsWith(spelling, at)) found.add(spelling)
+      }
+    }
+    // The longest first, so that a part never stands in for the whole.
+    const sorted = [...found].sort((one, other) => other.length - one.length)
+    return sorted.reduce(withoutSpelling, withoutPatterns(plain))
+  }
+  return { add, text }
+}
+
+/** Both sides of an exchange, line by line. */
+export function redactExchange(exchange: Exchange, redactor: Redactor): Exchange {
+  const lines = (all: string[]): string[] => redactor.text(all.join('\n')).split('\n')
+  return { request: lines(exchange.request), answer: lines(exchange.answer) }
+}
+
+function spellingsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret, 'utf8')
+  const spelled = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+    // A lone surrogate, which a server may well send, is no text that could be encoded.
+    encodeURIComponent(bytes.toString('utf8')),
+    bytes.toString('hex'),
+    ...[0, 1, 2].flatMap((before) => base64Within(bytes, before)),
+  ]
+  return [...new Set(spelled.map((one) => one.toLowerCase()))].filter((one) => one.length >= shortestSecret)
+}
+
+/** The letters that base64 gives these bytes when `before` bytes of something else come first: Basic has an id there. */
+function base64Within(bytes: Buffer, before: number): string[] {
+  const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
+  // Letters that share bits with a neighbour byte differ from text to text.
+  const first = Math.ceil((before * 8) / 6)
+  const end = Math.floor(((before + bytes.length) * 8) / 6)
+  const core = encoded.slice(first, end)
+  return [core, core.replaceAll('+', '-').replaceAll('/', '_')]
+}
+
+function withoutSpelling(text: string, spelling: string): string {
+  let found = text.toLowerCase().indexOf(spelling)
+  if (found === -1) return text
+  let rest = text
+  let done = ''
+  while (found !== -1) {
+    const end = found + spelling.length
+    done += rest.slice(0, found) + shorten(rest.slice(found, end))
+    rest = rest.slice(end)
+    found = rest.toLowerCase().indexOf(spelling)
+  }
+  return done + rest
+}
+
+const withoutPatterns = (text: string): string =>
+  text
+    .replace(privateKey, (_, begin: string) => `${begin}…`)
+    .replace(credentialHeader, (_, name: string, value: string) => `${name}${withoutCredentials(value)}`)
+    .replace(secretMember, (_, before: string, value: string) => `${before}${shorten(value)}`)
+    .replace(escapedSecretMember, (_, before: string, _quote: string, value: string) => `${before}${shorten(value)}`)
+
+const privateKey =
+  /(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(?:(?!-----END)[\s\S])*(?:-----END [A-Z0-9 ]*PRIVATE KEY-----)?/g
+const credentialHeader = /((?:^|[\n>< ])(?:proxy-authorization|authorization|cookie|set-cookie)\s*[:=]\s*)([^\n]*)/gi
+const memberNames = 'accessToken|refreshToken|secret|apiKeySecret|privateKey|password'
+const secretMember = new RegExp(`("(?:${memberNames})"\\s*:\\s*")((?:[^"\\\\]|\\\\.)*)`, 'gi')
+const escapedSecretMember = new RegExp(`((\\\\+")(?:${memberNames})\\2\\s*:\\s*\\2)((?:(?!\\\\*")[\\s\\S])*)`, 'gi')
+
+/** `scheme id;1;time;nonce;signature` keeps what explains a refusal; of anything else only the first word stays. */
+function withoutCredentials(value: string): string {
+  const [first = '', ...more] = value.trim().split(/\s+/)
+  const credentials = more.join(' ')
+  if (credentials === '') return first.includes(';') ? withoutSignature(first) : shorten(first)
+  return `${first.length > 40 ? shorten(first) : first} ${withoutSignature(credentials)}`
+}
+
+function withoutSignature(credentials: string): string {
+  const fields = credentials.split(';')
+  if (fields.length < 3) return shorten(credentials)
+  return fields
+    .map((field, index) => (index === 0 || index >= 4 || field.length > 64 ? shorten(field) : field))
+    .join(';')
+}

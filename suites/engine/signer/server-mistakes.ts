@@ -1,0 +1,113 @@
+/** The diagnosis of a server from outside: which mistake does it expect, when it refuses a right signature? */
+import type { Mistake } from '../fixture/model.ts'
+import { fromHex, utf8 } from './bytes.ts'
+import { type KnownMistake, mistakeById, mistakes } from './mistakes.ts'
+import { draftOf, type SignInput } from './sign.ts'
+
+export interface ServerMistake {
+  /** To be given to `sign`. */
+  mistake: Mistake
+  id: string
+  title: string
+  /** Two sentences: what the server accepts, and what it should do. */
+  hint: string
+}
+
+/**
+ * Likely causes first, and no more than that: each one is a refused call on somebody's server. Left out is what depends on
+ * the characters of one nonce, and what a server takes only if it takes anything.
+ */
+const mistakeIds = [
+  'signature/untruncated',
+  'data/without-final-newline',
+  'data/with-doubled-newline',
+  'data/with-crlf',
+  'data/with-full-url',
+  'data/with-lowercase-method',
+  'data/with-empty-body',
+  'signature/in-hex',
+  'signature/base64url',
+  'signature/unpadded',
+  'signature/base64-of-hex',
+  'signature/last-20-bytes',
+  'signature/one-byte-short',
+  'signature/one-byte-long',
+  'signature/first-16-bytes',
+  'signature/sha1',
+  'signature/sha512',
+  'signature/arguments-swapped',
+  'signature/plain-hash',
+  'signature/cut-hex',
+  'signature/hmac-with-key-id-as-secret',
+  'signature/over-hash',
+  'signature/over-sha512',
+  'signature/prehashed',
+  'signature/hmac-with-public-pem',
+  'data/without-method',
+  'data/without-uri',
+  'data/with-path-without-slash',
+  'data/with-trailing-slash',
+  'data/with-root-path',
+  'data/with-host-and-path',
+  'data/with-commas',
+  'data/with-colons',
+  'data/with-newlines-for-semicolons',
+  'data/without-separators',
+  'data/with-nonce-first',
+  'data/with-request-first',
+  'data/without-timestamp',
+  'data/without-nonce',
+  'data/with-decoded-nonce',
+  'data/with-timestamp-in-seconds',
+  'data/with-body-spaced',
+  'data/with-body-sorted',
+  'data/with-body-hash',
+  'data/with-key-id',
+  'data/with-version',
+]
+
+/** A request like any that a run signs: only what can be made in it is tried. */
+const sample: Omit<SignInput, 'key'> = {
+  scheme: 'svc-hmac-sha256',
+  keyId: 'a-key',
+  method: 'POST',
+  uri: '/api',
+  body: utf8('{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'),
+  timestamp: '1702555410352',
+  nonce: '/u7dzLuqmYh3ZlVEMyIRABCd',
+}
+
+const keys: { [kind in 'hmac' | 'ecc']: SignInput['key'] } = {
+  hmac: { kind: 'secret', secret: 'a-secret' },
+  ecc: { kind: 'ed25519', seed: fromHex('07'.repeat(32)) ?? new Uint8Array(32) },
+}
+
+/**
+ * What to try, one after the other and each with a fresh nonce, when a server refused a right signature with this kind of
+ * key. The first one that the server accepts names its defect.
+ */
+export function serverMistakes(kind: 'hmac' | 'ecc'): ServerMistake[] {
+  const right = draftOf({ ...sample, key: keys[kind] })
+  return mistakeIds.flatMap((id) => {
+    const known = mistakeById(id)
+    return known === undefined || known.apply(right) === null ? [] : [asServerMistake(known)]
+  })
+}
+
+/**
+ * What to try where a server refused a right signature over one body and accepted one over another: only mistakes that change nothing
+ * in the body that was accepted, since with any other one it would have been refused too.
+ */
+export function mistakesInBody(refused: Uint8Array, accepted: Uint8Array): ServerMistake[] {
+  const draftWith = (body: Uint8Array) => draftOf({ ...sample, body, key: keys.hmac })
+  const inRefused = draftWith(refused)
+  const inAccepted = draftWith(accepted)
+  const tellsApart = ({ id, found, apply }: KnownMistake): boolean =>
+    id.startsWith('data/') && found && apply(inRefused) !== null && apply(inAccepted) === null
+  return mistakes.filter(tellsApart).map(asServerMistake)
+}
+
+function asServerMistake({ id, title, when, fix }: KnownMistake): ServerMistake {
+  const [group, word] = id.split('/') as [string, string]
+  return { mistake: { [group]: word }, id, title, hint: `The server accepts this call when ${when}. ${fix}` }
+}

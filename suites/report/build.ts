@@ -1,0 +1,151 @@
+import type { Corpus } from '../engine/fixture/model.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { blockersOf } from './causes.ts'
+import { envelopeCases, everyAnswer } from './envelope.ts'
+import { wordsOfKey } from './explain.ts'
+import { applyKnown, staleEntries } from './known.ts'
+import type { CaseReport, KnownEntry, Meta, Observation, Plan, Report } from './model.ts'
+import { reportRequirements } from './requirements.ts'
+import { shellWord } from './shell.ts'
+import { judgeRun, summarize } from './verdict.ts'
+
+export interface BuildInput {
+  meta: Meta
+  /** Of every case that was selected, those not testable here included; `test-keys/NAME` cases too. */
+  outcomes: readonly CaseOutcome[]
+  corpus: Corpus
+  known: readonly KnownEntry[]
+  plan?: Plan | null
+  left?: readonly string[]
+  options: {
+    strict: boolean
+    partial: 'only' | 'shard' | null
+    /** What `--skip` left out, if it has no outcome. */
+    skipped?: readonly { id: string; reason: string }[]
+    /** Of a run that was interrupted or lost its target: the table of exit codes does not know it. */
+    ownExitCode?: number | null
+  }
+}
+
+/**
+ * The report of a run: cases after the baseline, requirements with the worst of their cases, the verdict and exit code
+ * of the documented table. Pure; the same input gives the same report.
+ */
+export function buildReport(input: BuildInput): Report {
+  const ofAnswers = envelopeCases(input.outcomes).filter(
+    ({ verdict }) => input.options.partial !== 'only' || verdict === 'passed' || verdict === 'failed',
+  )
+  const outcomes = [...input.outcomes, ...ofAnswers]
+  return assembleReport({
+    ...input,
+    cases: outcomes.map((outcome) => reportCase(outcome, input.known, input.meta.again)),
+    stale: staleEntries(outcomes, input.known),
+    observed: observedIn(input.outcomes),
+    throttledCalls: input.outcomes.reduce((sum, { throttled = 0 }) => sum + throttled, 0),
+  })
+}
+
+export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known'> {
+  cases: readonly CaseReport[]
+  stale: readonly KnownEntry[]
+  observed: readonly Observed[]
+  /** Calls that the target answered with a request to wait; a merge of shards does not know. */
+  throttledCalls?: number
+}
+
+/** What was seen of an open question, and where. */
+interface Observed {
+  question: string
+  answer: string
+  scenarios: readonly string[]
+  asked: readonly string[]
+}
+
+/** What was tried, in the words of the case and the step; without any it goes by the end of its key. */
+function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
+  return outcomes.flatMap(({ key, case: name, observations }) =>
+    observations.map(({ question, answer, step }) => {
+      const words = [name, step].filter((part) => part !== null && part !== undefined).join(', ')
+      return { question, answer, scenarios: [key], asked: [words === '' ? wordsOfKey(key) : words] }
+    }),
+  )
+}
+
+/** The part of buildReport that a merge of shards shares: cases are judged already. Pure. */
+export function assembleReport(input: AssembleInput): Report {
+  const { meta, corpus, options, stale } = input
+  const { strict, partial } = options
+  const sorted = [...input.cases].sort(byKey)
+  const blockers = blockersOf(corpus.requirements, sorted)
+  const cases = sorted.map((testCase) => ({ ...testCase, blockedBy: blockers.get(testCase.key) ?? null }))
+  const skipped = options.skipped ?? []
+  const requirements = reportRequirements(corpus, cases, {
+    partial,
+    skipReason: (key) => skipped.find(({ id }) => key.startsWith(id))?.reason,
+  })
+  const summary = summarize(cases, stale)
+  return {
+    meta,
+    ...judgeRun({
+      summary,
+      cases,
+      requirements,
+      strict,
+      partial,
+      stopped: meta.stopped,
+      ownExitCode: options.ownExitCode ?? null,
+      throttledCalls: input.throttledCalls ?? 0,
+    }),
+    summary,
+    requirements,
+    scenarios: cases,
+    observations: mergeObservations(corpus, input.observed),
+    stale: [...stale],
+    left: [...(input.left ?? [])],
+    plan: input.plan ?? null,
+  }
+}
+
+const byKey = (one: CaseReport, other: CaseReport): number => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0)
+
+function reportCase(outcome: CaseOutcome, known: readonly KnownEntry[], again: string): CaseReport {
+  const { verdict, requirements, entry } = applyKnown(outcome, known)
+  // Nothing is asked by a case about every answer; the cases that prove its requirement get such answers too.
+  const asked = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
+  return {
+    id: outcome.id,
+    case: outcome.case,
+    key: outcome.key,
+    title: outcome.title,
+    verdict,
+    proves: outcome.proves,
+    requirements,
+    sides: outcome.sides,
+    calls: outcome.calls,
+    durationMs: outcome.durationMs,
+    problem: outcome.problem,
+    again: `${again} --only ${shellWord(asked)} --trace`,
+    known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
+    blockedBy: null,
+  }
+}
+
+const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>
+  corpus.questions.flatMap((question) => {
+    const mine = observed.filter((one) => one.question === question.id)
+    if (mine.length === 0) return []
+    const answers = [...new Set(mine.map(({ answer }) => answer))].sort().map((answer) => {
+      const same = mine.filter((one) => one.answer === answer)
+      const all = (of: (one: Observed) => readonly string[]): string[] => [...new Set(same.flatMap(of))].sort()
+      return { answer, scenarios: all(({ scenarios }) => scenarios), asked: all(({ asked }) => asked) }
+    })
+    return [
+      {
+        question: question.id,
+        answer: answers.map(({ answer }) => answer).join('; '),
+        answers,
+        text: question.question,
+        reference: question.reference,
+      },
+    ]
+  })

@@ -1,0 +1,123 @@
+/** What every format says about a case that did not pass, and how verdicts are counted and named. */
+import type { Exchange, Verdict } from '../engine/judge/outcome.ts'
+import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
+
+export interface Explanation {
+  sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
+  /** The step, and where it is written. */
+  at: string
+  where: string | null
+  but: string
+  hint: string | null
+  exchanges: Exchange[]
+}
+
+/** A longer line says no more to a reader, and a report is read by people. */
+const longestLine = 1000
+
+/** Null for a case without a problem. The sentences are those that failed; for a blocked case those that stay open. */
+export function explainCase(report: Report, testCase: CaseReport): Explanation | null {
+  const { problem } = testCase
+  if (problem === null) return null
+  const ids = problem.requirements.length > 0 ? problem.requirements : testCase.proves
+  return {
+    sentences: report.requirements.filter(({ id }) => ids.includes(id)).map(sentenceOf),
+    at: problem.step,
+    where: problem.where ?? null,
+    but: problem.message,
+    hint: problem.hint ?? null,
+    exchanges: problem.exchanges.map(({ request, answer }) => ({
+      request: request.map(clip),
+      answer: answer.map(clip),
+    })),
+  }
+}
+
+function sentenceOf({ level, id, text, anchor }: RequirementReport): Explanation['sentences'][number] {
+  return { level: level === 'must' ? 'MUST' : 'IMPLIED', id, text, anchor }
+}
+
+/** The line, or its beginning and how long it is. */
+export function clip(line: string): string {
+  return line.length <= longestLine ? line : `${line.slice(0, longestLine)}… (${line.length} characters)`
+}
+
+/** Cases of one verdict, in order. */
+export function casesWith(report: Report, verdict: Verdict): CaseReport[] {
+  return report.scenarios.filter((testCase) => testCase.verdict === verdict)
+}
+
+export type Counts = { [verdict in Verdict]: number }
+
+/** Requirements per area and verdict, areas in the order of the register. */
+export function countAreas(
+  requirements: readonly RequirementReport[],
+): { area: string; total: number; counts: Counts }[] {
+  const areas = new Map<string, RequirementReport[]>()
+  for (const requirement of requirements) {
+    const area = requirement.id.split('/')[0] ?? requirement.id
+    areas.set(area, [...(areas.get(area) ?? []), requirement])
+  }
+  return [...areas].map(([area, mine]) => ({ area, total: mine.length, counts: countVerdicts(mine) }))
+}
+
+export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
+  const counts: Counts = { passed: 0, warned: 0, known: 0, 'not-testable': 0, blocked: 0, failed: 0 }
+  for (const { verdict } of all) counts[verdict] += 1
+  return counts
+}
+
+/** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
+export type OpenKind = 'must' | 'implied' | 'excused'
+
+/** Not-testable requirements by kind and reason, what a run could change first. */
+export function groupNotTestable(report: Report): { kind: OpenKind; reason: string; ids: string[] }[] {
+  const order: readonly OpenKind[] = ['must', 'implied', 'excused']
+  const groups = new Map<string, { kind: OpenKind; reason: string; ids: string[] }>()
+  for (const { id, level, verdict, reason, gap } of report.requirements) {
+    if (verdict !== 'not-testable') continue
+    const kind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
+    const text = reason ?? 'No reason given'
+    const group = groups.get(`${kind} ${text}`) ?? { kind, reason: text, ids: [] }
+    group.ids.push(id)
+    groups.set(`${kind} ${text}`, group)
+  }
+  return [...groups.values()].sort(
+    (one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length,
+  )
+}
+
+/** Headings of these groups. */
+export const openHeadings: { [kind in OpenKind]: string } = {
+  must: 'Musts that are not testable here',
+  implied: 'Implied, and not testable here',
+  excused: 'What no call shows here, for a written reason',
+}
+
+/** The end of a case's key in words: `content type missing`. */
+export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
+
+/** The answers to an open question with what was tried for each; nothing where one case that has no words of its own said it all. */
+export function answersOf({ answers }: Observation): { answer: string; asked: string }[] {
+  const keys = new Set(answers.flatMap(({ scenarios }) => scenarios))
+  const plain = keys.size === 1 ? [...keys].map(wordsOfKey) : []
+  return answers.map(({ answer, asked }) => ({
+    answer,
+    asked: asked.filter((words) => !plain.includes(words)).join('; '),
+  }))
+}
+
+/** `170 passed, 3 failed`, leaving out what is zero. */
+export function summarySentence({ summary }: Pick<Report, 'summary'>): string {
+  const parts: [number, string][] = [
+    [summary.passed, 'passed'],
+    [summary.failed, 'failed'],
+    [summary.blocked, 'blocked'],
+    [summary.known, 'known'],
+    [summary.warned, 'warned'],
+    [summary.notTestable, 'not testable'],
+    [summary.stale, summary.stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
+  ]
+  const said = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)
+  return said.length === 0 ? 'no cases' : said.join(', ')
+}

@@ -1,0 +1,207 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chromiumMissing, launchChromium } from '../self/chromium.ts'
+import { hostile, madeUpReport } from '../self/made-up-report.ts'
+import { renderHtml } from './html.ts'
+
+const report = madeUpReport()
+const file = join(mkdtempSync(join(tmpdir(), 'svc-html-')), 'report.html')
+
+interface Opened {
+  page: Page
+  complaints: string[]
+}
+
+describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, () => {
+  let browser: Browser
+  let usual: Opened
+  beforeAll(async () => {
+    writeFileSync(file, renderHtml(report))
+    browser = await launchChromium()
+    usual = await openWindow()
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  /** The page anew; in a browser window of its own where that is to be a special one. */
+  async function open(options?: BrowserContextOptions): Promise<Opened> {
+    const opened = options === undefined ? usual : await openWindow(options)
+    opened.complaints.length = 0
+    await opened.page.goto('about:blank')
+    await opened.page.goto(pathToFileURL(file).href)
+    return opened
+  }
+  async function openWindow(options: BrowserContextOptions = {}): Promise<Opened> {
+    const page = await (await browser.newContext(options)).newPage()
+    const complaints: string[] = []
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('request', (request) => {
+      if (request.url() !== pathToFileURL(file).href) complaints.push(request.url())
+    })
+    return { page, complaints }
+  }
+  const visible = (page: Page): Promise<string[]> =>
+    page.$$eval('.case:not([hidden]) > summary code', (codes) => codes.map((code) => code.textContent ?? ''))
+
+  test('loads nothing, complains about nothing, and runs no script that a server sent', async () => {
+    const { page, complaints } = await open()
+    expect(complaints).toEqual([])
+    expect(await page.locator('body').textContent()).toContain(hostile.slice(0, 26))
+    expect((await visible(page)).length).toBe(report.scenarios.length)
+  })
+
+  test('its policy keeps the network out', async () => {
+    const { page } = await open()
+    const outcome = await page.evaluate(() =>
+      fetch('http://127.0.0.1:9/').then(
+        () => 'fetched',
+        () => 'refused',
+      ),
+    )
+    const image = await page.evaluate(`new Promise((resolve) => {
+      addEventListener('securitypolicyviolation', (event) => resolve(event.violatedDirective))
+      new Image().src = 'http://127.0.0.1:9/a.png'
+    })`)
+    expect([outcome, image]).toEqual(['refused', 'img-src'])
+  })
+
+  test('a failure is open, with its sentence, its bytes and the line that repeats it', async () => {
+    const { page } = await open()
+    const failure = page.locator('.case.failed', { hasText: 'signatures/hmac-accepted' })
+    const text = await failure.textContent()
+    for (const part of [
+      'MUST',
+      'first 20 bytes of HMAC-SHA256',
+      'all 32 bytes',
+      '> POST /api',
+      '< HTTP 200',
+      '--only signatures/hmac-accepted',
+    ])
+      expect(text).toContain(part)
+    expect(await page.locator('.case.passed .body').first().isVisible()).toBe(false)
+  })
+
+  test('filters by verdict', async () => {
+    const { page } = await open()
+    await page.getByRole('button', { name: /^passed/ }).click()
+    expect(await page.locator('.case.passed').first().isVisible()).toBe(false)
+    expect(await page.getByRole('status').textContent()).toBe('8 of 12 cases')
+    await page.getByRole('button', { name: /^failed/ }).click({ modifiers: ['Shift'] })
+    expect(await visible(page)).toEqual(['basic/hostile', 'signatures/hmac-accepted/all-in-one-line'])
+    await page.getByRole('button', { name: 'Show all' }).click()
+    expect((await visible(page)).length).toBe(12)
+  })
+
+  test('filters by requirement, from the picture and from the address', async () => {
+    const { page } = await open()
+    await page.locator('[data-requirement="tokens/authorize"]').click()
+    expect(await visible(page)).toEqual(['tokens/one', 'tokens/three', 'tokens/two'])
+    expect(page.url()).toMatch(/#tokens\/authorize$/)
+    await page.reload()
+    expect(await visible(page)).toEqual(['tokens/one', 'tokens/three', 'tokens/two'])
+    await page.locator('[data-requirement="tokens/authorize"]').click()
+    expect((await visible(page)).length).toBe(12)
+  })
+
+  test('cases that one failure blocks are folded under one line, and a filter unfolds them', async () => {
+    const scenarios = report.scenarios.map((testCase) =>
+      testCase.verdict === 'blocked' ? { ...testCase, blockedBy: 'basic/hostile' } : testCase,
+    )
+    const { page } = await open()
+    await page.setContent(renderHtml({ ...report, scenarios }))
+    const group = page.locator('.group')
+    expect(await group.locator('> summary').textContent()).toBe('3 cases blocked by the failure of basic/hostile')
+    expect(await group.locator('.case').first().isVisible()).toBe(false)
+    await page.getByRole('searchbox').fill('tokens/two')
+    expect(await visible(page)).toEqual(['tokens/two'])
+    expect(await group.locator('.case:not([hidden])').isVisible()).toBe(true)
+    await page.getByRole('searchbox').fill('keys/warned')
+    expect(await group.isVisible()).toBe(false)
+  })
+
+  test('filters by words', async () => {
+    const { page } = await open()
+    await page.getByRole('searchbox').fill('second ADDRESS')
+    expect(await visible(page)).toEqual(['addresses/bound'])
+  })
+
+  test('works by keyboard alone', async () => {
+    const { page } = await open()
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').textContent()).toBe('Skip to the cases')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await visible(page)).toEqual(['signatures/accepted', 'signatures/hmac-accepted/all-in-one-line'].reverse())
+    await page.keyboard.press('Escape')
+    expect(await visible(page)).toHaveLength(12)
+    await page.reload()
+    await page.keyboard.press('/')
+    await page.keyboard.type('keys/warned')
+    expect(await visible(page)).toEqual(['keys/warned'])
+    await page.locator('.case:not([hidden]) > summary').focus()
+    await page.keyboard.press('Enter')
+    expect(await page.locator('.case.warned .body').isVisible()).toBe(true)
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
+  })
+
+  test('every control has a name', async () => {
+    const { page } = await open()
+    const nameless = await page.$$eval('button:not([hidden]), input, svg, summary', (all) =>
+      all
+        .filter((one) => !(one.getAttribute('aria-label') ?? one.textContent ?? '').trim())
+        .map((one) => one.outerHTML),
+    )
+    expect(nameless).toEqual([])
+  })
+
+  test('is readable in light and in dark', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await open({ colorScheme })
+      const poor = await page.evaluate(lowContrast)
+      expect(poor, colorScheme).toEqual([])
+    }
+  })
+
+  test('fits a phone', async () => {
+    const { page } = await open({ viewport: { width: 360, height: 740 } })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    const small = await page.$$eval(
+      '.cell',
+      (cells) => cells.filter((cell) => cell.getBoundingClientRect().width < 24).length,
+    )
+    expect(small).toBe(0)
+  })
+
+  test('shows everything without script', async () => {
+    const { page } = await open({ javaScriptEnabled: false })
+    expect(await page.locator('.case').count()).toBe(12)
+    expect(await page.locator('.filters').isVisible()).toBe(false)
+  })
+})
+
+/** Texts whose contrast is below 4.5 to 1, as WCAG counts it. Runs in the page. */
+const lowContrast = `(() => {
+  const channels = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
+  const luminance = (colour) => {
+    const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
+      const part = value / 255
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const behind = (element) => {
+    const colour = element === null ? 'rgb(255, 255, 255)' : getComputedStyle(element).backgroundColor
+    return element === null || (channels(colour)[3] ?? 1) > 0 ? colour : behind(element.parentElement)
+  }
+  return [...document.querySelectorAll('body *')].flatMap((element) => {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())
+    if (!hasText || element.tagName === 'SCRIPT') return []
+    const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind(element))]
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
+    return ratio < 4.5 ? [element.className + ' ' + element.textContent.slice(0, 30) + ': ' + ratio.toFixed(2)] : []
+  })
+})()`

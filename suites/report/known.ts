@@ -1,0 +1,83 @@
+/** The baseline: failures that are known. A listed failure does not fail the run, a listed case that passes does. */
+import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
+import type { CaseReport, KnownEntry } from './model.ts'
+
+type Judged = Pick<CaseOutcome, 'id' | 'case' | 'key' | 'verdict' | 'requirements'>
+
+/** True where the entry speaks of this case; a case may be written as its name or as the last part of its key. */
+export const entryNamesCase = (entry: KnownEntry, testCase: Pick<Judged, 'id' | 'case' | 'key'>): boolean =>
+  entry.scenario === testCase.key ||
+  (entry.scenario === testCase.id &&
+    (entry.case === undefined || entry.case === testCase.case || testCase.key === `${testCase.id}/${entry.case}`))
+
+const failedRequirements = (testCase: Judged): string[] =>
+  Object.keys(testCase.requirements).filter((id) => testCase.requirements[id] === 'failed')
+
+const covers = (entry: KnownEntry, requirement: string): boolean =>
+  entry.requirement === undefined || entry.requirement === requirement
+
+/**
+ * A failed case whose every failure is listed becomes a known one; what is listed for it only in part stays failed.
+ * Returns the verdicts and the entry that explains the case.
+ */
+export function applyKnown(
+  testCase: Judged,
+  entries: readonly KnownEntry[],
+): { verdict: Verdict; requirements: { [id: string]: Verdict }; entry: KnownEntry | null } {
+  const unchanged = { verdict: testCase.verdict, requirements: testCase.requirements, entry: null }
+  if (testCase.verdict !== 'failed') return unchanged
+  const mine = entries.filter((entry) => entryNamesCase(entry, testCase))
+  const failures = failedRequirements(testCase)
+  const listed = failures.filter((id) => mine.some((entry) => covers(entry, id)))
+  const entry = mine.find((one) => failures.length === 0 || failures.some((id) => covers(one, id)))
+  if (entry === undefined) return unchanged
+  const requirements = { ...testCase.requirements }
+  for (const id of listed) requirements[id] = 'known'
+  return { verdict: listed.length === failures.length ? 'known' : 'failed', requirements, entry }
+}
+
+/** Entries that are listed but pass: at least one case they name was judged, and none of those shows the failure. */
+export const staleEntries = (cases: readonly Judged[], entries: readonly KnownEntry[]): KnownEntry[] =>
+  entries.filter((entry) => {
+    const named = cases.filter((testCase) => entryNamesCase(entry, testCase))
+    const judged = named.filter((testCase) => testCase.verdict !== 'blocked' && testCase.verdict !== 'not-testable')
+    const shown = judged.some((testCase) =>
+      entry.requirement === undefined
+        ? testCase.verdict !== 'passed'
+        : holdsNot(testCase.requirements[entry.requirement]),
+    )
+    return judged.length > 0 && !shown && (named.length === judged.length || entry.case !== undefined)
+  })
+
+const holdsNot = (verdict: Verdict | undefined): boolean => verdict !== undefined && verdict !== 'passed'
+
+/**
+ * The baseline that would make this run's failures known: reasons and issues of entries that still hold are kept,
+ * entries of cases that were not judged are kept, stale ones go, new failures come with a reason to be written.
+ */
+export function updatedKnown(
+  cases: readonly CaseReport[],
+  stale: readonly KnownEntry[],
+  entries: readonly KnownEntry[],
+): KnownEntry[] {
+  const kept = entries.filter((entry) => !stale.includes(entry))
+  const added = cases
+    .filter((testCase) => testCase.verdict === 'failed')
+    .flatMap((testCase) =>
+      Object.keys(testCase.requirements)
+        .filter((id) => testCase.requirements[id] === 'failed')
+        .map(
+          (requirement): KnownEntry => ({
+            scenario: testCase.id,
+            ...(testCase.case === null ? {} : { case: testCase.case }),
+            requirement,
+            reason: unexplained,
+            issue: null,
+          }),
+        ),
+    )
+  return [...kept, ...added]
+}
+
+/** What `--update-known` writes for a new failure, for a person to replace. */
+export const unexplained = 'not explained yet'

@@ -1,0 +1,61 @@
+/** Laying out plain text. */
+
+/** A file or a log has no width of its own. */
+export const usualColumns = 110
+const fewestColumns = 40
+
+/** `text` in lines of at most so many columns, `first` before the first and blanks before the others. */
+export function hanging(first: string, text: string, columns = usualColumns): string[] {
+  const blank = ' '.repeat(first.length)
+  const lines: string[] = []
+  let line = first
+  for (const word of text.split(' ')) {
+    const empty = line === first || line === blank
+    if (!empty && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = blank + word
+    } else line += empty ? word : ` ${word}`
+  }
+  return [...lines, line.trimEnd()]
+}
+
+/** Columns as wide as their widest cell; numbers to the right. */
+export function table(cases: readonly (readonly (string | number)[])[], indent = '  '): string[] {
+  const widths = (cases[0] ?? []).map((_, column) =>
+    Math.max(...cases.map((testCase) => String(testCase[column] ?? '').length)),
+  )
+  return cases.map((testCase) =>
+    (
+      indent +
+      testCase
+        .map((cell, column) =>
+          typeof cell === 'number' ? String(cell).padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        )
+        .join('  ')
+    ).trimEnd(),
+  )
+}
+
+/** How a text is laid out: colours or none, and how wide. */
+export interface Paint {
+  red(text: string): string
+  green(text: string): string
+  yellow(text: string): string
+  dim(text: string): string
+  bold(text: string): string
+  hanging(first: string, text: string): string[]
+}
+
+/** ANSI colours, or none; as wide as the terminal, within reason. */
+export function paintOf(on: boolean, columns: number | undefined): Paint {
+  const width = Math.max(fewestColumns, Math.min(columns ?? usualColumns, usualColumns))
+  const paint = (code: number, end: number) => (text: string) => (on ? `\u001b[${code}m${text}\u001b[${end}m` : text)
+  return {
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    dim: paint(2, 22),
+    bold: paint(1, 22),
+    hanging: (first, text) => hanging(first, text, width),
+  }
+}

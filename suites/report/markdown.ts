@@ -1,0 +1,195 @@
+import type { Verdict } from '../engine/judge/outcome.ts'
+import { type Cause, groupByCause } from './causes.ts'
+import { answersOf, casesWith, countAreas, explainCase, groupNotTestable, summarySentence } from './explain.ts'
+import type { CaseReport, Observation, Report } from './model.ts'
+import { printable } from './printable.ts'
+
+/** A job summary takes 1 MiB in all, and other steps want some of it. */
+const largestBytes = 400_000
+const shownAlike = 20
+
+/** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
+export function renderMarkdown(raw: Report): string {
+  const report = printable(raw)
+  const blocked = casesWith(report, 'blocked')
+  const rest = blocked.filter(({ blockedBy }) => blockedBy === null)
+  const failures = [casesWith(report, 'failed'), rest, casesWith(report, 'warned')].flatMap((cases) =>
+    groupByCause(report.requirements, cases),
+  )
+  const before = [heading(report), areaTable(report)]
+  const after = [known(report), stale(report), notTestable(report), observations(report), left(report)]
+  const fixed = [...before, ...after].filter((part) => part !== '')
+  let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
+  const said: string[] = []
+  for (const cause of failures) {
+    const text = failure(report, cause, blocked.filter(({ blockedBy }) => blockedBy === cause.first.key).length)
+    room -= Buffer.byteLength(text) + 2
+    if (room < 0) {
+      said.push(`_and ${failures.length - said.length} more, left out for length_`)
+      break
+    }
+    said.push(text)
+  }
+  return `${[...before, ...said, ...after].filter((part) => part !== '').join('\n\n')}\n`
+}
+
+function heading(report: Report): string {
+  const { meta } = report
+  const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
+  const sign = report.exitCode === 1 ? '❌' : report.verdict === 'conforms' ? '✅' : '⚠️'
+  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
+  return [
+    `## ${sign} ${inline(target)}: ${report.verdict.replaceAll('-', ' ')}`,
+    '',
+    `${summarySentence(report)} (svc-conformance ${meta.version}${shard}, seed ${code(meta.seed)})`,
+    '',
+    ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
+    ...report.conclusion.slice(1).map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
+  ].join('\n')
+}
+
+function areaTable(report: Report): string {
+  const order: [Verdict, string][] = [
+    ['passed', 'passed'],
+    ['failed', 'failed'],
+    ['blocked', 'blocked'],
+    ['known', 'known'],
+    ['warned', 'warned'],
+    ['not-testable', 'not testable'],
+  ]
+  const cases = countAreas(report.requirements).map(
+    ({ area, total, counts }) =>
+      `| ${area} | ${total} | ${order.map(([verdict]) => counts[verdict] || '').join(' | ')} |`,
+  )
+  return [
+    `| requirements | of | ${order.map(([, word]) => word).join(' | ')} |`,
+    `|---|--:|${order.map(() => '--:').join('|')}|`,
+    ...cases,
+  ].join('\n')
+}
+
+/** One sign per verdict, for tables that people look over. */
+export const signs: { readonly [verdict in Verdict]: string } = {
+  passed: '✅',
+  failed: '❌',
+  blocked: '⛔',
+  known: '🟡',
+  warned: '⚠️',
+  'not-testable': '➖',
+}
+
+function failure(report: Report, { first: testCase, others }: Cause, blocks: number): string {
+  const summary = `<summary>${signs[testCase.verdict]} <code>${html(testCase.key)}</code> ${html(testCase.title)}</summary>`
+  const said = explainCase(report, testCase)
+  if (said === null) return `<details>${summary}</details>`
+  return [
+    '<details>',
+    summary,
+    '',
+    ...said.sentences.map(({ level, id, text }) => `**${level}** ${code(id)}: ${inline(text)}<br>`),
+    ...(said.at === '' ? [] : [`**At** ${inline(said.at)}${said.where === null ? '' : ` (${code(said.where)})`}<br>`]),
+    `**But** ${inline(said.but)}`,
+    ...(said.hint === null ? [] : [`<br>**Hint** ${inline(said.hint)}`]),
+    ...alike(testCase, others),
+    ...(blocks === 0 ? [] : [`<br>**Blocks** ${blocks === 1 ? '1 case' : `${blocks} cases`}`]),
+    ...said.exchanges.flatMap(({ request, answer }) => [
+      '',
+      ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)]),
+    ]),
+    '',
+    ...fenced([testCase.again]),
+    '',
+    '</details>',
+  ].join('\n')
+}
+
+function alike({ verdict }: CaseReport, others: readonly CaseReport[]): string[] {
+  if (others.length === 0) return []
+  const what =
+    verdict === 'blocked' ? 'blocked by the same' : verdict === 'failed' ? 'fail like this' : 'warn like this'
+  const keys = others.slice(0, shownAlike).map(({ key }) => code(key))
+  const more = others.length > shownAlike ? ` and ${others.length - shownAlike} more` : ''
+  return [`<br>**Also** ${what}: ${keys.join(', ')}${more}`]
+}
+
+function known(report: Report): string {
+  const cases = casesWith(report, 'known')
+  if (cases.length === 0) return ''
+  const lines = cases.map(
+    (testCase) =>
+      `- ${code(testCase.key)}: ${inline(testCase.known?.reason ?? '')}${testCase.known?.issue ? ` (${inline(testCase.known.issue)})` : ''}`,
+  )
+  return ['### Known failures', '', ...lines].join('\n')
+}
+
+function stale(report: Report): string {
+  if (report.stale.length === 0) return ''
+  const lines = report.stale.map(
+    ({ scenario, case: name, requirement }) =>
+      `- ${[scenario, name, requirement]
+        .filter((part) => part !== undefined)
+        .map(code)
+        .join(', ')}`,
+  )
+  return ['### Stale baseline entries: listed, but they pass', '', ...lines].join('\n')
+}
+
+function notTestable(report: Report): string {
+  const groups = groupNotTestable(report)
+  if (groups.length === 0) return ''
+  const lines = groups.map(({ reason, ids }) => `- ${inline(reason)}: ${ids.map(code).join(', ')}`)
+  return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)} requirements)`, lines)
+}
+
+function observations(report: Report): string {
+  if (report.observations.length === 0) return ''
+  const cases = report.observations.map(
+    (seen) => `| ${code(seen.question)} | ${cell(seen.text)} | ${answerCell(seen)} |`,
+  )
+  const head = ['| open question | | this server |', '|---|---|---|']
+  return folded(`Open questions observed, never judged (${cases.length})`, [...head, ...cases])
+}
+
+function answerCell(seen: Observation): string {
+  return answersOf(seen)
+    .map(({ answer, asked }) => cell(asked === '' ? answer : `${answer}: ${asked}`))
+    .join('<br>')
+}
+
+function left(report: Report): string {
+  if (report.left.length === 0) return ''
+  return ['### Left on the target', '', ...report.left.map((line) => `- ${inline(line)}`)].join('\n')
+}
+
+function folded(title: string, lines: string[]): string {
+  return [`<details><summary>${html(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
+}
+
+/** The fence is longer than any run of backticks within. */
+function fenced(lines: string[]): string[] {
+  const longest = Math.max(2, ...(lines.join('\n').match(/`+/g) ?? []).map((run) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return [fence, ...lines, fence]
+}
+
+function code(text: string): string {
+  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  const room = longest > 0 ? ' ' : ''
+  return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
+}
+
+/** Nothing that a server sends may become mark-up. */
+function inline(text: string): string {
+  return html(text)
+    .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
+    .replaceAll('\n', ' ')
+}
+
+function cell(text: string): string {
+  return inline(text)
+}
+
+function html(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

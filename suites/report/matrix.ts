@@ -1,0 +1,105 @@
+import type { Verdict } from '../engine/judge/outcome.ts'
+import { summarySentence } from './explain.ts'
+import { table } from './lines.ts'
+import { signs } from './markdown.ts'
+import type { Report } from './model.ts'
+
+/** Servers × requirements: one column per report. */
+export interface Matrix {
+  servers: { label: string; target: string; verdict: string; summary: string }[]
+  cases: { id: string; level: string; verdicts: (Verdict | null)[] }[]
+}
+
+/**
+ * A requirement that a report does not know (an older version made it) has no verdict there.
+ *
+ * @param files where the reports come from, which tells them apart when they are of one URL
+ */
+export function matrixOf(reports: readonly Report[], files: readonly string[]): Matrix {
+  const ids = new Map(reports.flatMap(({ requirements }) => requirements.map(({ id, level }) => [id, level] as const)))
+  return {
+    servers: reports.map((report, index) => ({
+      label: columnName(index),
+      target: targetOf(report, files[index]),
+      verdict: report.verdict.replaceAll('-', ' '),
+      summary: summarySentence(report),
+    })),
+    cases: [...ids].map(([id, level]) => ({
+      id,
+      level,
+      verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
+    })),
+  }
+}
+
+function targetOf({ meta }: Report, file: string | undefined): string {
+  const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
+  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
+  return file === undefined ? `${target}${shard}` : `${file}, ${target}${shard}`
+}
+
+/** A to Z, then AA. */
+function columnName(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter
+}
+
+const words: { [verdict in Verdict]: string } = {
+  passed: 'yes',
+  failed: 'NO',
+  blocked: 'blocked',
+  known: 'known',
+  warned: 'warned',
+  'not-testable': '-',
+}
+
+/** Requirements on which the servers differ come first: they are what one compares for. */
+export function renderMatrixText(matrix: Matrix): string {
+  const line = ({ id, level, verdicts }: Matrix['cases'][number]) => [id, level, ...verdicts.map(word)]
+  const [different, alike] = split(matrix)
+  const head = ['requirement', 'level', ...matrix.servers.map(({ label }) => label)]
+  const sections = [
+    matrix.servers.map(({ label, target, verdict, summary }) => `${label}  ${target}: ${verdict} (${summary})`),
+    different.length === 0 ? [] : ['They differ on', ...table([head, ...different.map(line)])],
+    alike.length === 0 ? [] : ['They agree on', ...table([head, ...alike.map(line)])],
+    ['yes = shown to hold, NO = broken, - = not testable there'],
+  ]
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+export function renderMatrixMarkdown(matrix: Matrix): string {
+  const [different, alike] = split(matrix)
+  const lines = (cases: Matrix['cases']): string[] => [
+    `| requirement | level | ${matrix.servers.map(({ label }) => label).join(' | ')} |`,
+    `|---|---|${matrix.servers.map(() => ':-:').join('|')}|`,
+    ...cases.map(
+      ({ id, level, verdicts }) =>
+        `| ${id} | ${level} | ${verdicts.map((verdict) => (verdict === null ? '' : signs[verdict])).join(' | ')} |`,
+    ),
+  ]
+  const sections = [
+    matrix.servers.map(
+      ({ label, target, verdict, summary }) =>
+        `- **${label}** \`${target.replaceAll('`', '')}\`: ${verdict} (${summary})`,
+    ),
+    different.length === 0 ? [] : ['### They differ on', '', ...lines(different)],
+    alike.length === 0 ? [] : ['<details><summary>They agree on</summary>', '', ...lines(alike), '', '</details>'],
+    ['✅ shown to hold, ❌ broken, 🟡 known, ⛔ blocked, ⚠️ warned, ➖ not testable there'],
+  ]
+  return `${sections
+    .filter((section) => section.length > 0)
+    .map((section) => section.join('\n'))
+    .join('\n\n')}\n`
+}
+
+function word(verdict: Verdict | null): string {
+  return verdict === null ? '' : words[verdict]
+}
+
+function split({ cases }: Matrix): [different: Matrix['cases'], alike: Matrix['cases']] {
+  const same = ({ verdicts }: Matrix['cases'][number]): boolean => verdicts.every((verdict) => verdict === verdicts[0])
+  return [cases.filter((testCase) => !same(testCase)), cases.filter(same)]
+}

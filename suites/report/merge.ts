@@ -1,0 +1,93 @@
+import { SuiteError } from '../engine/errors.ts'
+import type { Corpus } from '../engine/fixture/model.ts'
+import { worstFirst } from '../engine/judge/outcome.ts'
+import { assembleReport } from './build.ts'
+import { entryNamesCase } from './known.ts'
+import type { CaseReport, KnownEntry, Meta, Report } from './model.ts'
+
+/**
+ * One report from those of all shards of a run.
+ *
+ * @throws SuiteError (`usage`) unless the reports are the shards 1/N to N/N of one version, each once
+ */
+export function mergeReports(reports: readonly Report[], corpus: Corpus, options: { strict: boolean }): Report {
+  const [first, ...others] = reports
+  if (first === undefined) throw new SuiteError('usage', 'Name the reports to merge')
+  checkShards(reports)
+  const cases = mergeRows(reports)
+  return assembleReport({
+    meta: others.reduce<Meta>((meta, { meta: other }) => mergeMeta(meta, other), { ...first.meta, shard: null }),
+    cases,
+    stale: mergeStale(reports, cases),
+    observed: reports.flatMap(({ observations }) =>
+      observations.flatMap(({ question, answers }) => answers.map((seen) => ({ question, ...seen }))),
+    ),
+    corpus,
+    left: reports.flatMap(({ left }) => left),
+    options: { strict: options.strict, partial: null },
+  })
+}
+
+function checkShards(reports: readonly Report[]): void {
+  const versions = new Set(reports.map(({ meta }) => meta.version))
+  if (versions.size > 1)
+    throw new SuiteError('usage', `Cannot merge reports of different versions: ${[...versions].join(', ')}`)
+  const shards = reports.map(({ meta }) => {
+    if (meta.shard === null)
+      throw new SuiteError(
+        'usage',
+        `Cannot merge the report of a whole run ("${meta.target}", ${meta.started}): expected reports of "run --shard I/N"`,
+      )
+    return meta.shard
+  })
+  const count = Number(shards[0]?.split('/')[1])
+  for (let index = 1; index <= count; index++) {
+    const found = shards.filter((shard) => shard === `${index}/${count}`).length
+    if (found !== 1) {
+      const what = found === 0 ? 'is missing' : 'is there twice'
+      throw new SuiteError('usage', `Cannot merge the shards ${shards.join(', ')}: ${index}/${count} ${what}`)
+    }
+  }
+  if (shards.length !== count)
+    throw new SuiteError('usage', `Cannot merge the shards ${shards.join(', ')}: they are not of one run`)
+}
+
+/** What every shard looks at (its test keys, its envelope) counts with its worst verdict. */
+function mergeRows(reports: readonly Report[]): CaseReport[] {
+  const cases = new Map<string, CaseReport>()
+  for (const testCase of reports.flatMap(({ scenarios }) => scenarios)) {
+    const earlier = cases.get(testCase.key)
+    if (earlier === undefined || rank(testCase) < rank(earlier)) cases.set(testCase.key, testCase)
+  }
+  return [...cases.values()]
+}
+
+function rank({ verdict }: CaseReport): number {
+  return worstFirst.indexOf(verdict)
+}
+
+/** An entry is stale when some shard says so and none saw the failure. */
+function mergeStale(reports: readonly Report[], cases: readonly CaseReport[]): KnownEntry[] {
+  const stale = new Map(
+    reports.flatMap((report) => report.stale.map((entry) => [JSON.stringify(entry), entry] as const)),
+  )
+  return [...stale.values()].filter(
+    (entry) => !cases.some((testCase) => testCase.verdict === 'known' && entryNamesCase(entry, testCase)),
+  )
+}
+
+function mergeMeta(one: Meta, other: Meta): Meta {
+  const both = (first: string, second: string): string =>
+    first.split(', ').includes(second) ? first : `${first}, ${second}`
+  return {
+    ...one,
+    target: both(one.target, other.target),
+    started: [one.started, other.started].sort()[0] ?? one.started,
+    durationMs: Math.max(one.durationMs, other.durationMs),
+    seed: both(one.seed, other.seed),
+    node: both(one.node, other.node),
+    allow: one.allow.filter((word) => other.allow.includes(word)),
+    clock: one.clock ?? other.clock,
+    stopped: one.stopped ?? other.stopped,
+  }
+}

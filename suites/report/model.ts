@@ -1,0 +1,112 @@
+/** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
+import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
+
+export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
+
+export interface Meta {
+  /** Of the suite. */
+  version: string
+  /** `bundled`, or the URL. */
+  target: string
+  /** ISO 8601. */
+  started: string
+  durationMs: number
+  seed: string
+  node: string
+  /** The command that reproduces this run, without secrets; `--only ID --trace` is added to it. */
+  again: string
+  /** The safety classes that were open. */
+  allow: string[]
+  /** The server's clock minus ours; null when the server gave no usable date. */
+  clock: { offsetMs: number; sentence: string } | null
+  /** `I/N`; null for a whole run. After a merge the shards that are in it. */
+  shard: string | null
+  /** Why the run stopped early (a server that went away, the overall timeout, Ctrl-C); null when it did not. */
+  stopped: string | null
+}
+
+export interface Summary {
+  passed: number
+  failed: number
+  warned: number
+  blocked: number
+  notTestable: number
+  known: number
+  /** Baseline entries that are listed but pass. */
+  stale: number
+}
+
+export interface RequirementReport {
+  id: string
+  level: 'must' | 'implied'
+  kind: 'guard' | 'shape'
+  part: string
+  text: string
+  /** Where the sentence stands. */
+  anchor: string
+  verdict: Verdict
+  /** Keys of the cases that prove it. */
+  scenarios: string[]
+  /** Why it is blocked or not testable, and what would change that. */
+  reason: string | null
+  /** A must that this run leaves open. */
+  gap: boolean
+}
+
+/** What a case showed, with what the report adds; observations, envelope notes and throttling are told elsewhere. */
+export interface CaseReport extends Omit<CaseOutcome, 'observations' | 'envelope' | 'envelopeAnswers' | 'throttled'> {
+  /** The line that reproduces this case. */
+  again: string
+  /** The baseline entry that makes a failure a known one. */
+  known: { reason: string; issue: string | null } | null
+  /** The failed or known case whose failure blocks this one; null where it is blocked by something else, or not blocked. */
+  blockedBy: string | null
+}
+
+export interface Observation {
+  question: string
+  /** Every distinct answer, joined by `; `. */
+  answer: string
+  /** `asked`: what was tried there, in the words of the cases and steps. */
+  answers: { answer: string; scenarios: string[]; asked: string[] }[]
+  text: string
+  reference: string
+}
+
+/** What a run will do, printed before the first request. */
+export interface Plan {
+  cases: number
+  notSelected: number
+  /** About so many calls, and how many of them at least are meant to be refused: observed calls may be, too. */
+  calls: number
+  refusals: number
+  /** What stays on the target: `5 API keys`, `about 40 sessions`. */
+  creates: string[]
+  /** What cannot be shown, why, and which flag or key would change that. */
+  cannot: { reason: string; cases: number; requirements: string[] }[]
+}
+
+export interface Report {
+  meta: Meta
+  verdict: RunVerdict
+  exitCode: 0 | 1
+  summary: Summary
+  /** The last lines: why this verdict, and what would change it. */
+  conclusion: string[]
+  requirements: RequirementReport[]
+  scenarios: CaseReport[]
+  observations: Observation[]
+  stale: KnownEntry[]
+  /** What the run created and could not remove. */
+  left: string[]
+  plan: Plan | null
+}
+
+/** One entry of a baseline file: a failure that is known, and why. */
+export interface KnownEntry {
+  scenario: string
+  case?: string
+  requirement?: string
+  reason: string
+  issue: string | null
+}

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest'
+import { startRun } from '../engine/case/client.ts'
+import { noFacts } from '../engine/case/target-facts.ts'
+import { seededRandom } from '../engine/random.ts'
+import type { WireRequest } from '../engine/target.ts'
+import { bareSettings, madeUpCorpus } from '../self/made-up.ts'
+import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+import { cannotAsk, capabilitiesOf, refineCapabilities } from './capabilities.ts'
+import { preflight } from './preflight.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+/** A server that sees us under this address, and calls from our second one under another or not at all, and knows the root key. */
+function seenAs(first: string, second?: string) {
+  const granted = new Map<string, string | undefined>()
+  return ({ method, params, authorization = '', from }: MadeUpCall) => {
+    const refused = { status: 401 }
+    const address = from === 'second-address' ? second : first
+    if (address === undefined) return { status: 403 }
+    if (method === 'manager/auth') {
+      if (params.apiKeyId !== 'root') return refused
+      const accessToken = `token-${granted.size}`
+      const bound = (params.scope as string[]).find((scope) => scope.startsWith('ipAddr:'))
+      granted.set(accessToken, bound?.slice('ipAddr:'.length))
+      return { result: { accessToken } }
+    }
+    const [scheme, rest = ''] = authorization.split(' ')
+    if (scheme === 'Basic') return atob(rest) === 'root:not-a-secret' ? { result: {} } : refused
+    const isOurs = scheme === 'Bearer' && granted.has(rest)
+    return isOurs && (granted.get(rest) ?? address) === address ? { result: {} } : refused
+  }
+}
+
+async function learnedAddress(seen: string, settings: object, allow: 'sessions'[] = ['sessions']) {
+  const target = madeUpTarget({ answer: seenAs(seen), settings })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  await preflight(run, allow)
+  return run.facts.clientAddress
+}
+
+const likely = { likelyAddresses: ['127.0.0.1', '192.0.2.5', '172.17.0.1'] }
+
+test('the address that the server sees is the likely one that a token is good for', async () => {
+  expect(await learnedAddress('127.0.0.1', likely)).toBe('127.0.0.1')
+  expect(await learnedAddress('172.17.0.1', likely)).toBe('172.17.0.1')
+})
+
+test('where no likely address works it is not known, so that nothing is judged by it', async () => {
+  expect(await learnedAddress('198.51.100.1', likely)).toBeUndefined()
+})
+
+test('a declared address is not doubted, and without tokens the likeliest is taken', async () => {
+  expect(await learnedAddress('127.0.0.1', { ...likely, clientAddress: '192.0.2.9' })).toBe('192.0.2.9')
+  expect(await learnedAddress('172.17.0.1', likely, [])).toBe('127.0.0.1')
+})
+
+async function knownOfSecond(seen: string | undefined, secondAddress = '127.0.0.2') {
+  const settings = { clientAddress: '127.0.0.1', secondAddress }
+  const target = madeUpTarget({ answer: seenAs('127.0.0.1', seen), settings })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  await preflight(run, ['sessions'])
+  return run.facts
+}
+
+test('a second address counts where a token that is bound to it works from there', async () => {
+  const { secondAddress, secondAddressProblem } = await knownOfSecond('127.0.0.2')
+  expect({ secondAddress, secondAddressProblem }).toEqual({ secondAddress: '127.0.0.2' })
+})
+
+test.each([
+  ['behind a proxy that has one address for all', '127.0.0.1', '127.0.0.2', /is a proxy in front of it\?$/],
+  ['where the server forbids it', undefined, '127.0.0.2', /is that address allowed to call it\?$/],
+  ['that is our first one', '127.0.0.1', '127.0.0.1', /^127\.0\.0\.1 is the address that all other calls come from/],
+])('a second address %s does not count, and the reason is said', async (_name, seen, declared, reason) => {
+  const { secondAddress, secondAddressProblem } = await knownOfSecond(seen, declared)
+  expect(secondAddress).toBeUndefined()
+  expect(secondAddressProblem).toMatch(reason)
+})
+
+test('cases that need a second address give that reason', () => {
+  const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
+  const offered = capabilitiesOf(settings, {
+    allow: ['sessions'],
+    lasting: true,
+    fresh: true,
+    clockControlled: false,
+    rootKind: 'secret',
+    keptTestKeys: [],
+    testKeyNames: [],
+  })
+  const refined = refineCapabilities(offered, { ...noFacts(), secondAddressProblem: 'it is taken' }, 0)
+  const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], ['second-address']]] }).scenarios
+  const [testCase] = scenario?.cases ?? []
+  if (scenario === undefined || testCase === undefined) throw new Error('no case')
+  expect(cannotAsk({ kind: 'case', key: 'a/b', scenario, testCase }, refined)).toBe(
+    'it calls from a second address; it is taken',
+  )
+})
+
+test('the way to a server is as long as what it accepts takes, whatever it refuses at once', async () => {
+  const fast = madeUpTarget({ answer: seenAs('127.0.0.1'), settings: { clientAddress: '127.0.0.1' } })
+  const open = async () => {
+    const instance = await fast.open()
+    const send = async (request: WireRequest) => {
+      const answer = await instance.send(request)
+      if (answer.kind === 'answer' && answer.status === 200) await instance.clock.sleep(500)
+      return answer
+    }
+    return { ...instance, send }
+  }
+  const target = { ...fast, open }
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  await preflight(run, ['sessions'])
+  expect(run.facts.roundTripMs).toBeGreaterThanOrEqual(500)
+})
+
+const refusing = (code: string) => ({
+  kind: 'none' as const,
+  reason: `the connection failed (${code})`,
+  refusedConnection: true,
+  stale: false,
+})
+
+test.each([
+  [0, '--wait SECONDS waits for it to come up'],
+  [2000, 'It did not come up within 2 s'],
+])('a target that is not there is waited for no longer than asked: %i ms', async (patientMs, advice) => {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  const deaf = {
+    ...target,
+    open: async () => ({ ...(await target.open()), send: async () => refusing('ECONNREFUSED') }),
+  }
+  const run = startRun({ target: deaf, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  await expect(preflight(run, [], patientMs)).rejects.toThrow(advice)
+})
+
+test.each([
+  [404, 'is the base URL right?'],
+  [501, 'is no JSON-RPC answer: is the base URL right, and is the service well?'],
+  [401, 'check the key id, the secret'],
+])('a target that answers everything with %i is asked about accordingly', async (status, advice) => {
+  const target = madeUpTarget({ answer: () => ({ status }) })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  await expect(preflight(run, [])).rejects.toThrow(advice)
+})

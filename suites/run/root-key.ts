@@ -1,0 +1,77 @@
+import type { RunFlags } from '../commands/run-flags.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { seedFromPkcs8 } from '../engine/signer/pem.ts'
+import type { RootKey } from '../engine/target.ts'
+import { type Environment, given, readText } from './inputs.ts'
+import type { TargetFile } from './target-file/parse.ts'
+
+/**
+ * The key that a run uses: id and secret from the first place that names them (flags, environment, target file).
+ *
+ * @param beside resolves a path of the target file
+ * @throws SuiteError (`usage`) where there is none, two at once, or a file that cannot be used
+ */
+export function rootKey(
+  url: string,
+  flags: RunFlags,
+  env: Environment,
+  file: TargetFile,
+  beside: (path: string) => string,
+): RootKey {
+  const id = flags.keyId ?? given(env.SVC_KEY_ID) ?? file.root?.id
+  // The first place that names a secret or a private key wins, whatever the later ones say.
+  const found =
+    oneSource(
+      flags.keySecret,
+      flags.keySecretFile,
+      flags.privateKey,
+      '"--key-secret", "--key-secret-file", "--private-key"',
+    ) ??
+    oneSource(
+      given(env.SVC_KEY_SECRET),
+      given(env.SVC_KEY_SECRET_FILE),
+      given(env.SVC_PRIVATE_KEY_FILE),
+      'SVC_KEY_SECRET, SVC_KEY_SECRET_FILE, SVC_PRIVATE_KEY_FILE',
+    ) ??
+    oneSource(
+      file.root?.secret,
+      undefined,
+      file.root?.privateKeyFile === undefined ? undefined : beside(file.root.privateKeyFile),
+      '"secret", "privateKeyFile"',
+    )
+  if (id === undefined || found === null) {
+    const missing = id === undefined ? 'Name the API key' : 'Give the secret of the API key'
+    const how = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
+    throw new SuiteError('usage', `${missing} to use at "${url}": ${how}`)
+  }
+  if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
+  const text = readText(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
+  if (found.kind === 'secret-file') {
+    const secret = text.replace(/\r?\n$/, '')
+    if (secret === '') throw new SuiteError('usage', `Cannot use the key secret "${found.value}": the file is empty`)
+    return { id, kind: 'secret', secret }
+  }
+  try {
+    seedFromPkcs8(text)
+  } catch (cause) {
+    throw new SuiteError('usage', `Cannot use the private key "${found.value}": ${(cause as Error).message}`, { cause })
+  }
+  return { id, kind: 'ed25519', privateKey: text }
+}
+
+/** Where a secret is named: at most one of three ways. */
+function oneSource(
+  secret: string | undefined,
+  secretFile: string | undefined,
+  privateKeyFile: string | undefined,
+  names: string,
+): { kind: 'secret' | 'secret-file' | 'private-key'; value: string } | null {
+  const ways = [
+    { kind: 'secret', value: secret },
+    { kind: 'secret-file', value: secretFile },
+    { kind: 'private-key', value: privateKeyFile },
+  ] as const
+  const found = ways.flatMap(({ kind, value }) => (value === undefined ? [] : [{ kind, value }]))
+  if (found.length > 1) throw new SuiteError('usage', `Give the key once: only one of ${names}`)
+  return found[0] ?? null
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { allItems } from '../engine/case/cases.ts'
+import { startRun } from '../engine/case/client.ts'
+import { noFacts } from '../engine/case/target-facts.ts'
+import type { TestKey } from '../engine/fixture/model.ts'
+import { parseScenario } from '../engine/fixture/parse.ts'
+import { seededRandom } from '../engine/random.ts'
+import { madeUpTarget } from '../self/made-up-target.ts'
+import type { Capabilities } from './capabilities.ts'
+import { createRunner } from './schedule.ts'
+
+const corpus = {
+  requirements: [],
+  questions: [],
+  testKeys: [],
+  schemas: {},
+  scenarios: ['one', 'two', 'three'].map((word) =>
+    parseScenario(
+      `scenario: ${word}
+steps:
+  - { call: solution/${word}, auth: none, observe: errors/shape }
+${word === 'two' ? '' : `  - wait: 2s\n  - { call: solution/${word}, auth: none, observe: errors/shape }\n`}`,
+      `fixtures/scenarios/made-up/${word}.yaml`,
+    ),
+  ),
+}
+
+const capabilities: Capabilities = {
+  allow: ['sessions', 'keys', 'limits'],
+  lasting: true,
+  fresh: true,
+  clockControlled: false,
+  outwaitsRefresh: false,
+  secondAddress: false,
+  clientAddress: false,
+  probes: [],
+  solutions: 0,
+  cleanup: false,
+  rootKind: 'secret',
+  keptTestKeys: [],
+  testKeyNames: ['root', 'dave'],
+}
+
+test('cases that wait for a moment wait together, and nothing runs beside them', async () => {
+  const methods: string[] = []
+  const target = madeUpTarget({
+    answer: ({ method }) => {
+      methods.push(method)
+      return { result: {} }
+    },
+  })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const items = allItems(corpus)
+  const runner = createRunner(run, items, capabilities)
+  for (const item of items) await runner(item)
+  expect(methods.slice(0, 2)).toEqual(['solution/one', 'solution/three'])
+  expect(methods.slice(2, 4).sort()).toEqual(['solution/one', 'solution/three'])
+  expect(methods.slice(4)).toEqual(['solution/two'])
+})
+
+const filling = (name: string, step: string) =>
+  parseScenario(
+    `scenario: ${name}\nproves: [a/b]\nneeds: [keys, limits]\nsteps:\n  - ${step}\n`,
+    `fixtures/scenarios/a/${name}.yaml`,
+  )
+
+test('members have their keys before the places for keys are filled', async () => {
+  const scenarios = [
+    filling('all', '{ call: manager/createApiKey, auth: { basic: root }, repeat: 9, observe: keys/limit-exceeded }'),
+    filling('dave', '{ call: solution/listSolutions, auth: { basic: dave }, expect: accepted }'),
+  ]
+  const testKeys: TestKey[] = [
+    { name: 'root', key: 'given', scope: [], proves: [] },
+    { name: 'dave', key: 'secret', scope: [], proves: [], 'created-with': { basic: 'root' } },
+  ]
+  let created = 0
+  const target = madeUpTarget({
+    answer: ({ method }) => {
+      if (method !== 'manager/createApiKey') return { result: {} }
+      created += 1
+      return created > 3 ? { status: 409 } : { result: { id: `id${created}`, secret: 'a-secret' } }
+    },
+  })
+  const full = { ...corpus, testKeys, scenarios }
+  const run = startRun({ target, corpus: full, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const cases = allItems(full).filter(({ kind }) => kind === 'case')
+  const runner = createRunner(run, cases, capabilities)
+  const verdicts: string[] = []
+  for (const item of cases) verdicts.push((await runner(item)).verdict)
+  expect(verdicts).toEqual(['passed', 'passed'])
+})

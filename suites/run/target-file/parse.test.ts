@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { parseTargetFile } from './parse.ts'
+
+const secret = 'tr0ub4dor-and-3'
+
+function refusal(text: string): string {
+  try {
+    parseTargetFile(text, 'target.yaml')
+  } catch (error) {
+    return (error as Error).message
+  }
+  throw new Error('expected a refusal')
+}
+
+describe('an error never shows a secret', () => {
+  test.each([
+    ['a misspelt key', `root: { id: x, sercet: ${secret} }`, '1:16: unknown key "sercet", did you mean "secret"?'],
+    [
+      'on a line of its own',
+      `root:\n  id: x\n  sercet: ${secret}\n`,
+      '3:3: unknown key "sercet", did you mean "secret"?',
+    ],
+    ['a wrong type', `root: { id: x, secret: [${secret}] }`, '1:24: this is not an API key secret in quotes'],
+    ['a missing id', `root: { secret: ${secret} }`, '1:7: missing key "id" in the key that the run uses'],
+    ['two kinds of keys', `root: { id: x, secret: ${secret}, privateKeyFile: z }`, 'name one of "secret" and'],
+    ['no YAML', `root: { id: x, secret: ${secret}, }}`, '1:'],
+    ['no YAML below it', `root:\n  id: x\n  secret: ${secret}: "`, '3:'],
+    ['a header', `headers: { x-key: ["${secret}"] }`, '1:19: this is not a text in quotes'],
+    [
+      'a header that cases send themselves',
+      `headers:\n  X-Tenant: a\n  Authorization: ${secret}\n`,
+      '3:3: "Authorization" is no header that every call can carry: cases send their own or none, name the key in "root"',
+    ],
+    ['no keys at all', `{ root: { id: x, secret: ${secret} }`, '1:'],
+  ])('%s', (_what, text, sentence) => {
+    const message = refusal(text)
+    expect(message).toContain(`Cannot load target.yaml:`)
+    expect(message).toContain(sentence)
+    expect(message).not.toContain(secret)
+    expect(message).not.toContain('\n')
+  })
+
+  test('and elsewhere the line and the place are shown', () => {
+    expect(refusal('ulr: http://a\n')).toBe(
+      'Cannot load target.yaml:1:1: unknown key "ulr", did you mean "url"?\n\n  1 | ulr: http://a\n    | ^',
+    )
+    expect(refusal('url: http://a\n  bad: : x\n')).toContain('  1 | url: http://a\n')
+  })
+})
+
+describe('what would only be found after the run is found at once', () => {
+  test.each([
+    ['probes: { contxt: { method: a/b } }', 'unknown key "contxt", did you mean "context"?'],
+    ['solutions: [one]', '["one"] is not a list of two solution ids'],
+    ['cleanup: { method: a/b }', 'missing reference "$id" in "params", as in "params: { id: $id }"'],
+    ['cleanup: { method: a/b, params: { id: $key } }', 'unknown reference "$key", expected "$id"'],
+    ['probes: { disable: { method: a/b } }', 'missing reference "$id"'],
+    ['probes: { solution-context: { method: a/b } }', 'as in "params: { solution: $solution }"'],
+    [
+      'probes: { context: { method: a/b, params: { at: $id } } }',
+      'unknown reference "$id", its params are sent as they are',
+    ],
+    ['headers: { Host: a }', '1:12: "Host" is no header that every call can carry: it follows from "url"'],
+    ['headers: { CONTENT-TYPE: text/plain }', '1:12: "CONTENT-TYPE" is no header'],
+    ['headers: { content-length: "1" }', '1:12: "content-length" is no header'],
+    ['scopeNames: { nosuch: foo }', '1:15: unknown key "nosuch", expected one of "apikey", "apiKey", "solution"'],
+    ['scopeNames: { solutoin: foo }', '1:15: unknown key "solutoin", did you mean "solution"?'],
+    ["scheme: ''", '1:9: "" is not the word that begins the header of a signature, without spaces'],
+    ['scheme: a b', '1:9: "a b" is not the word that begins the header of a signature, without spaces'],
+    ['url: &a [*a]', '1:10: this contains itself, through an alias'],
+    ['probes: { context: { method: a/b, params: &p { in: [*p] } } }', 'this contains itself, through an alias'],
+  ])('%s', (text, sentence) => {
+    expect(refusal(text)).toContain(sentence)
+  })
+
+  test('and what is right is taken', () => {
+    const text = `cleanup: { method: a/b, params: { key: [$id, $name] } }
+probes: { disable: { method: a/c, params: { id: $id } }, stream: { method: a/d } }
+solutions: [one, two]
+url: &u https://a.example
+headers: { x-tenant: *u, proxy-authorization: Basic x }
+scopeNames: { apikey: apiKey, "solution:*": everything, inbox: mail }`
+    expect(parseTargetFile(text, 'target.yaml').solutions).toEqual(['one', 'two'])
+  })
+})

@@ -1,0 +1,150 @@
+import { SuiteError } from '../../engine/errors.ts'
+import { suggestion } from '../../engine/fixture/did-you-mean.ts'
+import type { SafetyClass } from '../../engine/fixture/model.ts'
+import { problemWith } from '../../engine/fixture/schemas.ts'
+import { type Path, type Problem, readYaml, type YamlSource } from '../../engine/fixture/yaml-source.ts'
+
+/** What a target file may say; every key is optional. Paths are as written. */
+export interface TargetFile {
+  url?: string
+  root?: { id: string; secret?: string; privateKeyFile?: string }
+  scheme?: string
+  tokenPrefix?: string
+  signedUri?: string
+  scopeNames?: { [name: string]: string }
+  allow?: SafetyClass[]
+  testKeys?: string
+  secondAddress?: string
+  clientAddress?: string
+  probes?: { [area: string]: { method: string; params?: unknown } }
+  solutions?: string[]
+  cleanup?: { method: string; params?: unknown }
+  requestTimeoutMs?: number
+  rate?: number
+  headers?: { [name: string]: string }
+  tls?: { ca?: string; insecure?: boolean }
+}
+
+/** Which parts of a target file hold secrets: no error message shows a line or a value of them. */
+const secretParts: readonly unknown[] = ['root', 'headers']
+
+/** What the params of a declared call may stand in for, and need to. */
+const parameters: { [call: string]: readonly string[] } = {
+  cleanup: ['id', 'name'],
+  disable: ['id', 'name'],
+  'solution-context': ['solution'],
+}
+
+/** Headers that cases send in their own way, by their lower-case name, and where to say instead what they are to say. */
+const ownHeaders = new Map([
+  [
+    'authorization',
+    'cases send their own or none, name the key in "root"; what a gateway before the server wants stands in another header',
+  ],
+  ['content-type', 'cases send their own, "application/json" as a rule; leave it out'],
+  ['content-length', 'it follows from the body of each call; leave it out'],
+  ['transfer-encoding', 'it follows from the body of each call; leave it out'],
+  ['host', 'it follows from "url"; name the host there'],
+])
+
+/** The words of scopes that the document shows; a restriction or an id stands behind a colon. */
+const scopeWords = [
+  ...['apikey', 'apiKey', 'solution', 'context', 'thread', 'store', 'inbox', 'stream'],
+  ...['session', 'ipAddr', 'expiresIn'],
+]
+
+/**
+ * @param file the path that errors name
+ * @throws SuiteError (`fixture`): an unknown key with its place and a did-you-mean, a value that does not fit. Without the line where
+ * it may hold a secret
+ */
+export function parseTargetFile(text: string, file: string): TargetFile {
+  const source = readTarget(text, file)
+  if (source.value === null) return {}
+  const fail = (problem: Problem): SuiteError => {
+    if (!secretParts.includes(problem.path[0])) return source.error(problem)
+    const message = problem.onKey ? problem.message : problem.message.replace(/^.* is not /s, 'this is not ')
+    return withoutLine(source.error({ ...problem, message }))
+  }
+  const circle = circleIn(source.value)
+  if (circle !== undefined) throw fail({ path: circle, message: 'this contains itself, through an alias' })
+  const problem = problemWith(source.value, 'target')
+  if (problem !== undefined) throw fail(problem)
+  const target = source.value as TargetFile
+  if (target.root?.secret !== undefined && target.root.privateKeyFile !== undefined) {
+    const message = 'a key has a secret or a private key, name one of "secret" and "privateKeyFile"'
+    throw fail({ path: ['root', 'privateKeyFile'], onKey: true, message })
+  }
+  for (const wrong of [...wrongNames(target), ...wrongReferences(target)]) throw fail(wrong)
+  return target
+}
+
+/** A line that is not YAML may be any line, so what stands in or below a secret part is not shown. */
+function readTarget(text: string, file: string): YamlSource {
+  try {
+    return readYaml(text, file)
+  } catch (error) {
+    if (!(error instanceof SuiteError)) throw error
+    const line = Number(/:(\d+):\d+: /.exec(error.message.slice(`Cannot load ${file}`.length))?.[1] ?? 1)
+    const keys = text.split(/\r?\n/, line).flatMap((one) => /^["']?(\w+)/.exec(one)?.[1] ?? [])
+    throw keys.length === 0 || secretParts.includes(keys.at(-1)) ? withoutLine(error) : error
+  }
+}
+
+function withoutLine(error: SuiteError): SuiteError {
+  return new SuiteError(error.code, error.message.split('\n')[0] ?? error.message)
+}
+
+/** Where a value contains itself, as no JSON can; undefined where none does. */
+function circleIn(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (around.includes(value)) return path
+  for (const [key, inner] of Object.entries(value)) {
+    const found = circleIn(inner, [...path, key], [...around, value])
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Names that would be taken and then spoil the run, or change nothing. */
+function* wrongNames({ headers = {}, scopeNames = {} }: TargetFile): Generator<Problem> {
+  for (const name of Object.keys(headers)) {
+    const instead = ownHeaders.get(name.toLowerCase())
+    if (instead === undefined) continue
+    yield {
+      path: ['headers', name],
+      onKey: true,
+      message: `"${name}" is no header that every call can carry: ${instead}`,
+    }
+  }
+  for (const name of Object.keys(scopeNames)) {
+    const word = name.split(':')[0] ?? name
+    if (scopeWords.includes(word)) continue
+    yield { path: ['scopeNames', name], onKey: true, message: `unknown key "${name}"${suggestion(word, scopeWords)}` }
+  }
+}
+
+/** A call that deletes or disables a key must say which one, and a misspelt reference would be found only after the run. */
+function* wrongReferences({ cleanup, probes }: TargetFile): Generator<Problem> {
+  const calls: [(string | number)[], string, { params?: unknown } | undefined][] = [
+    [['cleanup'], 'cleanup', cleanup],
+    ...Object.entries(probes ?? {}).map(([name, call]): [string[], string, { params?: unknown }] => [
+      ['probes', name],
+      name,
+      call,
+    ]),
+  ]
+  for (const [path, name, call] of calls) {
+    if (call === undefined) continue
+    const allowed = parameters[name] ?? []
+    const used = [...JSON.stringify(call.params ?? {}).matchAll(/\$([a-zA-Z][\w.]*)/g)].map(([, word = '']) => word)
+    const unknown = used.find((word) => !allowed.includes(word))
+    const [wanted] = allowed
+    if (unknown !== undefined) {
+      const known = wanted === undefined ? ', its params are sent as they are' : `, expected "$${wanted}"`
+      yield { path: [...path, 'params'], message: `unknown reference "$${unknown}"${known}` }
+    } else if (wanted !== undefined && used.length === 0) {
+      yield { path, message: `missing reference "$${wanted}" in "params", as in "params: { ${wanted}: $${wanted} }"` }
+    }
+  }
+}
