@@ -1,11 +1,9 @@
-import { createSecretKey } from 'node:crypto'
-import { createClock, type MockClock } from './clock.ts'
-import { type Bounds, defaultBounds, type ServerOptions } from './options.ts'
-import { createProfile, type Profile } from './profile.ts'
-import { readPublicKey } from './public-key.ts'
-import { createRandom, type RandomBytes } from './random.ts'
-import { type Rules, rules } from './rules.ts'
-import { type ApiKey, createState, type Solution, type State } from './state.ts'
+import type { Bounds } from './bounds.ts'
+import type { MockClock } from './clock.ts'
+import type { Profile } from './profile.ts'
+import type { RandomBytes } from './random.ts'
+import type { Rules } from './rules.ts'
+import type { ApiKey, State } from './state.ts'
 
 /** Everything that one server is; two servers share none of it. */
 export interface ServerContext {
@@ -21,79 +19,4 @@ export interface ServerContext {
   root: ApiKey
   /** Back to the state at the start: same root key, same seed; the clock stays. */
   reset(): void
-}
-
-/** 2026-01-01T00:00:00Z: a virtual clock starts at a fixed moment, so that answers repeat. */
-const virtualStartMs = Date.UTC(2026, 0, 1)
-
-/** Throws a TypeError when the given root public key is no ED25519 public key. */
-export function createContext(options: ServerOptions = {}): ServerContext {
-  const clock = clockOf(options)
-  const profile = createProfile(options.profile)
-  const bounds = { ...defaultBounds, ...options.bounds }
-  const seed = options.seed === undefined ? undefined : String(options.seed)
-  const given = { ...options.rootKey }
-  const context: ServerContext = {
-    rules: options.rules ? { ...rules, ...options.rules } : rules,
-    profile,
-    bounds,
-    clock,
-    explain: options.explain ?? false,
-    now: () => clock.now() + profile.clockOffsetMs,
-    ...begin(),
-    reset() {
-      Object.assign(context, begin())
-    },
-  }
-  function begin(): { state: State; random: RandomBytes; root: ApiKey } {
-    const state = createState(bounds)
-    const random = createRandom(seed)
-    const table = options.rules ? { ...rules, ...options.rules } : rules
-    const nowMs = clock.now() + profile.clockOffsetMs
-    // Drawn even when given, so that a seed gives the same row after a reset.
-    const [freshId, freshSecret] = [random(16).toString('hex'), random(16).toString('hex')]
-    given.id ??= freshId
-    given.secret ??= freshSecret
-    const root = makeKey({
-      id: given.id,
-      secret: given.secret,
-      name: 'root',
-      scope: table.initialKeyScope(),
-      createdMs: nowMs,
-      initial: true,
-    })
-    if (given.publicKey !== undefined) {
-      const verifyKey = readPublicKey(given.publicKey)
-      if (!verifyKey) throw new TypeError('Give the root key an ED25519 public key in PEM form')
-      root.publicKey = given.publicKey
-      root.verifyKey = verifyKey
-    }
-    state.keys.set(root.id, root)
-    for (const name of ['First solution', 'Second solution']) {
-      const solution: Solution = { id: random(16).toString('hex'), createdMs: nowMs, name }
-      state.solutions.set(solution.id, solution)
-    }
-    return { state, random, root }
-  }
-  return context
-}
-
-function clockOf(options: ServerOptions): MockClock {
-  if (typeof options.clock === 'object') return options.clock
-  const frozen = options.clock === 'virtual'
-  const startMs = options.now ?? (frozen ? virtualStartMs : undefined)
-  return createClock(startMs === undefined ? { frozen } : { frozen, startMs })
-}
-
-/** A key that is active; public keys are put in by the caller. */
-export function makeKey(
-  fields: Pick<ApiKey, 'id' | 'secret' | 'name' | 'scope' | 'createdMs'> & { initial?: boolean },
-): ApiKey {
-  return {
-    ...fields,
-    initial: fields.initial ?? false,
-    macKey: createSecretKey(fields.secret, 'utf8'),
-    enabled: true,
-    deleted: false,
-  }
 }

@@ -1,6 +1,7 @@
 import { answerUnderFaults, letPass } from './apply-faults.ts'
-import { createContext, type ServerContext } from './context.ts'
+import type { ServerContext } from './context.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
+import { createContext } from './create-context.ts'
 import { createFaults, type Faults } from './faults.ts'
 import type { Handle, MockAnswer, MockRequest } from './http.ts'
 import { createJournal, type Journal } from './journal.ts'

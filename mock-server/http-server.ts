@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Bounds } from './bounds.ts'
 import type { Handle, MockAnswer } from './http.ts'
-import type { Bounds } from './options.ts'
 
 export interface HttpServerOptions {
   bounds: Bounds

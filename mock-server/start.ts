@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { defaultBounds } from './bounds.ts'
 import type { MockClock } from './clock.ts'
 import type { ServerContext } from './context.ts'
 import { createControl } from './control.ts'
@@ -9,7 +10,7 @@ import { createHandler, type MockHandler } from './handler.ts'
 import { closeHttpServer, createHttpServer, listenOn } from './http-server.ts'
 import type { Journal } from './journal.ts'
 import { createOperator, type Operator } from './operator.ts'
-import { defaultBounds, type ServerOptions } from './options.ts'
+import type { ServerOptions } from './options.ts'
 import type { Profile } from './profile.ts'
 
 export interface StartOptions extends ServerOptions {

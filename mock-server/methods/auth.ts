@@ -3,10 +3,11 @@ import type { ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { effectiveKeyScope, readScopeRequest, type ScopeRequest } from '../scopes.ts'
 import { openSession } from '../sessions.ts'
-import type { ApiKey, Session, TokenPair } from '../state.ts'
+import type { ApiKey, Session } from '../state.ts'
 import { endPair, issuePair, pairsOf } from '../token-state.ts'
 import { asList, asText, type Call, type Method, paramsProblem, text, textList } from './method.ts'
 import { refresh } from './refresh.ts'
+import { tokenResult } from './token-result.ts'
 
 const credentialsParams: Method['params'] = {
   grantType: { valid: () => true, optional: true },
@@ -127,16 +128,4 @@ function finish(
 function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], asked: string[]): string[] {
   if (form === 'as-requested') return asked
   return form === 'sorted' ? [...scope].sort() : scope
-}
-
-/** The six members of the result. */
-export function tokenResult({ rules }: ServerContext, pair: TokenPair) {
-  return {
-    accessToken: pair.accessToken,
-    accessTokenExpiry: rules.reportedAccessExpiry(pair),
-    refreshToken: pair.refreshToken,
-    refreshTokenExpiry: rules.reportedRefreshExpiry(pair),
-    tokenType: 'Bearer',
-    scope: pair.scopeEcho,
-  }
 }

@@ -1,4 +1,5 @@
-import { makeKey, type ServerContext } from '../context.ts'
+import type { ServerContext } from '../context.ts'
+import { makeKey } from '../make-key.ts'
 import type { Profile } from '../profile.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { knownScope } from '../scopes.ts'

@@ -3,8 +3,8 @@ import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { openSession } from '../sessions.ts'
 import type { TokenPair } from '../state.ts'
 import { endPair, issuePair, pairsOf, tokenProblem } from '../token-state.ts'
-import { tokenResult } from './auth.ts'
 import { asList, asText, type Call, type Method, optional, paramsProblem, text, textList } from './method.ts'
+import { tokenResult } from './token-result.ts'
 
 /** Part 3 and 4.2: a new pair for a refresh token; the old pair is revoked. */
 export function refresh(call: Call): Outcome<object> | Promise<Outcome<object>> {

@@ -1,4 +1,4 @@
-import { makeKey } from '../context.ts'
+import { makeKey } from '../make-key.ts'
 import { readPublicKey } from '../public-key.ts'
 import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { resultSchemas } from '../engine/fixture/corpus.ts'
-import { type LintContext, lintContext } from '../engine/fixture/lint.ts'
+import { type LintContext, lintContext } from '../engine/fixture/lint-context.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/fixture/parse.ts'
 

@@ -1,0 +1,14 @@
+import type { ServerContext } from '../context.ts'
+import type { TokenPair } from '../state.ts'
+
+/** The six members of the result. */
+export function tokenResult({ rules }: ServerContext, pair: TokenPair) {
+  return {
+    accessToken: pair.accessToken,
+    accessTokenExpiry: rules.reportedAccessExpiry(pair),
+    refreshToken: pair.refreshToken,
+    refreshTokenExpiry: rules.reportedRefreshExpiry(pair),
+    tokenType: 'Bearer',
+    scope: pair.scopeEcho,
+  }
+}
