@@ -3,7 +3,8 @@ import type { ServerContext } from './context.ts'
 import { decodeUtf8 } from './encoding.ts'
 import type { ArmedFault, FaultSource } from './faults.ts'
 import type { MockAnswer, MockRequest } from './http.ts'
-import { emptyAnswer, plainAnswer } from './render.ts'
+import { refuse } from './refusal.ts'
+import { emptyAnswer, plainAnswer, renderOutcome } from './render.ts'
 
 /** Lets `ms` pass: a clock that stands still is moved, otherwise the call really waits. */
 export async function letPass({ clock }: ServerContext, ms: number): Promise<void> {
@@ -24,10 +25,18 @@ export async function answerUnderFaults(
   const names = met.map(({ fault }) => fault)
   for (const fault of met) {
     const instead = await meetBefore(context, source, fault, request)
-    if (instead) return noteUnanswered(instead, names)
+    if (instead) return noteFaults(noteUnanswered(instead, names), names)
   }
   const right = await answer(names.some(spoils) ? names : undefined)
-  return met.reduce(spoil, right)
+  return noteFaults(
+    met.reduce((whole, fault) => spoil(context, whole, fault), right),
+    names,
+  )
+}
+
+function noteFaults(answer: MockAnswer, faults: string[]): MockAnswer {
+  if (faults.length > 0) answer.notes = { ...answer.notes, faults }
+  return answer
 }
 
 /** What a fault does before the call has its effect: nothing, a wait, or an answer instead. */
@@ -54,6 +63,18 @@ async function meetBefore(
       answer.headers['retry-after'] = String(fault.retryAfterSeconds)
       return answer
     }
+    case 'unavailable': {
+      const answer = plainAnswer(context, 503, 'Service unavailable')
+      answer.headers['retry-after'] = String(fault.retryAfterSeconds)
+      return answer
+    }
+    case 'redirect': {
+      const answer = emptyAnswer(context, fault.status)
+      answer.headers.location = fault.location
+      return answer
+    }
+    case 'refuse':
+      return refused(context, fault, request)
     case 'error':
       return plainAnswer(context, 500, 'Internal server error')
     default:
@@ -61,19 +82,53 @@ async function meetBefore(
   }
 }
 
+function refused(context: ServerContext, { as }: Extract<ArmedFault, { fault: 'refuse' }>, { body }: MockRequest) {
+  const { method, grantType } = peek(body)
+  return renderOutcome(context, {
+    id: readObject(decodeUtf8(body) ?? '')?.id,
+    method,
+    params: undefined,
+    caller: undefined,
+    outcome: refuse(as ?? (grantType === 'refresh_token' ? 'token' : 'unauthorized'), 'fault/refuse'),
+    silent: false,
+  })
+}
+
 const spoils = (fault: string) => fault === 'drop' || fault === 'malformed' || fault === 'wrong-id'
 
-function spoil(answer: MockAnswer, fault: ArmedFault): MockAnswer {
+function spoil(context: ServerContext, answer: MockAnswer, fault: ArmedFault): MockAnswer {
+  const notes = { unspoilt: answer.body, ...answer.notes }
   switch (fault.fault) {
     case 'drop':
-      return { ...answer, hangUp: true }
+      return { ...answer, notes, hangUp: true }
     case 'malformed':
-      return { ...answer, body: answer.body.slice(0, Math.floor(answer.body.length / 2)) }
+      return { ...answer, notes, body: answer.body.slice(0, Math.floor(answer.body.length / 2)) }
     case 'wrong-id':
-      return { ...answer, body: withWrongId(answer.body) }
+      return { ...answer, notes, body: withWrongId(answer.body) }
+    case 'narrow-grant':
+    case 'shorten-lifetime':
+      return { ...answer, body: withLesserGrant(context, answer.body, fault) }
     default:
       return answer
   }
+}
+
+/** Gives less than was asked for, in the state of the server as well as in the answer. */
+function withLesserGrant({ state, now }: ServerContext, body: string, fault: ArmedFault): string {
+  const parsed = readObject(body)
+  const result = typeof parsed?.result === 'object' && parsed.result !== null ? { ...parsed.result } : {}
+  const pair = 'accessToken' in result ? state.tokens.get(String(result.accessToken))?.pair : undefined
+  if (!pair) return body
+  if (fault.fault === 'narrow-grant') {
+    pair.scope = pair.scope.filter((word) => fault.scope.includes(word))
+    pair.scopeEcho = pair.scopeEcho.filter((word) => fault.scope.includes(word))
+    Object.assign(result, { scope: pair.scopeEcho })
+  }
+  if (fault.fault === 'shorten-lifetime') {
+    pair.accessExpiryMs = Math.min(pair.accessExpiryMs, now() + fault.ms)
+    Object.assign(result, { accessTokenExpiry: pair.accessExpiryMs })
+  }
+  return JSON.stringify({ ...parsed, result })
 }
 
 function withWrongId(body: string): string {

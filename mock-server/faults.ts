@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type RefusalKind, refusalKinds } from './refusal.ts'
 
 /** What goes wrong on purpose. */
 export type FaultKind =
@@ -8,12 +9,22 @@ export type FaultKind =
   | { fault: 'drop'; when: 'before' | 'after' }
   /** 429 with Retry-After. */
   | { fault: 'throttle'; retryAfterSeconds: number }
+  /** 503 with Retry-After. */
+  | { fault: 'unavailable'; retryAfterSeconds: number }
+  /** A redirect to another place, before any effect. */
+  | { fault: 'redirect'; status: RedirectStatus; location: string }
+  /** A JSON-RPC error, before any effect; by default "Invalid token" for a refresh and "Unauthorized" for everything else. */
+  | { fault: 'refuse'; as?: RefusalKind }
   /** HTTP 500, before any effect. */
   | { fault: 'error' }
   /** The JSON of the answer ends too early. */
   | { fault: 'malformed' }
   /** The answer carries another id. */
   | { fault: 'wrong-id' }
+  /** The pair that the call is given has these scopes at most; the answer says so. */
+  | { fault: 'narrow-grant'; scope: string[] }
+  /** The access token that the call is given lives so long at most; the answer says so. */
+  | { fault: 'shorten-lifetime'; ms: number }
   /** The access token of the call has just expired. */
   | { fault: 'expire-token' }
   /** Calls wait until so many are here, and then go on together. */
@@ -30,7 +41,11 @@ export interface FaultChoice {
   times?: number | null
   /** Of the matching calls, the part that it meets, 0 to 1. */
   probability?: number
+  /** After so many matching calls in a row it lets one pass, so that a patient client gets through. */
+  inARow?: number
 }
+
+export type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
 export type Fault = FaultKind & FaultChoice
 export type ArmedFault = Fault & { id: string; met: number }
@@ -55,13 +70,30 @@ export interface FaultSource extends Faults {
 const numberOf: { readonly [fault: string]: string } = {
   delay: 'ms',
   throttle: 'retryAfterSeconds',
+  unavailable: 'retryAfterSeconds',
+  'shorten-lifetime': 'ms',
   barrier: 'calls',
 }
-const kinds = ['delay', 'drop', 'throttle', 'error', 'malformed', 'wrong-id', 'expire-token', 'barrier']
+const kinds: readonly FaultKind['fault'][] = [
+  'delay',
+  'drop',
+  'throttle',
+  'unavailable',
+  'redirect',
+  'refuse',
+  'error',
+  'malformed',
+  'wrong-id',
+  'narrow-grant',
+  'shorten-lifetime',
+  'expire-token',
+  'barrier',
+]
+const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Faults by method, by count and by probability. `chance` gives numbers from 0 to 1. */
 export function createFaults(chance: () => number): FaultSource {
-  const armed = new Map<string, { fault: ArmedFault; passed: number; waiting: (() => void)[] }>()
+  const armed = new Map<string, { fault: ArmedFault; passed: number; inARow: number; waiting: (() => void)[] }>()
   function remove(id: string): boolean {
     for (const go of armed.get(id)?.waiting ?? []) go()
     return armed.delete(id)
@@ -72,7 +104,7 @@ export function createFaults(chance: () => number): FaultSource {
       if (problem !== undefined) throw new TypeError(problem)
       if (armed.size >= 1000) throw new TypeError('Remove faults before adding more: at most 1000 are held')
       const id = randomUUID()
-      armed.set(id, { fault: { ...fault, id, met: 0 }, passed: 0, waiting: [] })
+      armed.set(id, { fault: { ...fault, id, met: 0 }, passed: 0, inARow: 0, waiting: [] })
       return id
     },
     list: () => [...armed.values()].map(({ fault }) => ({ ...fault })),
@@ -90,7 +122,12 @@ export function createFaults(chance: () => number): FaultSource {
         if (!concerns(fault, call) || exhausted(fault)) continue
         entry.passed += 1
         if (entry.passed <= (fault.skip ?? 0)) continue
-        if (fault.probability !== undefined && chance() >= fault.probability) continue
+        const spared = entry.inARow >= (fault.inARow ?? Number.POSITIVE_INFINITY)
+        if (spared || (fault.probability !== undefined && chance() >= fault.probability)) {
+          entry.inARow = 0
+          continue
+        }
+        entry.inARow += 1
         fault.met += 1
         met.push(fault)
       }
@@ -124,18 +161,40 @@ function faultProblem(fault: Fault): string | undefined {
   const own = numberOf[fault.fault]
   const all: { readonly [name: string]: unknown } = { ...fault }
   if (own !== undefined && !isCount(all[own])) return `Give the fault "${fault.fault}" a number "${own}" of 0 or more`
-  if (fault.fault === 'drop' && fault.when !== 'before' && fault.when !== 'after') {
-    return 'Give the fault "drop" a "when" of "before" or "after"'
-  }
+  const ofKind = kindProblem(fault)
+  if (ofKind !== undefined) return ofKind
   for (const name of ['method', 'grantType']) {
     if (all[name] !== undefined && typeof all[name] !== 'string') return `Give "${name}" a text`
   }
   if (fault.skip !== undefined && !isCount(fault.skip)) return 'Give "skip" a number of 0 or more'
+  if (fault.inARow !== undefined && !(isCount(fault.inARow) && fault.inARow > 0))
+    return 'Give "inARow" a number of 1 or more'
   if (fault.times !== undefined && fault.times !== null && !isCount(fault.times))
     return 'Give "times" a number, or null for all calls'
   const { probability } = fault
   const isPart = probability === undefined || (typeof probability === 'number' && probability >= 0 && probability <= 1)
   return isPart ? undefined : 'Give "probability" a number from 0 to 1'
+}
+
+/** What is wrong with what only one kind of fault has; undefined when nothing is. */
+function kindProblem(fault: Fault): string | undefined {
+  switch (fault.fault) {
+    case 'drop':
+      if (fault.when === 'before' || fault.when === 'after') return undefined
+      return 'Give the fault "drop" a "when" of "before" or "after"'
+    case 'redirect':
+      if (!redirectStatuses.includes(fault.status))
+        return `Give the fault "redirect" a "status" of ${redirectStatuses.join(', ')}`
+      return URL.canParse(fault.location) ? undefined : 'Give the fault "redirect" a URL as "location"'
+    case 'refuse':
+      if (fault.as === undefined || refusalKinds.includes(fault.as)) return undefined
+      return `Give the fault "refuse" an "as" of ${refusalKinds.join(', ')}`
+    case 'narrow-grant':
+      if (Array.isArray(fault.scope) && fault.scope.every((word) => typeof word === 'string')) return undefined
+      return 'Give the fault "narrow-grant" a list of texts as "scope"'
+    default:
+      return undefined
+  }
 }
 
 const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0

@@ -1,17 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Bounds } from './bounds.ts'
 import type { Handle, MockAnswer } from './http.ts'
+import type { RecordingWriter } from './recording.ts'
 
 export interface HttpServerOptions {
   bounds: Bounds
   /** A longer body is not read to its end. */
   maxBodyBytes: number
+  recording?: RecordingWriter | undefined
 }
 
 const noBytes = Buffer.alloc(0)
 
 /** The plain node:http edge: gathers the bytes of a request and hands them to the handler. It does not listen yet. */
-export function createHttpServer(handle: Handle, { bounds, maxBodyBytes }: HttpServerOptions): Server {
+export function createHttpServer(handle: Handle, { bounds, maxBodyBytes, recording }: HttpServerOptions): Server {
   const server = createServer(
     {
       maxHeaderSize: bounds.headerBytes,
@@ -20,7 +22,13 @@ export function createHttpServer(handle: Handle, { bounds, maxBodyBytes }: HttpS
     },
     (incoming, response) => {
       response.sendDate = false
+      const exchange = recording?.begin(incoming, response)
+      const finish = (answer: MockAnswer) => {
+        exchange?.answered(answer)
+        write(response, answer, incoming.complete)
+      }
       readBody(incoming, maxBodyBytes, (body) => {
+        exchange?.received(body)
         const answer = handle({
           method: incoming.method ?? '',
           target: incoming.url ?? '',
@@ -28,8 +36,8 @@ export function createHttpServer(handle: Handle, { bounds, maxBodyBytes }: HttpS
           body,
           remoteAddress: incoming.socket.remoteAddress ?? '',
         })
-        if (answer instanceof Promise) answer.then((late) => write(response, late, incoming.complete))
-        else write(response, answer, incoming.complete)
+        if (answer instanceof Promise) answer.then(finish)
+        else finish(answer)
       })
     },
   )

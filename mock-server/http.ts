@@ -20,6 +20,18 @@ export interface MockAnswer {
   hangUp?: boolean
   /** Send the body in chunks, without Content-Length. */
   chunked?: boolean
+  /** For a recording, and never sent. */
+  notes?: AnswerNotes
+}
+
+/** How an answer came about. */
+export interface AnswerNotes {
+  /** Where a refused call was stopped, such as `signature/mac`. */
+  stage?: string
+  /** The deliberate faults that met the call, in the order in which they were armed. */
+  faults?: string[]
+  /** The body before a fault spoilt it. */
+  unspoilt?: string
 }
 
 export type Handle = (request: MockRequest) => MockAnswer | Promise<MockAnswer>

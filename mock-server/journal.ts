@@ -64,6 +64,7 @@ export interface Journal {
 
 /** What the handler tells the journal. */
 export interface JournalWriter extends Journal {
+  /** Writes the call down; the notes of the answer get the stage of a refusal. */
   record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
 }
 
@@ -92,7 +93,9 @@ export function createJournal(context: ServerContext, size: number): JournalWrit
     record(request, answer, outcome, faults) {
       if (size === 0) return
       total += 1
-      held[(total - 1) % size] = entryOf(context, total, request, answer, outcome, faults)
+      const entry = entryOf(context, total, request, answer, outcome, faults)
+      held[(total - 1) % size] = entry
+      if (entry.stage !== undefined) answer.notes = { ...answer.notes, stage: entry.stage }
     },
   }
 }

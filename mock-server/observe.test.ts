@@ -96,6 +96,48 @@ describe('a fault', () => {
     await expect(list()).rejects.toThrow('JSON')
   })
 
+  test('asks to wait, redirects and refuses before any effect', async () => {
+    const client = createTestClient()
+    const location = 'http://127.0.0.1:9/api'
+    const { result } = (await client.grant(['solution'])).json
+    client.faults.add({ fault: 'unavailable', retryAfterSeconds: 2 })
+    expect(await client.refresh(result.refreshToken)).toMatchObject({ status: 503, headers: { 'retry-after': '2' } })
+    client.faults.add({ fault: 'redirect', status: 307, location })
+    expect(await client.refresh(result.refreshToken)).toMatchObject({ status: 307, headers: { location } })
+    client.faults.add({ fault: 'refuse', grantType: 'refresh_token' })
+    expect((await client.refresh(result.refreshToken)).json).toMatchObject({ id: 7, error: { code: 21 } })
+    client.faults.add({ fault: 'refuse', as: 'denied' })
+    expect((await client.list({ basic: client.root })).json.error.code).toBe(48)
+    client.faults.add({ fault: 'refuse' })
+    expect((await client.list({ basic: client.root })).json.error.code).toBe(24879)
+    expect(client.journal.count({ stage: 'fault/refuse' })).toBe(3)
+    expect(works(await client.refresh(result.refreshToken))).toBe(true)
+  })
+
+  test('gives less scope and life than was asked for, and says so', async () => {
+    const client = createTestClient()
+    client.faults.add({ fault: 'narrow-grant', scope: ['context'] })
+    const narrow = (await client.grant(['solution', 'context'])).json.result
+    expect(narrow.scope).toEqual(['context'])
+    expect((await client.list({ token: narrow.accessToken })).json.error.code).toBe(24878)
+    client.faults.add({ fault: 'shorten-lifetime', ms: 1500 })
+    const short = (await client.grant(['solution', 'expiresIn:60000'])).json.result
+    expect(short.accessTokenExpiry).toBe(client.clock.now() + 1500)
+    expect(works(await client.list({ token: short.accessToken }))).toBe(true)
+    client.clock.advance(1501)
+    expect(works(await client.list({ token: short.accessToken }))).toBe(false)
+    client.faults.add({ fault: 'narrow-grant', scope: [] })
+    expect((await client.refresh('wrong')).json.error.code).toBe(21)
+  })
+
+  test('spares one call after so many in a row', async () => {
+    const client = createTestClient()
+    client.faults.add({ fault: 'error', times: null, inARow: 2 })
+    const statuses = []
+    for (let call = 0; call < 7; call++) statuses.push((await client.list({ basic: client.root })).status)
+    expect(statuses).toEqual([500, 500, 200, 500, 500, 200, 500])
+  })
+
   test('delays on the clock, expires the token of a call, and ends when removed', async () => {
     const client = createTestClient()
     const { accessToken } = (await client.grant(['solution'])).json.result
@@ -145,6 +187,13 @@ describe('a fault', () => {
     [{ fault: 'error', times: -1 }, 'Give "times"'],
     [{ fault: 'error', probability: 2 }, 'from 0 to 1'],
     [{ fault: 'error', method: 7 }, 'Give "method" a text'],
+    [{ fault: 'error', inARow: 0 }, 'Give "inARow"'],
+    [{ fault: 'unavailable' }, 'a number "retryAfterSeconds"'],
+    [{ fault: 'redirect', status: 200, location: 'http://127.0.0.1' }, 'a "status" of 301'],
+    [{ fault: 'redirect', status: 307, location: 'there' }, 'a URL'],
+    [{ fault: 'refuse', as: 'rudely' }, 'an "as" of parse'],
+    [{ fault: 'narrow-grant', scope: 'solution' }, 'a list of texts'],
+    [{ fault: 'shorten-lifetime', ms: -1 }, 'a number "ms"'],
   ])('that makes no sense is refused: %j', (fault, message) => {
     const { faults } = createHandler()
     expect(() => faults.add(fault as never)).toThrow(message)

@@ -30,6 +30,8 @@ export interface ServerOptions {
   bounds?: Partial<Bounds>
   /** How many calls the journal holds; 1000 by default, 0 for none. */
   journal?: { size?: number }
+  /** Keeps every exchange byte by byte, secrets included, until so many bytes are held; off by default. */
+  recording?: { bytes: number }
   /** Says in the header `x-refused-at` where a call was refused, and in the journal what was computed for its signature. */
   explain?: boolean
   /** Origins of browser clients that may call, `*` for any; none by default. */

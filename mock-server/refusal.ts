@@ -29,6 +29,7 @@ const refusals = {
 } as const
 
 export type RefusalKind = keyof typeof refusals
+export const refusalKinds = Object.keys(refusals) as RefusalKind[]
 
 /** A refusal of the given kind; `data` goes to the client, `stage` does not. */
 export function refuse(kind: RefusalKind, stage: string, data?: unknown): { ok: false; refusal: Refusal } {

@@ -12,6 +12,7 @@ import type { Journal } from './journal.ts'
 import { createOperator, type Operator } from './operator.ts'
 import type { ServerOptions } from './options.ts'
 import type { Profile } from './profile.ts'
+import { createRecording, type Recording } from './recording.ts'
 
 export interface StartOptions extends ServerOptions {
   /** 0 (default): any free port. */
@@ -34,6 +35,8 @@ export interface MockServer extends Operator {
   profile: Profile
   /** What was called, and what became of it. */
   journal: Journal
+  /** Every exchange byte by byte, where it was asked for. */
+  recording: Recording | undefined
   /** Things that go wrong on purpose. */
   faults: Faults
   /** Where the control port listens. */
@@ -53,7 +56,12 @@ export interface MockServer extends Operator {
 export async function startMockServer(options: StartOptions = {}): Promise<MockServer> {
   const handler = createHandler(options)
   const { handle, context, journal, faults, reset } = handler
-  const httpServer = createHttpServer(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
+  const recording = options.recording && createRecording(options.recording.bytes)
+  const httpServer = createHttpServer(handle, {
+    bounds: context.bounds,
+    maxBodyBytes: context.profile.maxBodyBytes,
+    recording,
+  })
   const host = options.host ?? '127.0.0.1'
   await listenOn(httpServer, options.port ?? 0, host)
   const control = await openControl(handler, options).catch(async (error: unknown) => {
@@ -76,6 +84,7 @@ export async function startMockServer(options: StartOptions = {}): Promise<MockS
     clock: context.clock,
     profile: context.profile,
     journal,
+    recording,
     faults,
     control: control && { url: control.url, token: control.token },
     reset,

@@ -1,0 +1,164 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { MockAnswer } from './http.ts'
+
+/** One exchange as it went over the wire, SECRETS INCLUDED. Moments are ms since 1970, with fractions. */
+export interface RecordedExchange {
+  /** Counts from 1, in the order in which the requests began to arrive. */
+  number: number
+  /** Counts from 1, in the order in which connections brought their first request. */
+  connection: number
+  /** When the header of the request was here. */
+  startedMs: number
+  /** When its body was here; null: it never was. */
+  receivedMs: number | null
+  /** When the answer was ready; null: it never was. */
+  answeredMs: number | null
+  /** When the last byte of the answer went out; null: it never did. */
+  deliveredMs: number | null
+  httpMethod: string
+  /** Path and query as received. */
+  target: string
+  /** Names and values as received, in their order. */
+  headers: [name: string, value: string][]
+  /** At most the first 256 KiB. */
+  body: Buffer
+  /** The length of the whole body. */
+  bodyBytes: number
+  /** null: no answer. */
+  answer: RecordedAnswer | null
+  /** Where a refused call was stopped, such as `signature/mac`. */
+  stage?: string
+  /** The deliberate faults that met the call. */
+  faults: string[]
+}
+
+export interface RecordedAnswer {
+  /** 0 where the connection was closed instead. */
+  status: number
+  headers: { readonly [name: string]: string }
+  /** As sent; at most the first 256 Ki characters. */
+  body: string
+  /** What it was before a fault spoilt it. */
+  unspoilt?: string
+}
+
+export interface Recording {
+  /** Every exchange that is held, in the order of their numbers; those under way too. */
+  exchanges(): readonly RecordedExchange[]
+  /** Exchanges that came after the recording was full. */
+  readonly dropped: number
+}
+
+/** What the HTTP server tells the recording of one exchange. */
+export interface ExchangeWriter {
+  received(body: Buffer): void
+  answered(answer: MockAnswer): void
+}
+
+export interface RecordingWriter extends Recording {
+  begin(incoming: IncomingMessage, response: ServerResponse): ExchangeWriter
+}
+
+const bodyBound = 256 * 1024
+const silent: ExchangeWriter = { received: () => {}, answered: () => {} }
+
+/**
+ * Keeps the exchanges of a server until `bytes` are held; what comes later is only counted, so that what is held is the whole
+ * beginning of the story.
+ */
+export function createRecording(bytes: number, now: () => number = preciseNow): RecordingWriter {
+  const held: RecordedExchange[] = []
+  const connections = new WeakMap<Socket, number>()
+  let connectionCount = 0
+  let room = bytes
+  let dropped = 0
+  function connectionOf(socket: Socket): number {
+    const known = connections.get(socket)
+    if (known !== undefined) return known
+    connectionCount += 1
+    connections.set(socket, connectionCount)
+    return connectionCount
+  }
+  return {
+    exchanges: () => held,
+    get dropped() {
+      return dropped
+    },
+    begin(incoming, response) {
+      const connection = connectionOf(incoming.socket)
+      const exchange = exchangeOf(incoming, held.length + 1, connection, now())
+      room -= sizeOf(exchange)
+      if (room < 0) {
+        dropped += 1
+        return silent
+      }
+      held.push(exchange)
+      response.once('finish', () => {
+        exchange.deliveredMs = now()
+      })
+      return {
+        received(body) {
+          exchange.receivedMs = now()
+          exchange.bodyBytes = body.length
+          exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
+          room -= exchange.body.length
+        },
+        answered(answer) {
+          exchange.answeredMs = now()
+          exchange.answer = answerOf(answer)
+          room -= answer.body.length
+          const stage = answer.notes?.stage
+          if (stage !== undefined) exchange.stage = stage
+          exchange.faults = answer.notes?.faults ?? []
+        },
+      }
+    },
+  }
+}
+
+function exchangeOf(
+  incoming: IncomingMessage,
+  number: number,
+  connection: number,
+  startedMs: number,
+): RecordedExchange {
+  const { rawHeaders } = incoming
+  const headers: [string, string][] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? ''])
+  return {
+    number,
+    connection,
+    startedMs,
+    receivedMs: null,
+    answeredMs: null,
+    deliveredMs: null,
+    httpMethod: incoming.method ?? '',
+    target: incoming.url ?? '',
+    headers,
+    body: Buffer.alloc(0),
+    bodyBytes: 0,
+    answer: null,
+    faults: [],
+  }
+}
+
+function answerOf({ status, headers, body, hangUp, notes }: MockAnswer): RecordedAnswer {
+  const unspoilt = notes?.unspoilt
+  return {
+    status: hangUp ? 0 : status,
+    headers: { ...headers },
+    body: hangUp ? '' : body.slice(0, bodyBound),
+    ...(unspoilt === undefined ? {} : { unspoilt: unspoilt.slice(0, bodyBound) }),
+  }
+}
+
+/** What an exchange takes beside its bodies, roughly. */
+function sizeOf({ headers, target }: RecordedExchange): number {
+  return headers.reduce((sum, [name, value]) => sum + name.length + value.length, 500 + target.length)
+}
+
+/** Finer than Date.now, since an answer and the next request are often less than a millisecond apart. */
+function preciseNow(): number {
+  return performance.timeOrigin + performance.now()
+}
