@@ -14,6 +14,8 @@ import { buildK6, goVersion, testSigner } from './build.mjs'
 import { createKey } from './create-key.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+/** Without the REST server of k6, whose port two processes cannot share. */
+const runCommand = ['run', '--quiet', '--no-color', '--no-usage-report', '--address', '']
 const script = fileURLToPath(new URL('load.js', import.meta.url))
 const runWithinMs = 60_000
 /** The exit code of k6 when a threshold was crossed. */
@@ -46,7 +48,7 @@ async function startServer(...args) {
 }
 
 /** Runs k6; resolves with its exit code, what it printed, and its summary. Nothing of the caller's own settings reaches it. */
-async function runK6(k6, env, args = ['run', '--quiet', '--no-color', '--no-usage-report', script]) {
+async function runK6(k6, env, args = [...runCommand, script]) {
   files += 1
   const summaryFile = join(folder, `summary-${files}.json`)
   const child = spawn(k6, args, {
@@ -104,21 +106,21 @@ async function checkScenarios(k6, env) {
   }
 }
 
-/** Two generators share the work: together exactly what was asked, neither of them nothing. */
-async function checkSegments(k6, env) {
-  const asked = 2001
-  const segmentArgs = (segment) => [
-    ...['run', '--quiet', '--no-color', '--no-usage-report', '--execution-segment', segment],
-    ...['--execution-segment-sequence', '0,1/2,1', script],
-  ]
-  const shared = { ...env, SCENARIO: 'hmac', ITERATIONS: String(asked), VUS: '4' }
-  const ran = await Promise.all(['0:1/2', '1/2:1'].map((segment) => runK6(k6, shared, segmentArgs(segment))))
+/** Two generators share the work: together exactly what was asked, and each makes every kind of call. */
+async function checkSegments(k6, env, SCENARIO) {
+  const asked = 1001
+  const shared = { ...env, SCENARIO, ITERATIONS: String(asked), VUS: '4', CHAIN: '2' }
+  const segments = ['0:1/2', '1/2:1'].map((segment) => ['--execution-segment', segment])
+  const sequence = ['--execution-segment-sequence', '0,1/2,1']
+  const ran = await Promise.all(
+    segments.map((segment) => runK6(k6, shared, [...runCommand, ...segment, ...sequence, script])),
+  )
   const iterations = ran.map(({ summary }) => summary.iterations)
   const calls = sum(ran.map(({ summary }) => callsOf(summary)))
   const passed = ran.every(({ exitCode, summary }) => exitCode === 0 && refusedOf(summary) === 0)
   check(
-    `two generators: ${iterations.join(' + ')} iterations of ${asked} asked`,
-    passed && calls === asked && sum(iterations) === asked && Math.min(...iterations) > 0,
+    `two generators, ${SCENARIO}: ${iterations.join(' + ')} iterations of ${asked} asked`,
+    passed && calls >= asked && sum(iterations) === asked && Math.min(...iterations) > 0,
     ran.map(({ printed }) => printed).join('\n'),
   )
 }
@@ -195,7 +197,8 @@ async function main() {
   check('the signer makes every signature of fixtures/vectors.json', true)
   const env = await settingsOf(server, true)
   await checkScenarios(k6, env)
-  await checkSegments(k6, env)
+  await checkSegments(k6, env, 'hmac')
+  await checkSegments(k6, env, 'mixed')
   await checkRefusals(k6, await settingsOf(await startServer('--mutant', 'whole-mac-expected'), false))
   await checkArchive(k6)
   await checkDocs(k6, env)

@@ -38,7 +38,8 @@ let heldPair
 
 /** Of 20 iterations 10 are signed with HMAC, 4 with ECC (with HMAC when there is no such key), 4 use a token, 1 is a grant, 1 a chain. */
 export function mixed() {
-  const turn = exec.scenario.iterationInTest % 20
+  // Not iterationInTest: of two generators one would get only the even turns.
+  const turn = exec.scenario.iterationInInstance % 20
   if (turn < 10) return hmac()
   if (turn < 14) return settings.eccKeyId ? ecc() : hmac()
   if (turn < 18) return tokenCall()
