@@ -1,0 +1,137 @@
+/** Right clients that differ in how they make calls: connections, ids, JSON, retries, processes. */
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { Agent } from 'node:http'
+import { createInterface } from 'node:readline'
+import { defaultParts } from '../core.mjs'
+
+const all = ['hmac', 'ecc', 'basic', 'token']
+
+const withAgent = (options) => ({
+  start: async (client) => {
+    client.agent = new Agent(options)
+  },
+})
+
+export const callingClients = [
+  { id: 'plain', auth: all, about: 'The core as it is', parts: {} },
+  {
+    id: 'connection-per-call',
+    auth: all,
+    about: 'Opens a connection for every request and closes it after the answer',
+    parts: withAgent({ keepAlive: false }),
+  },
+  {
+    id: 'one-connection',
+    auth: all,
+    about: 'Sends everything over one connection, one request after the other',
+    parts: withAgent({ keepAlive: true, maxSockets: 1 }),
+  },
+  {
+    id: 'random-ids',
+    auth: all,
+    about: 'Chooses random ids up to 2^47',
+    parts: { nextId: () => randomInt(2 ** 47) },
+  },
+  {
+    id: 'descending-ids',
+    auth: all,
+    about: 'Counts its ids down from zero',
+    parts: { nextId: (client) => client.lastId-- },
+  },
+  {
+    id: 'constant-id',
+    auth: all,
+    about: 'Uses the id 1 for every request, since HTTP itself says which answer belongs to which',
+    parts: { nextId: () => 1 },
+  },
+  {
+    id: 'spaced-json',
+    auth: all,
+    about: 'Writes its JSON with spaces, line breaks and the members in another order, and signs exactly that',
+    parts: {
+      envelope: ({ id, method, params }) => ({ params, method, id, jsonrpc: '2.0' }),
+      writeBody: (envelope) => `${JSON.stringify(envelope, null, 2)}\n`,
+    },
+  },
+  {
+    id: 'escaped-json',
+    auth: all,
+    about: 'Writes the slash of a method as \\/ as some JSON writers do, and signs exactly that',
+    parts: { writeBody: (envelope) => JSON.stringify(envelope).replaceAll('/', '\\/') },
+  },
+  {
+    id: 'content-type-charset',
+    auth: all,
+    about: 'Sends Content-Type: application/json; charset=utf-8',
+    parts: { contentType: () => 'application/json; charset=utf-8' },
+  },
+  {
+    id: 'further-headers',
+    auth: all,
+    about: 'Sends headers of its own: Accept, User-Agent, a request id',
+    parts: {
+      furtherHeaders: () => ({ Accept: 'application/json', 'User-Agent': 'svc-client/1.0', 'X-Request-Id': 'r1' }),
+    },
+  },
+  {
+    id: 'chunked-bodies',
+    auth: all,
+    about: 'Sends its bodies chunked, without Content-Length',
+    parts: {
+      exchange: (client, { headers: { 'content-length': _length, ...headers }, ...wire }) =>
+        defaultParts.exchange(client, { ...wire, headers: { ...headers, 'transfer-encoding': 'chunked' } }),
+    },
+  },
+  {
+    id: 'fetch',
+    auth: all,
+    about: 'Sends with fetch and does not follow redirects',
+    parts: {
+      async exchange(client, { httpMethod: method, path, headers, body }) {
+        const { 'content-length': _length, ...further } = headers
+        const init = { method, headers: further, body, redirect: 'manual', signal: AbortSignal.timeout(4000) }
+        const response = await fetch(new URL(path, client.url), init)
+        return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() }
+      },
+    },
+  },
+  {
+    id: 'no-retries',
+    auth: all,
+    about:
+      'Never makes a call twice: what is refused, throttled or lost is an error; the next call heeds what was learnt',
+    parts: { triesAgain: () => false },
+  },
+  {
+    id: 'one-retry',
+    auth: all,
+    about: 'Makes a call at most twice',
+    parts: { triesAgain: (client, made) => made.tries < 2 && defaultParts.triesAgain(client, made) },
+  },
+  {
+    id: 'two-processes',
+    auth: all,
+    about: 'Shares its parallel calls between two processes, each with tokens of its own',
+    parts: { runCalls: runInTwoProcesses },
+  },
+]
+
+async function runInTwoProcesses(client) {
+  const { SVC_CALLS = '1', SVC_PARALLEL = '1' } = client.env
+  const calls = Number(SVC_CALLS)
+  const parallel = Number(SVC_PARALLEL)
+  if (parallel < 2 || calls < 2) return defaultParts.runCalls(client)
+  const halves = [Math.floor, Math.ceil].map((round) => [round(calls / 2), round(parallel / 2)])
+  await Promise.all(halves.map(([callsOfIt, parallelOfIt]) => runPart(client, callsOfIt, parallelOfIt)))
+}
+
+function runPart(client, calls, parallel) {
+  const run = new URL('../run.mjs', import.meta.url).pathname
+  const child = spawn(process.execPath, [run, 'plain'], {
+    env: { ...client.env, SVC_CALLS: String(calls), SVC_PARALLEL: String(parallel) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  createInterface({ input: child.stdout }).on('line', client.parts.print)
+  return new Promise((resolve, reject) => child.once('close', resolve).once('error', reject))
+}
