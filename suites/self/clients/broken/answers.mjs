@@ -1,0 +1,96 @@
+/** Clients that read answers wrongly. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defaultParts } from '../core.mjs'
+
+const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
+const errorIn200 = of('answers/error-in-200', ['hmac', 'token'])
+const foreignId = of('answers/foreign-id-rejected', ['hmac', 'token'])
+const malformed = of('answers/malformed-survived', ['hmac', 'token'])
+
+const parsed = (text) => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads the body of a call in its own way, and that of `manager/auth` rightly. */
+const readsCalls = (readCall) => ({
+  readBody: (answer, id, request) =>
+    (request.purpose === 'call' ? readCall(answer, id) : undefined) ?? defaultParts.readBody(answer, id),
+})
+
+/** Checks the ids of answers in its own way. */
+const checksIds = (isOwn) => ({
+  readBody(answer, id) {
+    const message = parsed(answer.text)
+    return defaultParts.readBody(answer, isOwn(message?.id, id) ? message?.id : id)
+  },
+})
+
+const defect = (message) => Object.assign(new Error(message), { isDefect: true })
+
+export const answerClients = [
+  errorIn200(
+    'status-is-all',
+    'Takes every answer with HTTP 200 for a success',
+    readsCalls(({ status }) => (status === 200 ? { kind: 'accepted', result: {} } : undefined)),
+  ),
+  errorIn200(
+    'json-is-all',
+    'Takes every answer with JSON for a success',
+    readsCalls(({ text }, id) => (parsed(text)?.id === id ? { kind: 'accepted', result: {} } : undefined)),
+  ),
+  errorIn200(
+    'only-known-codes-are-errors',
+    'Takes an error for a success unless its code is one of JSON-RPC itself',
+    readsCalls(({ text }, id) => {
+      const message = parsed(text)
+      const isReserved = message?.error?.code <= -32000
+      return message?.error && message.id === id && !isReserved ? { kind: 'accepted', result: {} } : undefined
+    }),
+  ),
+
+  foreignId(
+    'answer-id-not-read',
+    'Never reads the id of an answer',
+    checksIds((id) => id !== undefined),
+  ),
+  foreignId(
+    'answer-id-of-any-number',
+    'Takes every number for the id',
+    checksIds((id) => typeof id === 'number'),
+  ),
+  foreignId(
+    'answer-id-not-older',
+    'Takes every id that is not older than its own',
+    checksIds((id, own) => id >= own),
+  ),
+
+  malformed('malformed-crashes', 'Crashes when an answer is not JSON', {
+    readBody: (answer, id) => {
+      if (parsed(answer.text) === undefined) throw defect('Unexpected end of JSON input')
+      return defaultParts.readBody(answer, id)
+    },
+  }),
+  malformed('malformed-hangs', 'Waits for ever when an answer is not JSON', {
+    async exchange(client, wire) {
+      const answer = await defaultParts.exchange(client, wire)
+      if (answer.status === 200 && parsed(answer.text) === undefined) await sleep(3_600_000)
+      return answer
+    },
+  }),
+  malformed('malformed-is-ok', 'Takes an answer that is not JSON for a success', {
+    ...readsCalls(({ status, text }) =>
+      status === 200 && parsed(text) === undefined ? { kind: 'accepted', result: {} } : undefined,
+    ),
+  }),
+  malformed('malformed-ends-calls', 'Makes no further call after an answer that is not JSON', {
+    async exchange(client, wire) {
+      const answer = await defaultParts.exchange(client, wire)
+      if (answer.status === 200 && parsed(answer.text) === undefined) process.exit(0)
+      return answer
+    },
+  }),
+]

@@ -1,0 +1,220 @@
+/** Clients that use or renew a pair of tokens wrongly: interface.md §3, §4.2 and §5.3. */
+import { readFileSync } from 'node:fs'
+import { fileOf, removeOldFiles, savePair } from '../core/files.mjs'
+import { defaultParts } from '../core.mjs'
+
+const auth = ['token']
+const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
+const oldPairGone = of('refresh/old-pair-gone')
+const newestUsed = of('refresh/newest-used')
+const notANewGrant = of('refresh/not-a-new-grant')
+const noExpiredToken = of('refresh/no-expired-token-sent')
+const lostAnswer = of('refresh/lost-answer')
+
+const isPastHalfLife = (client, { expiryMs, receivedAtMs }) =>
+  client.parts.now(client) >= receivedAtMs + Math.max(0, expiryMs - receivedAtMs) / 2
+
+/** Keeps the old pair beside the new one when a pair is renewed. */
+function keepBoth(client, pair) {
+  client.memory.old = client.memory.newest
+  client.memory.newest = pair
+  client.pair = pair
+}
+
+export const refreshClients = [
+  oldPairGone('authorization-made-once', 'Makes its Authorization header from the first token and keeps it', {
+    bearer(client, token) {
+      client.memory.header ??= defaultParts.bearer(client, token)
+      return client.memory.header
+    },
+  }),
+  oldPairGone('old-token-until-expiry', 'Renews early, and uses the old access token until its expiry', {
+    isDue: isPastHalfLife,
+    keepPair: keepBoth,
+    async tokenFor(client) {
+      const token = await defaultParts.tokenFor(client)
+      const { old } = client.memory
+      return old && client.parts.now(client) < old.expiryMs ? old.accessToken : token
+    },
+    noteRefused(client, token) {
+      if (token === client.memory.old?.accessToken) client.memory.old = undefined
+      defaultParts.noteRefused(client, token)
+    },
+  }),
+  oldPairGone('new-pair-used-late', 'Uses the old access token for one more call after a refresh', {
+    isDue: isPastHalfLife,
+    keepPair: keepBoth,
+    async tokenFor(client) {
+      const token = await defaultParts.tokenFor(client)
+      const { old } = client.memory
+      client.memory.old = undefined
+      return old?.accessToken ?? token
+    },
+  }),
+  oldPairGone(
+    'refresh-undone-after-use',
+    'Puts the old pair back after its next call, as a cache written too late does',
+    {
+      isDue: isPastHalfLife,
+      keepPair: keepBoth,
+      noteAccepted(client, token) {
+        defaultParts.noteAccepted(client, token)
+        const { old } = client.memory
+        client.memory.old = undefined
+        if (old) client.pair = old
+      },
+    },
+  ),
+
+  newestUsed('first-refresh-token-kept', 'Keeps its first refresh token and takes only the new access token', {
+    keepPair(client, pair) {
+      client.memory.first ??= pair.refreshToken
+      client.pair = { ...pair, refreshToken: client.memory.first }
+    },
+    dropPair(client) {
+      client.memory.first = undefined
+      defaultParts.dropPair(client)
+    },
+  }),
+  newestUsed('refresh-token-before-the-last', 'Refreshes with the refresh token of the pair before the last one', {
+    keepPair: keepBoth,
+    refresh: (client, pair) => defaultParts.refresh(client, client.memory.old ?? pair),
+    dropPair(client) {
+      client.memory.old = undefined
+      client.memory.newest = undefined
+      defaultParts.dropPair(client)
+    },
+  }),
+  newestUsed(
+    'first-pair-on-disk',
+    'Writes only the granted pair to its file; a second start goes on with the old one',
+    {
+      async start(client) {
+        removeOldFiles()
+        try {
+          client.pair = { ...JSON.parse(readFileSync(fileOf(client), 'utf8')), isSent: true }
+        } catch {
+          client.pair = undefined
+        }
+      },
+      async grant(client) {
+        const pair = await defaultParts.grant(client)
+        savePair(client, pair)
+        return pair
+      },
+    },
+  ),
+  newestUsed('refresh-token-replaced-every-second-time', 'Stores the new refresh token only at every second refresh', {
+    keepPair(client, pair) {
+      const { memory } = client
+      memory.renewals = (memory.renewals ?? 0) + 1
+      if (memory.renewals % 2 === 1) memory.refreshToken = pair.refreshToken
+      client.pair = { ...pair, refreshToken: memory.refreshToken }
+    },
+    dropPair(client) {
+      client.memory.renewals = 0
+      defaultParts.dropPair(client)
+    },
+  }),
+
+  notANewGrant('grant-at-expiry', 'Takes a new grant when its token is due, and never refreshes', {
+    refresh: async () => undefined,
+  }),
+  notANewGrant('grant-on-refusal', 'Takes a new grant when its token is refused, and never refreshes', {
+    isDue: () => false,
+    refresh: async () => undefined,
+  }),
+  notANewGrant('grant-per-call', 'Takes a new grant before every call', {
+    async tokenFor(client) {
+      const pair = await client.parts.grant(client)
+      client.parts.checkGranted(client, pair)
+      return pair.accessToken
+    },
+  }),
+  notANewGrant('grant-every-second-time', 'Refreshes, and takes a new grant in place of every second refresh', {
+    async refresh(client, pair) {
+      client.memory.renewals = (client.memory.renewals ?? 0) + 1
+      return client.memory.renewals % 2 === 0 ? undefined : defaultParts.refresh(client, pair)
+    },
+  }),
+
+  noExpiredToken('refused-token-sent-thrice', 'Sends a refused token twice more before it renews it', {
+    isDue: () => false,
+    triesAgain: (client, made) =>
+      made.outcome.kind === 'refused' ? made.refusals <= 3 : defaultParts.triesAgain(client, made),
+    noteRefused(client, token) {
+      client.memory.refusals = (client.memory.refusals ?? 0) + 1
+      if (client.memory.refusals % 3 === 0) defaultParts.noteRefused(client, token)
+    },
+  }),
+  noExpiredToken('never-renews', 'Sends its first token for ever', {
+    isDue: () => false,
+    noteRefused: () => undefined,
+  }),
+  noExpiredToken('renews-at-the-second-refused-call', 'Renews a token when a second call with it was refused', {
+    isDue: () => false,
+    triesAgain: (client, made) => made.outcome.kind !== 'refused' && defaultParts.triesAgain(client, made),
+    noteRefused(client, token) {
+      const isSecond = client.memory.refused === token
+      client.memory.refused = token
+      if (isSecond) defaultParts.noteRefused(client, token)
+    },
+  }),
+  noExpiredToken('expiry-read-as-seconds', 'Reads the expiry as seconds, and trusts it more than a refusal', {
+    isDue: (client, { expiryMs }) => client.parts.now(client) >= expiryMs * 1000,
+    noteRefused: () => undefined,
+  }),
+
+  lostAnswer('lost-refresh-repeated-five-times', 'Repeats a refresh whose answer was lost up to five times', {
+    async refresh(client, { refreshToken }) {
+      const { parts } = client
+      for (let tries = 1; tries <= 6; tries += 1) {
+        const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
+        if (outcome.kind === 'accepted') return outcome.pair
+        client.memory.isLost ||= outcome.kind === 'broken'
+        if (outcome.kind === 'refused' && !client.memory.isLost) return undefined
+      }
+      return undefined
+    },
+  }),
+  lostAnswer('lost-refresh-ends-all', 'Gives up for good when the answer to a refresh is lost', {
+    async refresh(client, { refreshToken }) {
+      const { parts } = client
+      if (client.memory.isOver) throw new Error('Logged out')
+      const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
+      client.memory.isOver = outcome.kind === 'broken'
+      if (client.memory.isOver) throw new Error('Logged out')
+      return outcome.pair
+    },
+  }),
+  lostAnswer('lost-refresh-without-grant', 'Repeats a lost refresh, and takes no grant when that is refused', {
+    async refresh(client, pair) {
+      if (client.memory.isOver) throw new Error('Logged out')
+      let isLost = false
+      const outcomes = { ...client.parts }
+      const watched = {
+        ...client,
+        parts: {
+          ...outcomes,
+          async askForPair(_watched, purpose, params) {
+            const outcome = await outcomes.askForPair(client, purpose, params)
+            isLost ||= outcome.kind === 'broken'
+            return outcome
+          },
+        },
+      }
+      const refreshed = await defaultParts.refresh(watched, pair)
+      client.memory.isOver = isLost && refreshed === undefined
+      if (client.memory.isOver) throw new Error('Logged out')
+      return refreshed
+    },
+  }),
+  lostAnswer('lost-refresh-exits', 'Ends its process when the answer to a refresh is lost', {
+    async refresh(client, { refreshToken }) {
+      const { parts } = client
+      const outcome = await parts.askForPair(client, 'refresh', parts.refreshParams(client, refreshToken))
+      if (outcome.kind === 'broken') process.exit(1)
+      return outcome.pair
+    },
+  }),
+]

@@ -1,0 +1,103 @@
+/** Clients that retry wrongly: RFC 9110 §9.2.2 and §10.2.3. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { call, defaultParts } from '../core.mjs'
+
+const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
+const afterIsKept = of('retry/after-is-kept', ['hmac', 'token'])
+const signedAnew = of('retry/signed-anew', ['hmac', 'ecc'])
+const keyNotRepeated = of('retry/create-key-not-repeated', ['hmac', 'token'])
+
+const retryAfter = (retryAfterMs) => ({
+  retryAfterMs: (text, date) => retryAfterMs(defaultParts.retryAfterMs(text, date)),
+})
+
+export const retryClients = [
+  afterIsKept(
+    'retry-after-ignored',
+    'Tries again 20 ms after a 429, whatever Retry-After says',
+    retryAfter(() => 20),
+  ),
+  afterIsKept(
+    'retry-after-as-milliseconds',
+    'Reads the seconds of Retry-After as milliseconds',
+    retryAfter((ms) => ms / 1000),
+  ),
+  afterIsKept(
+    'retry-after-capped',
+    'Waits at most 300 ms, whatever Retry-After says',
+    retryAfter((ms) => Math.min(ms, 300)),
+  ),
+  afterIsKept('retry-after-only-for-the-call', 'Fails the call that was throttled, and makes the next one at once', {
+    noteThrottled: () => undefined,
+    triesAgain: (client, made) => made.outcome.kind !== 'throttled' && defaultParts.triesAgain(client, made),
+    async askForPair(client, purpose, params) {
+      const { parts } = client
+      const outcome = await parts.attempt(client, { purpose, method: 'manager/auth', params })
+      if (outcome.kind === 'throttled') throw new Error('No token')
+      const pair = outcome.kind === 'accepted' ? parts.readPair(client, outcome.result) : undefined
+      return outcome.kind === 'accepted' && !pair ? { kind: 'broken', reason: 'No pair' } : { ...outcome, pair }
+    },
+  }),
+  of('retry/after-is-kept', ['token'])(
+    'retry-after-not-kept-by-auth',
+    'Heeds Retry-After for calls, and tries manager/auth again at once',
+    {
+      noteThrottled(client, outcome, request) {
+        if (request.purpose === 'call') defaultParts.noteThrottled(client, outcome)
+      },
+    },
+  ),
+  afterIsKept('retry-after-of-503-ignored', 'Heeds Retry-After with 429 only', {
+    noteThrottled(client, outcome) {
+      if (outcome.reason === 'HTTP 429') defaultParts.noteThrottled(client, outcome)
+    },
+  }),
+
+  signedAnew('throttled-call-resent', 'Sends the same bytes again after a 429 or a 503, in its transport', {
+    exchange: resend(({ status }) => status === 429 || status === 503),
+  }),
+  signedAnew('lost-call-resent', 'Sends the same bytes again when an answer is lost, in its transport', {
+    exchange: resend(({ broken }) => broken !== undefined),
+  }),
+  signedAnew('retry-with-old-nonce', 'Uses the old nonce for a retry, with a new timestamp and signature', {
+    nonce(_client, { kept }) {
+      kept.nonce ??= defaultParts.nonce()
+      return kept.nonce
+    },
+  }),
+
+  keyNotRepeated('create-key-repeated', 'Sends manager/createApiKey again when its answer is lost', {
+    isSafe: () => true,
+  }),
+  keyNotRepeated('create-key-repeated-once-later', 'Sends a lost manager/createApiKey again after all other calls', {
+    triesAgain(client, made) {
+      const isLost = made.outcome.kind === 'broken' && !defaultParts.isSafe(made.method)
+      if (isLost) client.memory.lost = made.method
+      return defaultParts.triesAgain(client, made)
+    },
+    async end(client) {
+      if (client.memory.lost) await call(client, client.memory.lost).catch(() => undefined)
+    },
+  }),
+  keyNotRepeated('create-key-repeated-by-transport', 'Sends every request again when the connection was closed', {
+    async exchange(client, wire) {
+      try {
+        return await defaultParts.exchange(client, wire)
+      } catch {
+        return await defaultParts.exchange(client, wire)
+      }
+    },
+  }),
+]
+
+/** A transport that sends a request again, byte for byte, when its answer asks for that. */
+function resend(isWanted) {
+  return async (client, wire, request) => {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await defaultParts.exchange(client, wire).catch((error) => ({ broken: error.message }))
+      const mayResend = tries <= 3 && (answer.broken === undefined || client.parts.isSafe(request.method))
+      if (!mayResend || !isWanted(answer)) return answer
+      await sleep(client.parts.retryAfterMs(answer.headers?.['retry-after'] ?? '0', answer.headers?.date) + 10)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/** Clients that ask for other scopes than they should, or do not read what they got: interface.md §5.4 and §8, RFC 9700 §2.3. */
+import { randomUUID } from 'node:crypto'
+import { call, createClient, defaultParts } from '../core.mjs'
+
+const auth = ['token']
+const of = (check) => (id, about, parts) => ({ id, auth, check, about, parts })
+const lifetime = of('scopes/lifetime')
+const addressAndSession = of('scopes/address-and-session')
+const least = of('scopes/least')
+const grantedIsRead = of('scopes/granted-is-read')
+const reused = of('limits/keys-and-sessions-reused')
+
+const asks = (alter) => ({ scopeAsked: ({ scope, memory }) => alter(scope, memory) })
+const without = (prefix) => asks((scope) => scope.filter((entry) => !entry.startsWith(prefix)))
+const rewrites = (prefix, rewrite) =>
+  asks((scope) => scope.map((entry) => (entry.startsWith(prefix) ? rewrite(entry.slice(prefix.length)) : entry)))
+const adds = (...entries) => asks((scope) => [...new Set([...scope, ...entries])])
+
+/** Asks for a session of its own in place of one that the scope names. */
+const sessionOf = (nameOf) =>
+  asks((scope, memory) => [...scope.filter((entry) => !entry.startsWith('session:')), `session:${nameOf(memory)}`])
+
+export const scopeClients = [
+  lifetime('lifetime-dropped', 'Leaves expiresIn out of the scope', without('expiresIn:')),
+  lifetime(
+    'lifetime-in-seconds',
+    'Writes expiresIn in seconds',
+    rewrites('expiresIn:', (ms) => `expiresIn:${Math.ceil(Number(ms) / 1000)}`),
+  ),
+  lifetime('lifetime-as-param', 'Sends expiresIn as a param of its own', {
+    ...without('expiresIn:'),
+    grantParams(client) {
+      const entry = client.scope.find((one) => one.startsWith('expiresIn:'))
+      const params = defaultParts.grantParams(client)
+      return entry ? { ...params, expiresIn: Number(entry.slice('expiresIn:'.length)) } : params
+    },
+  }),
+  lifetime(
+    'lifetime-with-unit',
+    'Writes a unit behind the number of expiresIn',
+    rewrites('expiresIn:', (ms) => `expiresIn:${ms}ms`),
+  ),
+
+  addressAndSession('address-dropped', 'Leaves ipAddr out of the scope', without('ipAddr:')),
+  addressAndSession(
+    'address-any',
+    'Asks for ipAddr:0.0.0.0 in place of its address',
+    rewrites('ipAddr:', () => 'ipAddr:0.0.0.0'),
+  ),
+  addressAndSession(
+    'address-with-mask',
+    'Writes a mask behind the address',
+    rewrites('ipAddr:', (address) => `ipAddr:${address}/32`),
+  ),
+  addressAndSession('session-dropped', 'Leaves session out of the scope', without('session:')),
+  addressAndSession(
+    'session-prefixed',
+    'Puts its own name before the name of the session',
+    rewrites('session:', (name) => `session:svc-client-${name}`),
+  ),
+
+  least('all-areas-asked', 'Asks for every area', adds('solution', 'context', 'thread', 'store', 'inbox', 'stream')),
+  least('all-contexts-asked', 'Adds solution:* to every grant', adds('solution:*')),
+  least('context-asked', 'Adds the area context to every grant', adds('context')),
+  least('key-management-asked', 'Adds apiKey to every grant', adds('apiKey')),
+
+  grantedIsRead('narrow-grant-not-seen', 'Makes its calls with a token that was granted less', {
+    checkGranted: () => undefined,
+    needsRenewal: (client, pair) => !isNarrow(client, pair) && defaultParts.needsRenewal(client, pair),
+  }),
+  grantedIsRead('narrow-grant-renewed-per-call', 'Renews for every call that a narrow grant does not allow', {
+    checkGranted: () => undefined,
+    renew(client) {
+      client.renewalsAfterRefusal = 0
+      return defaultParts.renew(client)
+    },
+  }),
+  grantedIsRead(
+    'asked-lifetime-trusted',
+    'Counts with the lifetime that it asked for, and trusts it more than a refusal',
+    {
+      readPair(client, result) {
+        const pair = defaultParts.readPair(client, result)
+        const asked = client.scope.find((entry) => entry.startsWith('expiresIn:'))
+        const lifeMs = asked ? Number(asked.slice('expiresIn:'.length)) : 900_000
+        return pair && { ...pair, expiryMs: pair.receivedAtMs + lifeMs }
+      },
+      noteRefused: () => undefined,
+    },
+  ),
+
+  reused('session-per-start', 'Asks for a session with a new random name at every start', {
+    ...sessionOf((memory) => {
+      memory.session ??= randomUUID()
+      return memory.session
+    }),
+  }),
+  reused('session-per-grant', 'Asks for a session with a new random name at every grant', {
+    ...sessionOf(() => randomUUID()),
+  }),
+  reused('session-of-process', 'Names its session after its process', { ...sessionOf(() => `pid-${process.pid}`) }),
+  {
+    ...reused('key-per-start', 'Creates an API key for itself at every start', {
+      start: (client) => createKey(client),
+    }),
+    auth: ['hmac', 'token'],
+  },
+]
+
+const isNarrow = ({ scope: asked }, { scope }) =>
+  Array.isArray(scope) && asked.some((entry) => /^[a-zA-Z]+$/.test(entry) && !scope.includes(entry))
+
+/** Creates a key with the given one and goes on with it. */
+async function createKey(client) {
+  const creator = createClient({ ...client.env, SVC_AUTH: 'hmac' })
+  try {
+    const { id, secret } = await call(creator, 'manager/createApiKey')
+    client.env = { ...client.env, SVC_KEY_ID: id, SVC_KEY_SECRET: secret }
+  } catch (error) {
+    client.parts.complain(error.message)
+  }
+  creator.agent.destroy()
+}

@@ -1,0 +1,125 @@
+/** Clients that make the signature or its header wrong: interface.md §5.1, steps 1, 3, 4 and 5. */
+import { createHash, createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { defaultParts } from '../core.mjs'
+
+const of = (check, auth) => (id, about, parts) => ({ id, auth, check, about, parts })
+const twentyBytes = of('signature/twenty-bytes', ['hmac'])
+const base64 = of('signature/base64', ['hmac', 'ecc'])
+const fiveFields = of('signature/five-fields', ['hmac', 'ecc'])
+const valuesAsSigned = of('signature/values-as-signed', ['hmac', 'ecc'])
+const timestampMs = of('signature/timestamp-ms', ['hmac', 'ecc'])
+const signsOnly = of('keys/public-key-signs-only', ['ecc'])
+
+export const signatureClients = [
+  twentyBytes('whole-mac', 'Sends all 32 bytes of the MAC', { shortenMac: (mac) => mac }),
+  twentyBytes('last-twenty-bytes', 'Sends the last 20 bytes of the MAC', { shortenMac: (mac) => mac.subarray(12) }),
+  twentyBytes('twenty-one-bytes', 'Sends 21 bytes of the MAC: reads "0 to 20" as inclusive', {
+    shortenMac: (mac) => mac.subarray(0, 21),
+  }),
+  twentyBytes('sixteen-bytes', 'Sends the first 16 bytes of the MAC', { shortenMac: (mac) => mac.subarray(0, 16) }),
+  twentyBytes('twenty-characters', 'Sends the first 20 characters of the BASE64 text of the whole MAC', {
+    shortenMac: (mac) => mac,
+    encodeSignature: (bytes) => bytes.toString('base64').slice(0, 20),
+  }),
+
+  base64('hex-signature', 'Writes the signature in hex', { encodeSignature: (bytes) => bytes.toString('hex') }),
+  base64('upper-case-hex-signature', 'Writes the signature in upper-case hex', {
+    encodeSignature: (bytes) => bytes.toString('hex').toUpperCase(),
+  }),
+  base64('base64url-signature', 'Writes the signature in the URL-safe alphabet', {
+    encodeSignature: (bytes) => bytes.toString('base64url'),
+  }),
+  base64('base64-of-hex', 'Writes the BASE64 of the hex text', {
+    encodeSignature: (bytes) => Buffer.from(bytes.toString('hex')).toString('base64'),
+  }),
+  base64('base64-twice', 'Writes the signature in BASE64 twice', {
+    encodeSignature: (bytes) => Buffer.from(bytes.toString('base64')).toString('base64'),
+  }),
+  base64('percent-encoded-signature', 'Writes the BASE64 with percent escapes, as for a URL', {
+    encodeSignature: (bytes) => encodeURIComponent(bytes.toString('base64')),
+  }),
+
+  fiveFields('version-left-out', 'Leaves the literal 1 out of the header', {
+    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+      `${scheme} ${keyId};${timestamp};${nonce};${signature}`,
+  }),
+  fiveFields('version-two', 'Writes 2 as the second field', {
+    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+      `${scheme} ${keyId};2;${timestamp};${nonce};${signature}`,
+  }),
+  fiveFields('fields-joined-by-commas', 'Joins the fields with commas', {
+    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+      `${scheme} ${keyId},1,${timestamp},${nonce},${signature}`,
+  }),
+  fiveFields('nonce-before-timestamp', 'Writes the nonce before the timestamp', {
+    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+      `${scheme} ${keyId};1;${nonce};${timestamp};${signature}`,
+  }),
+  fiveFields('sixth-field', 'Writes a sixth field, the name of the algorithm', {
+    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+      `${scheme} ${keyId};1;${timestamp};${nonce};${signature};sha256`,
+  }),
+  fiveFields('named-fields', 'Writes the fields with names', {
+    signatureHeader: ({ scheme, keyId, timestamp, nonce, signature }) =>
+      `${scheme} id=${keyId};v=1;ts=${timestamp};nonce=${nonce};sig=${signature}`,
+  }),
+
+  valuesAsSigned('timestamp-read-twice', 'Reads the clock again for the header', {
+    timestampSent: (timestamp) => String(Number(timestamp) + 1),
+  }),
+  valuesAsSigned('nonce-made-twice', 'Makes another nonce for the header', { nonceSent: () => defaultParts.nonce() }),
+  valuesAsSigned('nonce-in-another-case', 'Signs a nonce in lower case and sends it in upper case', {
+    nonce: () => `a${defaultParts.nonce()}`,
+    nonceSent: (nonce) => nonce.toUpperCase(),
+  }),
+  valuesAsSigned('nonce-cut', 'Signs a long nonce and sends its first 16 characters', {
+    nonceSent: (nonce) => nonce.slice(0, 16),
+  }),
+  valuesAsSigned('key-id-signed-too', 'Puts the key id before the timestamp in the data to sign', {
+    dataToSign: ({ timestamp, nonce, requestData, keyId }) => `${keyId};${timestamp};${nonce};${requestData}`,
+  }),
+  of('signature/values-as-signed', ['hmac'])('secret-decoded-from-hex', 'Decodes the secret from hex first', {
+    mac: (secret, data) => createHmac('sha256', Buffer.from(secret, 'hex')).update(data).digest(),
+  }),
+  of('signature/values-as-signed', ['ecc'])('ecc-signs-a-hash', 'Signs the SHA-256 of the data with the private key', {
+    eccSignature: (privateKey, data) =>
+      defaultParts.eccSignature(privateKey, createHash('sha256').update(data).digest()),
+  }),
+
+  timestampMs('timestamp-seconds', 'Signs and sends the time in seconds', {
+    timestamp: (client) => String(Math.floor(client.parts.now(client) / 1000)),
+  }),
+  timestampMs('timestamp-microseconds', 'Signs and sends the time in microseconds', {
+    timestamp: (client) => `${client.parts.now(client)}000`,
+  }),
+  timestampMs('timestamp-fraction', 'Signs and sends milliseconds with a fraction', {
+    timestamp: (client) => `${client.parts.now(client)}.25`,
+  }),
+  timestampMs('timestamp-iso', 'Signs and sends the time as ISO 8601 text', {
+    timestamp: (client) => new Date(client.parts.now(client)).toISOString(),
+  }),
+
+  signsOnly(
+    'ecc-key-by-basic',
+    'Sends the id of a key with a public key by Basic, with the private key as the secret',
+    {
+      signed: (client) => basicOf(client.env.SVC_KEY_ID, privateKeyText(client)),
+    },
+  ),
+  signsOnly('ecc-key-by-hmac', 'Makes an HMAC with the text of the private key as the secret', {
+    signed(client, wire) {
+      const env = { ...client.env, SVC_KEY_SECRET: privateKeyText(client) }
+      return defaultParts.signed({ ...client, env, auth: 'hmac' }, wire)
+    },
+  }),
+  signsOnly('ecc-key-asks-for-tokens', 'Asks for a token with the credentials of a key that has a public key', {
+    async start(client) {
+      client.auth = 'token'
+      client.env = { ...client.env, SVC_KEY_SECRET: client.env.SVC_KEY_SECRET ?? 'none' }
+    },
+  }),
+]
+
+const basicOf = (id, secret) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+const privateKeyText = ({ env }) => readFileSync(env.SVC_PRIVATE_KEY_FILE, 'utf8')
