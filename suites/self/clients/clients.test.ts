@@ -1,0 +1,196 @@
+/** The test clients work: right ones against the reference server, broken ones and inert ones as far as they should. */
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type ServerOptions, startMockServer } from '../../targets/bundled.ts'
+import { type ClientAuth, loadCatalogue, type TestClient } from './catalogue.ts'
+
+type MockServer = Awaited<ReturnType<typeof startMockServer>>
+type Fault = Parameters<MockServer['faults']['add']>[0]
+
+const catalogue = await loadCatalogue()
+const here = (file: string): string => new URL(file, import.meta.url).href
+const core: { runClient(env: object, parts: object): Promise<void> } = await import(here('core.mjs'))
+const { clients }: { clients: { id: string; parts: object }[] } = await import(here('index.mjs'))
+const partsOf = new Map(clients.map(({ id, parts }) => [id, parts]))
+const ofKind = (kind: TestClient['kind']): TestClient[] => catalogue.filter((client) => client.kind === kind)
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-clients-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const keys = generateKeyPairSync('ed25519')
+const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const privateKeyFile = join(folder, 'private-key.pem')
+writeFileSync(privateKeyFile, keys.privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+
+/** What the contract says that the servers of the judge accept, and note. */
+const lenient = { noncePadding: 'accepted', unpaddedSignatures: 'accepted' } as const
+
+async function withServer<T>(
+  auth: ClientAuth,
+  options: ServerOptions,
+  use: (server: MockServer, env: { [name: string]: string }) => Promise<T>,
+): Promise<T> {
+  const profile = { ...lenient, ...options.profile }
+  const server = await startMockServer({ ...options, profile, ...(auth === 'ecc' ? { rootKey: { publicKey } } : {}) })
+  const credential: { [name: string]: string } =
+    auth === 'ecc' ? { SVC_PRIVATE_KEY_FILE: privateKeyFile } : { SVC_KEY_SECRET: server.rootKey.secret }
+  try {
+    return await use(server, {
+      SVC_URL: server.url,
+      SVC_KEY_ID: server.rootKey.id,
+      ...credential,
+      SVC_SCHEME: 'svc-hmac-sha256',
+      SVC_TOKEN_PREFIX: 'Bearer',
+      SVC_SCENARIO: 'self-test',
+      SVC_AUTH: auth,
+      SVC_SCOPE: 'solution',
+      SVC_METHOD: 'solution/listSolutions',
+      SVC_CALLS: '3',
+      SVC_PARALLEL: '1',
+      SVC_PAUSE_MS: '0',
+    })
+  } finally {
+    await server.close()
+  }
+}
+
+interface Ran {
+  exitCode: number | null
+  lines: string[]
+  complaints: string
+}
+
+function run({ command }: TestClient, env: { [name: string]: string }): Promise<Ran> {
+  const [program = '', ...args] = command
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { ...env, TMPDIR: folder }, timeout: 10_000 })
+    const printed = { out: '', err: '' }
+    child.stdout.on('data', (chunk) => {
+      printed.out += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      printed.err += chunk
+    })
+    child.on('error', reject)
+    child.on('close', (exitCode) =>
+      resolve({ exitCode, lines: printed.out.split('\n').slice(0, -1), complaints: printed.err }),
+    )
+  })
+}
+
+describe('the catalogue', () => {
+  test('holds enough clients of each kind, with ids of their own', () => {
+    expect(ofKind('right').length).toBeGreaterThanOrEqual(16)
+    expect(ofKind('broken').length).toBeGreaterThanOrEqual(65)
+    expect(ofKind('inert').length).toBeGreaterThanOrEqual(4)
+    expect(new Set(catalogue.map(({ id }) => id)).size).toBe(catalogue.length)
+  })
+
+  test('breaks each check at least three times', () => {
+    const counts = new Map<string, number>()
+    for (const client of catalogue)
+      if (client.kind === 'broken') counts.set(client.check, (counts.get(client.check) ?? 0) + 1)
+    expect(counts.size).toBe(37)
+    expect([...counts].filter(([, count]) => count < 3)).toEqual([])
+  })
+})
+
+/** Runs a client in this process: as good as a process of its own where nothing ends it, and much faster. */
+async function runHere({ id }: TestClient, env: { [name: string]: string }): Promise<Ran> {
+  const ran: Ran = { exitCode: 0, lines: [], complaints: '' }
+  const parts = {
+    ...partsOf.get(id),
+    print: (line: string) => ran.lines.push(line),
+    complain: (line: string) => {
+      ran.complaints += `${line}\n`
+    },
+  }
+  await core.runClient(env, parts)
+  return ran
+}
+
+interface Case {
+  name: string
+  client: TestClient
+  auth: ClientAuth
+}
+
+const cases = (kind: TestClient['kind']): Case[] =>
+  ofKind(kind).flatMap((client) => client.auth.map((auth) => ({ name: `${client.id} (${auth})`, client, auth })))
+/** Each client with one of its ways to authorize, so that all ways have their turn. */
+const oneCaseEach = (kind: TestClient['kind']): Case[] =>
+  ofKind(kind).map((client, index) => {
+    const auth = client.auth[index % client.auth.length] ?? 'hmac'
+    return { name: `${client.id} (${auth})`, client, auth }
+  })
+
+const allOk = { exitCode: 0, lines: ['ok', 'ok', 'ok'], complaints: '' }
+
+describe('a right client gets every call accepted', () => {
+  test.concurrent.each(oneCaseEach('right'))('$name, in a process of its own', ({ client, auth }) =>
+    withServer(auth, {}, async (_server, env) => {
+      expect(await run(client, env)).toEqual(allOk)
+    }),
+  )
+
+  test.concurrent.each(cases('right'))('$name', ({ client, auth }) =>
+    withServer(auth, {}, async (server, env) => {
+      expect(await runHere(client, { ...env, SVC_PARALLEL: '2' })).toEqual(allOk)
+      expect(server.journal.entries().filter(({ verdict }) => verdict !== 'accepted')).toEqual([])
+    }),
+  )
+})
+
+/** Everything that goes wrong here is met by one client in one run; its tokens live shortly. */
+const badDay: Fault[] = [
+  { fault: 'drop', when: 'after', method: 'solution/listSolutions', skip: 1 },
+  { fault: 'malformed', method: 'solution/listSolutions', skip: 2 },
+  { fault: 'wrong-id', method: 'solution/listSolutions', skip: 3 },
+  { fault: 'throttle', retryAfterSeconds: 1, method: 'solution/listSolutions', skip: 5 },
+  { fault: 'drop', when: 'after', grantType: 'refresh_token' },
+  { fault: 'malformed', grantType: 'refresh_token', skip: 2 },
+]
+
+test('right clients survive what servers do', { timeout: 30_000 }, async () => {
+  const profile = { accessLifeMs: 300, clockOffsetMs: 3_600_000 }
+  const days = oneCaseEach('right').map(({ name, client, auth }) =>
+    withServer(auth, { profile }, async (server, env) => {
+      for (const fault of badDay) server.faults.add(fault)
+      const { lines, complaints } = await runHere(client, { ...env, SVC_CALLS: '12', SVC_PAUSE_MS: '60' })
+      return { name, lines, complaints, accepted: server.journal.count({ verdict: 'accepted' }) }
+    }),
+  )
+  for (const { name, lines, complaints, accepted } of await Promise.all(days)) {
+    const said = `${name}: ${complaints}`
+    const errors = lines.filter((line) => line !== 'ok').length
+    expect(lines, said).toHaveLength(12)
+    expect(errors, said).toBeLessThanOrEqual(/retr/.test(name) ? 6 : 1)
+    expect(lines.at(-1), said).toBe('ok')
+    expect(accepted, said).toBeGreaterThanOrEqual(12 - errors)
+  }
+})
+
+describe('a broken client starts, and ends as an adapter does', () => {
+  test.concurrent.each(cases('broken'))('$name', ({ client, auth }) =>
+    withServer(auth, {}, async (_server, env) => {
+      const { lines, complaints } = await runHere(client, env)
+      expect(lines).toHaveLength(3)
+      for (const line of lines) expect(line).toMatch(/^(ok|error)$/)
+      expect(complaints).not.toMatch(/^ {4}at /m)
+    }),
+  )
+})
+
+describe('an inert client gets nothing accepted', () => {
+  test.concurrent.each(cases('inert'))('$name', ({ client, auth }) =>
+    withServer(auth, {}, async (server, env) => {
+      const { complaints } = await run(client, env)
+      expect(server.journal.entries()).toEqual([])
+      expect(complaints).not.toMatch(/^ {4}at /m)
+    }),
+  )
+})
