@@ -38,21 +38,3 @@ export function numbersTable(numbers: Numbers): string {
     ...Object.entries(numbers).map(([what, number]) => `| ${what} | ${number} |`),
   ].join('\n')
 }
-
-const begin = '<!-- numbers:begin -->'
-const end = '<!-- numbers:end -->'
-
-/** What stands between the markers of a text, without the blank lines around it; undefined where there are none. */
-export function numbersIn(text: string): string | undefined {
-  const from = text.indexOf(begin)
-  const to = text.indexOf(end)
-  return from < 0 || to < from ? undefined : text.slice(from + begin.length, to).trim()
-}
-
-/** The text with another table between its markers. */
-export function withNumbers(text: string, table: string): string {
-  const from = text.indexOf(begin)
-  const to = text.indexOf(end)
-  if (from < 0 || to < from) throw new Error(`Put ${begin} and ${end} where the numbers shall stand`)
-  return `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`
-}

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { createFaults, type FaultKind } from './faults.ts'
 import * as door from './index.ts'
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-const section = /<!-- mock:begin -->([\s\S]*)<!-- mock:end -->/.exec(readme)?.[1] ?? ''
+const page = readFileSync(new URL('../docs/mock.md', import.meta.url), 'utf8')
+const section = /<!-- mock:begin -->([\s\S]*)<!-- mock:end -->/.exec(page)?.[1] ?? ''
 
-test('the lines of the README run as they stand', async () => {
+test('the lines of docs/mock.md run as they stand', async () => {
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(section) ?? []
   const [, names, rest = ''] = /^import \{ (.*) \} from 'svc-conformance\/mock-server'\n([\s\S]*)$/.exec(code) ?? []
   expect(names).toBe('startMockServer')
@@ -14,7 +14,7 @@ test('the lines of the README run as they stand', async () => {
   await new AsyncFunction('startMockServer', rest)(door.startMockServer)
 })
 
-test('the README names every scene and every fault, and nothing that is not exported', () => {
+test('docs/mock.md names every scene and every fault, and nothing that is not exported', () => {
   for (const scene of door.sceneNames) expect(section).toContain(`\`${scene}\``)
   const kinds: FaultKind['fault'][] = [
     'delay',

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { drawImports, readImports } from './imports.ts'
+import { blockIn } from './marked-block.ts'
+
+const arrows = readImports(packageRoot)
+
+test('imports between folders are read', () => {
+  expect(arrows).toContainEqual({ from: 'suites/commands', to: 'suites/run' })
+  expect(arrows).toContainEqual({ from: 'suites/targets', to: 'mock-server' })
+})
+
+test('the drawing in docs/architecture.md is true; npm run imports -- --write renews it', () => {
+  expect(blockIn(readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8'), 'imports')).toBe(drawImports(arrows))
+})

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { asPattern, consoleBlocks } from './console-blocks.ts'
+
+/**
+ * Runs every ```console block of the README and of docs/, each as one shell session in a folder of its own, and demands that it
+ * prints what it shows. `…` stands for what differs from run to run. `npx svc-conformance` is the built command line of this checkout.
+ */
+const pages = ['README.md', ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
+  name.endsWith('.md'),
+)
+const textOf = (page: string): string => readFileSync(join(packageRoot, page), 'utf8')
+const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
+const folder = mkdtempSync(join(tmpdir(), 'svc-pages-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the README is short', () => expect(textOf('README.md').split('\n').length).toBeLessThanOrEqual(200))
+
+describe.each(pages)('%s', (page) => {
+  const cwd = join(folder, page.replaceAll(/[/.]/g, '-'))
+  mkdirSync(cwd, { recursive: true })
+  const blocks = consoleBlocks(textOf(page))
+  test.skipIf(blocks.length > 0)('shows no command', () => expect(blocks).toEqual([]))
+  for (const { line, commands } of blocks) {
+    test(`line ${line}: ${commands[0]?.command}`, { timeout: 60_000 }, async () => {
+      const outputs = await runSession(
+        commands.map(({ command }) => command),
+        cwd,
+      )
+      for (const [index, { command, output }] of commands.entries()) {
+        if (output === '') continue
+        expect(outputs[index], `what "${command}" prints`).toMatch(asPattern(output))
+      }
+    })
+  }
+
+  test('its links lead somewhere', () => {
+    const links = [...textOf(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path)
+    const missing = links.filter((path) => !existsSync(join(packageRoot, dirname(page), path)))
+    expect(missing).toEqual([])
+  })
+})
+
+const marker = '<<<next command>>>'
+
+/** Runs the commands in one bash, and returns what each of them printed on stdout and stderr. */
+function runSession(commands: string[], cwd: string): Promise<string[]> {
+  const script = [
+    `npx() { if [ "$1" = svc-conformance ]; then shift; node "${bin}" "$@"; else command npx "$@"; fi; }`,
+    ...commands.flatMap((command) => [command, `echo '${marker}'`]),
+  ].join('\n')
+  return new Promise((resolve, reject) => {
+    const child = spawn('bash', ['-c', script], {
+      cwd,
+      env: { ...process.env, NO_COLOR: '1', COLUMNS: '120' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    let printed = ''
+    child.stdout.on('data', (chunk) => {
+      printed += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      printed += chunk
+    })
+    child.on('error', reject)
+    // Servers that the session put in the background hold its output open: they end with it.
+    child.on('exit', () => endGroup(child.pid))
+    child.on('close', () => resolve(printed.split(`${marker}\n`)))
+  })
+}
+
+function endGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGTERM')
+  } catch {
+    // Nothing was left in the background.
+  }
+}
