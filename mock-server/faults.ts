@@ -74,7 +74,7 @@ const numberOf: { readonly [fault: string]: string } = {
   'shorten-lifetime': 'ms',
   barrier: 'calls',
 }
-const kinds: readonly FaultKind['fault'][] = [
+export const faultKinds: readonly FaultKind['fault'][] = [
   'delay',
   'drop',
   'throttle',
@@ -157,7 +157,7 @@ function exhausted(fault: ArmedFault): boolean {
 
 /** What is wrong with a fault that came from outside; undefined when nothing is. */
 function faultProblem(fault: Fault): string | undefined {
-  if (!kinds.includes(fault.fault)) return `Give "fault" one of ${kinds.join(', ')}`
+  if (!faultKinds.includes(fault.fault)) return `Give "fault" one of ${faultKinds.join(', ')}`
   const own = numberOf[fault.fault]
   const all: { readonly [name: string]: unknown } = { ...fault }
   if (own !== undefined && !isCount(all[own])) return `Give the fault "${fault.fault}" a number "${own}" of 0 or more`
