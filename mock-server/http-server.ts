@@ -74,9 +74,10 @@ function write(response: ServerResponse, answer: MockAnswer, complete: boolean):
   if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
   if (answer.chunked) {
     response.writeHead(answer.status, answer.headers)
-    const half = Math.floor(answer.body.length / 2)
-    response.write(answer.body.slice(0, half))
-    response.end(answer.body.slice(half))
+    const bytes = Buffer.from(answer.body)
+    const half = Math.floor(bytes.length / 2)
+    response.write(bytes.subarray(0, half))
+    response.end(bytes.subarray(half))
     return
   }
   answer.headers['content-length'] = String(Buffer.byteLength(answer.body))
