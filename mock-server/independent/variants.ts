@@ -1,0 +1,31 @@
+import type { IndependentVariant } from './independent-variant.ts'
+import { combinedVariants } from './variants/combined.ts'
+import { envelopeVariants } from './variants/envelope.ts'
+import { errorObjectVariants } from './variants/error-objects.ts'
+import { keyVariants } from './variants/keys.ts'
+import { lifetimeVariants } from './variants/lifetimes.ts'
+import { lockoutVariants } from './variants/lockouts.ts'
+import { refusalVariants } from './variants/refusals.ts'
+import { scopeVariants } from './variants/scopes.ts'
+import { sessionVariants } from './variants/sessions.ts'
+import { signatureVariants } from './variants/signatures.ts'
+import { throttlingVariants } from './variants/throttling.ts'
+import { tokenVariants } from './variants/tokens.ts'
+import { transportVariants } from './variants/transport.ts'
+
+/** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
+export const independentVariants: readonly IndependentVariant[] = [
+  ...envelopeVariants,
+  ...transportVariants,
+  ...errorObjectVariants,
+  ...refusalVariants,
+  ...throttlingVariants,
+  ...lockoutVariants,
+  ...keyVariants,
+  ...signatureVariants,
+  ...tokenVariants,
+  ...lifetimeVariants,
+  ...scopeVariants,
+  ...sessionVariants,
+  ...combinedVariants,
+]
