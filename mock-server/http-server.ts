@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Bounds } from './bounds.ts'
 import type { Handle, MockAnswer } from './http.ts'
 import type { RecordingWriter } from './recording.ts'
@@ -14,6 +15,7 @@ const noBytes = Buffer.alloc(0)
 
 /** The plain node:http edge: gathers the bytes of a request and hands them to the handler. It does not listen yet. */
 export function createHttpServer(handle: Handle, { bounds, maxBodyBytes, recording }: HttpServerOptions): Server {
+  const connectionOf = createConnectionNumbers()
   const server = createServer(
     {
       maxHeaderSize: bounds.headerBytes,
@@ -35,6 +37,7 @@ export function createHttpServer(handle: Handle, { bounds, maxBodyBytes, recordi
           headers: incoming.headers as { [name: string]: string | undefined },
           body,
           remoteAddress: incoming.socket.remoteAddress ?? '',
+          connection: connectionOf(incoming.socket),
         })
         if (answer instanceof Promise) answer.then(finish)
         else finish(answer)
@@ -44,6 +47,19 @@ export function createHttpServer(handle: Handle, { bounds, maxBodyBytes, recordi
   server.maxConnections = bounds.connections
   server.keepAliveTimeout = 65_000
   return server
+}
+
+/** Numbers sockets in the order of their first request. */
+function createConnectionNumbers(): (socket: Socket) => number {
+  const numbers = new WeakMap<Socket, number>()
+  let last = 0
+  return (socket) => {
+    const known = numbers.get(socket)
+    if (known !== undefined) return known
+    last += 1
+    numbers.set(socket, last)
+    return last
+  }
 }
 
 /** Calls back once, with the whole body, or with just more bytes than allowed: then the rest is not read. */

@@ -9,6 +9,8 @@ export interface MockRequest {
   body: Buffer
   /** IPv4, or IPv6 where the server listens on it. */
   remoteAddress: string
+  /** Numbers the connections of one HTTP server, from 1; absent where there is no connection. */
+  connection?: number
 }
 
 /** An answer as the handler gives it. */
