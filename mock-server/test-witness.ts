@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest'
+import type { IndependentMutant } from './independent/independent-mutant.ts'
+import { type Answer, type Auth, createTestClient, ed25519Pair, type Signing, signedHeader } from './test-client.ts'
+
+export type Client = ReturnType<typeof createTestClient>
+
+/** Makes a few calls, and returns whether the server did what it must not do. */
+export type Witness = (client: Client) => Promise<boolean>
+
+/** Each mutant shows its wrong behaviour, twice with a reset between; the reference server does not. */
+export function testWitnesses(mutants: readonly IndependentMutant[], witnesses: { [id: string]: Witness }): void {
+  it('shows each mutant', () => {
+    expect(Object.keys(witnesses).sort()).toEqual(mutants.map(({ id }) => id).sort())
+  })
+  for (const mutant of mutants) {
+    const witness = witnesses[mutant.id]
+    if (witness === undefined) continue
+    it(mutant.id, async () => {
+      expect(await witness(createTestClient())).toBe(false)
+      const broken = createTestClient(mutant.create())
+      expect(await witness(broken)).toBe(true)
+      broken.reset()
+      expect(await witness(broken)).toBe(true)
+    })
+  }
+}
+
+export const works = ({ json }: Answer): boolean => json?.result !== undefined
+
+/** The results of `count` calls, made one after the other. */
+export async function inTurn<T>(count: number, call: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = []
+  for (let index = 0; index < count; index++) results.push(await call(index))
+  return results
+}
+
+export const listingBody = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'solution/listSolutions', params: {} })
+
+export const post = (client: Client, body: string, authorization?: string, connection?: number) =>
+  client.send({
+    body: Buffer.from(body),
+    headers: authorization === undefined ? {} : { authorization },
+    ...(connection === undefined ? {} : { connection }),
+  })
+
+/** A listing on a numbered connection. */
+export const listOn = (client: Client, connection: number, auth: Auth, id = 7) => {
+  const body = listingBody.replace('"id":7', `"id":${id}`)
+  return client.send({ body: Buffer.from(body), headers: client.headersFor(auth, body), connection })
+}
+
+/** Whether a listing signed by the root key, or another key without public key, is accepted. */
+export const signs = async (client: Client, but: Signing, key: { id: string; secret: string } = client.root) =>
+  works(await client.list({ hmac: key }, undefined, but))
+
+/** Whether a listing is accepted whose header was changed after it was made. */
+export const signsWithHeader = async (client: Client, change: (header: string) => string) =>
+  works(await post(client, listingBody, change(signedHeader(client.root, listingBody, client.clock.now()))))
+
+export const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+
+export const creation = { name: 'key', scope: ['apikey', 'solution', 'context'] }
+
+export async function makeKey(
+  client: Client,
+  params: object = {},
+  auth?: Auth,
+): Promise<{ id: string; secret: string }> {
+  const answer = await client.createKey({ ...creation, ...params }, auth)
+  return answer.json?.result ?? {}
+}
+
+export async function makeEccKey(client: Client, params: object = {}) {
+  const { pem, privateKey } = ed25519Pair()
+  const { id, secret } = await makeKey(client, { publicKey: pem, ...params })
+  return { id, secret, pem, privateKey, auth: { ecc: { id, privateKey } } }
+}
+
+interface Pair {
+  accessToken: string
+  accessTokenExpiry: number
+  refreshToken: string
+  refreshTokenExpiry: number
+  tokenType: string
+  scope: string[]
+}
+
+/** The result of a grant; fields are missing when it was refused. */
+export async function grantPair(
+  client: Client,
+  scope: string[] = ['solution'],
+  key: { id: string; secret: string } = client.root,
+): Promise<Pair> {
+  return (await client.grant(scope, key)).json?.result ?? {}
+}
+
+export async function refreshPair(client: Client, { refreshToken }: Pair): Promise<Pair> {
+  return (await client.refresh(refreshToken)).json?.result ?? {}
+}
+
+/** A pair and those of the refreshes after it. */
+export async function lineOfPairs(client: Client, refreshes: number, scope?: string[]): Promise<Pair[]> {
+  const pairs = [await grantPair(client, scope)]
+  for (let count = 0; count < refreshes; count++) pairs.push(await refreshPair(client, pairs.at(-1) as Pair))
+  return pairs
+}
+
+export const accessWorks = async (client: Client, { accessToken }: Pair, from?: string) =>
+  works(await client.list({ token: accessToken }, from))
+export const refreshWorks = async (client: Client, { refreshToken }: Pair) => works(await client.refresh(refreshToken))
+export const createsKey = async (client: Client, auth: Auth) => works(await client.createKey(creation, auth))
