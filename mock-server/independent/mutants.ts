@@ -1,0 +1,37 @@
+import type { IndependentMutant } from './independent-mutant.ts'
+import { addressMutants } from './mutants/addresses.ts'
+import { basicMutants } from './mutants/basic.ts'
+import { eccMutants } from './mutants/ecc.ts'
+import { envelopeMutants } from './mutants/envelope.ts'
+import { expiryMutants } from './mutants/expiry.ts'
+import { grantMutants } from './mutants/grants.ts'
+import { hmacMutants } from './mutants/hmac.ts'
+import { keyLimitMutants } from './mutants/key-limit.ts'
+import { keyMutants } from './mutants/keys.ts'
+import { raceMutants } from './mutants/races.ts'
+import { refreshMutants } from './mutants/refresh.ts'
+import { revocationMutants } from './mutants/revocation.ts'
+import { scopeMutants } from './mutants/scopes.ts'
+import { sessionMutants } from './mutants/sessions.ts'
+import { signedDataMutants } from './mutants/signed-data.ts'
+import { tokenMutants } from './mutants/tokens.ts'
+
+/** Deliberately broken servers whose author does not know the suite's cases. */
+export const independentMutants: readonly IndependentMutant[] = [
+  ...hmacMutants,
+  ...signedDataMutants,
+  ...eccMutants,
+  ...basicMutants,
+  ...grantMutants,
+  ...tokenMutants,
+  ...refreshMutants,
+  ...revocationMutants,
+  ...expiryMutants,
+  ...sessionMutants,
+  ...addressMutants,
+  ...scopeMutants,
+  ...keyMutants,
+  ...keyLimitMutants,
+  ...envelopeMutants,
+  ...raceMutants,
+]
