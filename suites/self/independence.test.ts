@@ -61,8 +61,9 @@ describe('two witnesses that share no code', () => {
 
   test('spec/ imports nothing, and fixtures/ holds recipes that stand alone', () => {
     expect(modules.filter((file) => file.startsWith('spec/'))).toEqual([])
+    const besideIt = ({ file, imported }: Line): boolean => dirname(imported) === dirname(file)
     const recipes = lines.filter(({ file }) => file.startsWith('fixtures/'))
-    expect(recipes.filter(({ imported }) => !imported.startsWith('node:'))).toEqual([])
+    expect(recipes.filter((line) => !line.imported.startsWith('node:') && !besideIt(line))).toEqual([])
   })
 })
 
@@ -91,7 +92,7 @@ describe('each package has one home', () => {
     const others = lines.filter(
       ({ file, imported }) =>
         shippedCode(file) &&
-        !/^(mock-server|suites)\//.test(imported) &&
+        !/^(mock-server|suites|fixtures)\//.test(imported) &&
         !imported.startsWith('node:') &&
         !homes.some(([name]) => ofPackage(name)({ file, imported })),
     )

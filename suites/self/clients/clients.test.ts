@@ -1,15 +1,7 @@
 /** The test clients work: right ones against the reference server, broken ones and inert ones as far as they should. */
-import { spawn } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
-import { type ServerOptions, startMockServer } from '../../targets/bundled.ts'
+import { describe, expect, test } from 'vitest'
 import { type ClientAuth, loadCatalogue, type TestClient } from './catalogue.ts'
-
-type MockServer = Awaited<ReturnType<typeof startMockServer>>
-type Fault = Parameters<MockServer['faults']['add']>[0]
+import { badDay, type Environment, type Ran, run, withServer } from './harness.ts'
 
 const catalogue = await loadCatalogue()
 const here = (file: string): string => new URL(file, import.meta.url).href
@@ -17,70 +9,6 @@ const core: { runClient(env: object, parts: object): Promise<void> } = await imp
 const { clients }: { clients: { id: string; parts: object }[] } = await import(here('index.mjs'))
 const partsOf = new Map(clients.map(({ id, parts }) => [id, parts]))
 const ofKind = (kind: TestClient['kind']): TestClient[] => catalogue.filter((client) => client.kind === kind)
-
-const folder = mkdtempSync(join(tmpdir(), 'svc-clients-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const keys = generateKeyPairSync('ed25519')
-const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
-const privateKeyFile = join(folder, 'private-key.pem')
-writeFileSync(privateKeyFile, keys.privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
-
-/** What the contract says that the servers of the judge accept, and note. */
-const lenient = { noncePadding: 'accepted', unpaddedSignatures: 'accepted' } as const
-
-async function withServer<T>(
-  auth: ClientAuth,
-  options: ServerOptions,
-  use: (server: MockServer, env: { [name: string]: string }) => Promise<T>,
-): Promise<T> {
-  const profile = { ...lenient, ...options.profile }
-  const server = await startMockServer({ ...options, profile, ...(auth === 'ecc' ? { rootKey: { publicKey } } : {}) })
-  const credential: { [name: string]: string } =
-    auth === 'ecc' ? { SVC_PRIVATE_KEY_FILE: privateKeyFile } : { SVC_KEY_SECRET: server.rootKey.secret }
-  try {
-    return await use(server, {
-      SVC_URL: server.url,
-      SVC_KEY_ID: server.rootKey.id,
-      ...credential,
-      SVC_SCHEME: 'svc-hmac-sha256',
-      SVC_TOKEN_PREFIX: 'Bearer',
-      SVC_SCENARIO: 'self-test',
-      SVC_AUTH: auth,
-      SVC_SCOPE: 'solution',
-      SVC_METHOD: 'solution/listSolutions',
-      SVC_CALLS: '3',
-      SVC_PARALLEL: '1',
-      SVC_PAUSE_MS: '0',
-    })
-  } finally {
-    await server.close()
-  }
-}
-
-interface Ran {
-  exitCode: number | null
-  lines: string[]
-  complaints: string
-}
-
-function run({ command }: TestClient, env: { [name: string]: string }): Promise<Ran> {
-  const [program = '', ...args] = command
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...env, TMPDIR: folder }, timeout: 10_000 })
-    const printed = { out: '', err: '' }
-    child.stdout.on('data', (chunk) => {
-      printed.out += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      printed.err += chunk
-    })
-    child.on('error', reject)
-    child.on('close', (exitCode) =>
-      resolve({ exitCode, lines: printed.out.split('\n').slice(0, -1), complaints: printed.err }),
-    )
-  })
-}
 
 describe('the catalogue', () => {
   test('holds enough clients of each kind, with ids of their own', () => {
@@ -100,7 +28,7 @@ describe('the catalogue', () => {
 })
 
 /** Runs a client in this process: as good as a process of its own where nothing ends it, and much faster. */
-async function runHere({ id }: TestClient, env: { [name: string]: string }): Promise<Ran> {
+async function runHere({ id }: TestClient, env: Environment): Promise<Ran> {
   const ran: Ran = { exitCode: 0, lines: [], complaints: '' }
   const parts = {
     ...partsOf.get(id),
@@ -133,7 +61,7 @@ const allOk = { exitCode: 0, lines: ['ok', 'ok', 'ok'], complaints: '' }
 describe('a right client gets every call accepted', () => {
   test.concurrent.each(oneCaseEach('right'))('$name, in a process of its own', ({ client, auth }) =>
     withServer(auth, {}, async (_server, env) => {
-      expect(await run(client, env)).toEqual(allOk)
+      expect(await run(client.command, env)).toEqual(allOk)
     }),
   )
 
@@ -144,16 +72,6 @@ describe('a right client gets every call accepted', () => {
     }),
   )
 })
-
-/** Everything that goes wrong here is met by one client in one run; its tokens live shortly. */
-const badDay: Fault[] = [
-  { fault: 'drop', when: 'after', method: 'solution/listSolutions', skip: 1 },
-  { fault: 'malformed', method: 'solution/listSolutions', skip: 2 },
-  { fault: 'wrong-id', method: 'solution/listSolutions', skip: 3 },
-  { fault: 'throttle', retryAfterSeconds: 1, method: 'solution/listSolutions', skip: 5 },
-  { fault: 'drop', when: 'after', grantType: 'refresh_token' },
-  { fault: 'malformed', grantType: 'refresh_token', skip: 2 },
-]
 
 test('right clients survive what servers do', { timeout: 30_000 }, async () => {
   const profile = { accessLifeMs: 300, clockOffsetMs: 3_600_000 }
@@ -188,7 +106,7 @@ describe('a broken client starts, and ends as an adapter does', () => {
 describe('an inert client gets nothing accepted', () => {
   test.concurrent.each(cases('inert'))('$name', ({ client, auth }) =>
     withServer(auth, {}, async (server, env) => {
-      const { complaints } = await run(client, env)
+      const { complaints } = await run(client.command, env)
       expect(server.journal.entries()).toEqual([])
       expect(complaints).not.toMatch(/^ {4}at /m)
     }),

@@ -90,7 +90,7 @@ export const refreshClients = [
     'Writes only the granted pair to its file; a second start goes on with the old one',
     {
       async start(client) {
-        removeOldFiles()
+        removeOldFiles(client)
         try {
           client.pair = { ...JSON.parse(readFileSync(fileOf(client), 'utf8')), isSent: true }
         } catch {

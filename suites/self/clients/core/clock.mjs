@@ -4,7 +4,7 @@
 const staleDateMs = 500
 const dateResolutionMs = 1000
 /** A smaller error matters to nobody: signatures have a window, and a token is refreshed when it is refused. */
-const skewMs = 5000
+const skewMs = 2000
 
 export const clockParts = {
   /** The time of the server, in ms. */

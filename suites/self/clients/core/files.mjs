@@ -4,21 +4,23 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const folder = join(tmpdir(), 'svc-test-clients')
+const folderOf = ({ TMPDIR }) => join(TMPDIR ?? tmpdir(), 'svc-test-clients')
 const oldMs = 600_000
 
-export function fileOf({ env: { SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET } }) {
+export function fileOf({ env }) {
+  const { SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET } = env
   const name = createHash('sha256').update(`${SVC_URL} ${SVC_KEY_ID} ${SVC_KEY_SECRET}`).digest('hex')
-  return join(folder, `${name}.json`)
+  return join(folderOf(env), `${name}.json`)
 }
 
 export function savePair(client, pair) {
   if (pair === undefined) return
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  mkdirSync(folderOf(client.env), { recursive: true, mode: 0o700 })
   writeFileSync(fileOf(client), JSON.stringify(pair), { mode: 0o600 })
 }
 
-export function removeOldFiles() {
+export function removeOldFiles({ env }) {
+  const folder = folderOf(env)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)

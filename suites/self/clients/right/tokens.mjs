@@ -109,7 +109,7 @@ export const tokenClients = [
     about: 'Keeps its pair in a file, so that a second start goes on with it',
     parts: {
       async start(client) {
-        removeOldFiles()
+        removeOldFiles(client)
         try {
           client.pair = JSON.parse(readFileSync(fileOf(client), 'utf8'))
         } catch {

@@ -1,0 +1,87 @@
+/** Starts a server for one client, and runs clients with the environment that the contract names. */
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ServerOptions, startMockServer } from '../../targets/bundled.ts'
+import type { ClientAuth } from './catalogue.ts'
+
+export type MockServer = Awaited<ReturnType<typeof startMockServer>>
+export type Environment = { [name: string]: string }
+type Fault = Parameters<MockServer['faults']['add']>[0]
+
+const keys = generateKeyPairSync('ed25519')
+const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const privateKey = keys.privateKey.export({ type: 'pkcs8', format: 'pem' })
+
+/** What the contract says that the servers of the judge accept, and note. */
+const lenient = { noncePadding: 'accepted', unpaddedSignatures: 'accepted' } as const
+
+export async function withServer<T>(
+  auth: ClientAuth,
+  options: ServerOptions,
+  use: (server: MockServer, env: Environment) => Promise<T>,
+): Promise<T> {
+  const profile = { ...lenient, ...options.profile }
+  const server = await startMockServer({ ...options, profile, ...(auth === 'ecc' ? { rootKey: { publicKey } } : {}) })
+  const folder = mkdtempSync(join(tmpdir(), 'svc-client-'))
+  const privateKeyFile = join(folder, 'private-key.pem')
+  if (auth === 'ecc') writeFileSync(privateKeyFile, privateKey, { mode: 0o600 })
+  const credential: Environment =
+    auth === 'ecc' ? { SVC_PRIVATE_KEY_FILE: privateKeyFile } : { SVC_KEY_SECRET: server.rootKey.secret }
+  try {
+    return await use(server, {
+      SVC_URL: server.url,
+      SVC_KEY_ID: server.rootKey.id,
+      ...credential,
+      SVC_SCHEME: 'svc-hmac-sha256',
+      SVC_TOKEN_PREFIX: 'Bearer',
+      SVC_SCENARIO: 'self-test',
+      SVC_AUTH: auth,
+      SVC_SCOPE: 'solution',
+      SVC_METHOD: 'solution/listSolutions',
+      SVC_CALLS: '3',
+      SVC_PARALLEL: '1',
+      SVC_PAUSE_MS: '0',
+      TMPDIR: folder,
+    })
+  } finally {
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export interface Ran {
+  exitCode: number | null
+  lines: string[]
+  complaints: string
+}
+
+export function run(command: string[], env: Environment): Promise<Ran> {
+  const [program = '', ...args] = command
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, timeout: 10_000 })
+    const printed = { out: '', err: '' }
+    child.stdout.on('data', (chunk) => {
+      printed.out += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      printed.err += chunk
+    })
+    child.on('error', reject)
+    child.on('close', (exitCode) =>
+      resolve({ exitCode, lines: printed.out.split('\n').slice(0, -1), complaints: printed.err }),
+    )
+  })
+}
+
+/** Everything that goes wrong here is met by one client in one run; its tokens live shortly. */
+export const badDay: Fault[] = [
+  { fault: 'drop', when: 'after', method: 'solution/listSolutions', skip: 1 },
+  { fault: 'malformed', method: 'solution/listSolutions', skip: 2 },
+  { fault: 'wrong-id', method: 'solution/listSolutions', skip: 3 },
+  { fault: 'throttle', retryAfterSeconds: 1, method: 'solution/listSolutions', skip: 5 },
+  { fault: 'drop', when: 'after', grantType: 'refresh_token' },
+  { fault: 'malformed', grantType: 'refresh_token', skip: 2 },
+]
