@@ -1,11 +1,14 @@
-import type { Express } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Handle } from './http.ts'
+
+/** What express, connect and node:http can mount. Its type needs no types of express. */
+export type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
  * The express edge: the reference server to mount in another server. It takes every path below its mount point; mount it before any body
  * parser, since a signature covers the bytes as sent. express is loaded only here, so that a server without it starts quickly.
  */
-export async function createApp(handle: Handle, options: { maxBodyBytes: number }): Promise<Express> {
+export async function createApp(handle: Handle, options: { maxBodyBytes: number }): Promise<MountableApp> {
   const { default: express } = await import('express')
   const app = express()
   app.disable('x-powered-by')

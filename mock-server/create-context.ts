@@ -1,4 +1,5 @@
 import { defaultBounds } from './bounds.ts'
+import { checkOptions } from './check-options.ts'
 import { createClock, type MockClock } from './clock.ts'
 import type { ServerContext } from './context.ts'
 import { makeKey } from './make-key.ts'
@@ -12,8 +13,9 @@ import { type ApiKey, createState, type Solution, type State } from './state.ts'
 /** 2026-01-01T00:00:00Z: a virtual clock starts at a fixed moment, so that answers repeat. */
 const virtualStartMs = Date.UTC(2026, 0, 1)
 
-/** Throws a TypeError when the given root public key is no ED25519 public key. */
+/** Throws a TypeError for an unknown option, or a root public key that is not an ED25519 public key. */
 export function createContext(options: ServerOptions = {}): ServerContext {
+  checkOptions({ ...options })
   const clock = clockOf(options)
   const profile = createProfile(options.profile)
   const bounds = { ...defaultBounds, ...options.bounds }

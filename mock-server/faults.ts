@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { demandKnownNames, demandWord } from './known-names.ts'
 import { type RefusalKind, refusalKinds } from './refusal.ts'
 
 /** What goes wrong on purpose. */
@@ -89,6 +90,19 @@ export const faultKinds: readonly FaultKind['fault'][] = [
   'expire-token',
   'barrier',
 ]
+/** What each kind of fault has of its own. */
+const membersOf: { readonly [K in FaultKind['fault']]?: readonly string[] } = {
+  delay: ['ms'],
+  drop: ['when'],
+  throttle: ['retryAfterSeconds'],
+  unavailable: ['retryAfterSeconds'],
+  redirect: ['status', 'location'],
+  refuse: ['as'],
+  'narrow-grant': ['scope'],
+  'shorten-lifetime': ['ms'],
+  barrier: ['calls'],
+}
+const choiceNames = ['fault', 'method', 'grantType', 'skip', 'times', 'probability', 'inARow']
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
 /** Faults by method, by count and by probability. `chance` gives numbers from 0 to 1. */
@@ -157,7 +171,8 @@ function exhausted(fault: ArmedFault): boolean {
 
 /** What is wrong with a fault that came from outside; undefined when nothing is. */
 function faultProblem(fault: Fault): string | undefined {
-  if (!faultKinds.includes(fault.fault)) return `Give "fault" one of ${faultKinds.join(', ')}`
+  demandWord('"fault"', fault.fault, faultKinds)
+  demandKnownNames(`member of the fault "${fault.fault}"`, fault, [...choiceNames, ...(membersOf[fault.fault] ?? [])])
   const own = numberOf[fault.fault]
   const all: { readonly [name: string]: unknown } = { ...fault }
   if (own !== undefined && !isCount(all[own])) return `Give the fault "${fault.fault}" a number "${own}" of 0 or more`

@@ -1,4 +1,4 @@
-export { createApp } from './app.ts'
+export { createApp, type MountableApp } from './app.ts'
 export type { Bounds } from './bounds.ts'
 export { createClock, type MockClock } from './clock.ts'
 export type { ArmedFault, Fault, FaultChoice, FaultKind, Faults } from './faults.ts'

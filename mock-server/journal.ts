@@ -1,5 +1,6 @@
 import type { ServerContext } from './context.ts'
 import type { MockAnswer, MockRequest } from './http.ts'
+import { demandKnownNames, demandWord } from './known-names.ts'
 import type { RpcOutcome } from './rpc.ts'
 import type { Means, TokenPair } from './state.ts'
 
@@ -12,6 +13,7 @@ export interface JournalEntry {
   path: string
   remoteAddress: string
   status: number
+  /** What the call did; `faulted` where a fault answered before it could do anything. */
   verdict: 'accepted' | 'refused' | 'faulted'
   /** Where a refused call was stopped, such as `signature/mac`. */
   stage?: string
@@ -73,6 +75,7 @@ export function createJournal(context: ServerContext, size: number): JournalWrit
   let held: JournalEntry[] = []
   let total = 0
   function entries(filter: JournalFilter = {}): JournalEntry[] {
+    checkFilter(filter)
     const wanted = Object.entries(filter)
     const oldest = total > size ? total % size : 0
     return [...held.slice(oldest), ...held.slice(0, oldest)].filter((entry) =>
@@ -134,11 +137,12 @@ function entryOf(
     if (caller.pair) entry.pair = caller.pair.id
   } else if (params) nameGrant(context, entry, params)
   if (outcome.outcome.ok) {
-    if (!faults) entry.verdict = 'accepted'
+    entry.verdict = 'accepted'
     nameIssued(context, entry, outcome.outcome.value)
     return entry
   }
   const { refusal } = outcome.outcome
+  entry.verdict = 'refused'
   entry.stage = refusal.stage
   if (refusal.computed) entry.computed = refusal.computed
   return entry
@@ -177,6 +181,16 @@ function lineage({ state }: ServerContext): LineageEntry[] {
     refreshExpiryMs: pair.refreshExpiryMs,
     revokedMs: pair.revokedMs ?? null,
   }))
+}
+
+const filterNames = ['method', 'grantType', 'verdict', 'stage', 'keyId', 'means', 'status', 'pair']
+
+function checkFilter(filter: JournalFilter): void {
+  demandKnownNames('filter', filter, filterNames)
+  if (filter.verdict !== undefined)
+    demandWord('the filter "verdict"', filter.verdict, ['accepted', 'refused', 'faulted'])
+  if (filter.means !== undefined)
+    demandWord('the filter "means"', filter.means, ['hmac', 'ecc', 'basic', 'grant', 'token'])
 }
 
 /** What a caller writes is kept in part only. */

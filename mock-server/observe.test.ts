@@ -74,10 +74,9 @@ describe('a fault', () => {
     client.faults.add({ fault: 'drop', when: 'after', grantType: 'refresh_token' })
     expect((await client.refresh(result.refreshToken)).hungUp).toBe(true)
     expect(works(await client.list({ token: result.accessToken }))).toBe(false)
-    expect(client.journal.entries({ verdict: 'faulted' })).toMatchObject([
-      { stage: 'fault/drop' },
-      { faults: ['drop'] },
-    ])
+    expect(client.journal.entries({ verdict: 'faulted' })).toMatchObject([{ stage: 'fault/drop', faults: ['drop'] }])
+    const renewed = client.journal.entries({ grantType: 'refresh_token', verdict: 'accepted' })
+    expect(renewed).toMatchObject([{ faults: ['drop'] }])
   })
 
   test('throttles, fails, cuts and mislabels, by count and by method', async () => {
@@ -181,7 +180,7 @@ describe('a fault', () => {
   })
 
   test.each([
-    [{ fault: 'fire' }, 'Give "fault" one of'],
+    [{ fault: 'fire' }, 'Cannot use "fire" for "fault", expected one of "delay"'],
     [{ fault: 'delay' }, 'a number "ms"'],
     [{ fault: 'drop' }, '"before" or "after"'],
     [{ fault: 'error', times: -1 }, 'Give "times"'],

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { demandKnownNames } from './known-names.ts'
 import { defaultProfile, type Profile, profileChoices } from './profile.ts'
 
 const freeText: ReadonlySet<string> = new Set(['basePath', 'scheme', 'tokenPrefix'])
@@ -11,8 +12,8 @@ export function readProfile(value: unknown): Partial<Profile> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError('Write a profile as one JSON object of switches')
   }
+  demandKnownNames('switch', value, Object.keys(defaultProfile))
   for (const [name, setting] of Object.entries(value)) {
-    if (!Object.hasOwn(defaultProfile, name)) throw new TypeError(`Unknown switch "${name}"${suggestion(name)}`)
     checkSetting(name as keyof Profile, setting)
   }
   return value
@@ -87,23 +88,4 @@ function readFile(path: string): Partial<Profile> {
     const why = error instanceof SyntaxError ? 'it is not JSON' : error instanceof Error ? error.message : String(error)
     throw new TypeError(`Cannot use the profile "${path}": ${why}`)
   }
-}
-
-function suggestion(name: string): string {
-  const near = Object.keys(defaultProfile).find((known) => distance(known.toLowerCase(), name.toLowerCase()) <= 2)
-  return near === undefined ? '' : `, did you mean "${near}"?`
-}
-
-/** Edits from one word to the other. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1]
-    for (const [column, other] of [...to].entries()) {
-      const changed = (row[column] ?? 0) + (letter === other ? 0 : 1)
-      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[to.length] ?? 0
 }

@@ -1,5 +1,6 @@
 import { initialCaller } from './caller.ts'
 import type { ServerContext } from './context.ts'
+import { demandWord } from './known-names.ts'
 import { createApiKey } from './methods/create-api-key.ts'
 import type { Outcome } from './refusal.ts'
 import { openSession } from './sessions.ts'
@@ -42,6 +43,7 @@ export type SceneName = (typeof sceneNames)[number]
  * - disabled-key: a key that was disabled, and tokens that it took before
  */
 export async function playScene(context: ServerContext, scene: SceneName): Promise<Scene> {
+  demandWord('the scene', scene, sceneNames)
   const { root } = context
   switch (scene) {
     case 'nine-keys': {

@@ -45,6 +45,8 @@ export interface MockServer extends Operator {
   reset(): void
   /** Ends all connections at once. */
   close(): Promise<void>
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
   /** Takes no new connections, lets the calls under way end for at most `graceMs`, then closes. */
   stop(graceMs?: number): Promise<void>
 }
@@ -89,6 +91,7 @@ export async function startMockServer(options: StartOptions = {}): Promise<MockS
     control: control && { url: control.url, token: control.token },
     reset,
     close,
+    [Symbol.asyncDispose]: close,
     async stop(graceMs = 5000) {
       const late = setTimeout(() => void close(), graceMs)
       faults.clear()

@@ -74,13 +74,19 @@ export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
   const accessExpiryMs = rules.expiry(issuedMs + rules.accessLifeMs(plan.expiresInMs, profile), profile)
   const capped = plan.expiresInMs === undefined || rules.expiresInTooLong(profile) !== 'taken'
   pair.accessExpiryMs = capped ? Math.min(accessExpiryMs, pair.refreshExpiryMs) : accessExpiryMs
-  if (pair.session) pair.session.expiryMs = pair.refreshExpiryMs
+  if (pair.session) keepSessionFor(pair.session, pair)
 
   dropExpired(context, issuedMs)
   state.forgotten.tokens += makeRoom(state.tokens, bounds.tokens - 1)
   state.tokens.set(pair.accessToken, { kind: 'access', text: pair.accessToken, pair })
   state.tokens.set(pair.refreshToken, { kind: 'refresh', text: pair.refreshToken, pair })
   return pair
+}
+
+/** A session lasts as long as the last of its refresh tokens. */
+function keepSessionFor(session: Session, { refreshExpiryMs }: TokenPair): void {
+  const isNew = session.expiryMs === Number.POSITIVE_INFINITY
+  session.expiryMs = isNew ? refreshExpiryMs : Math.max(session.expiryMs, refreshExpiryMs)
 }
 
 /** All pairs that are stored: only ever asked for by a replaced rule. */

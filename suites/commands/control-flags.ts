@@ -25,7 +25,10 @@ export function addControlFlags(command: Command): Command {
       collect,
     )
     .option('--explain', 'say in the header x-refused-at where a call was refused')
-    .option('--control', 'open the control port: clock, journal, faults, scenes (spec/control.openapi.json)')
+    .option(
+      '--control',
+      'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
+    )
     .option('--control-port <port>', 'the port it takes, 0: any free one')
     .option('--control-token <token>', 'the token it wants, made up by default')
     .option('--virtual-clock', 'time stands still until the control port moves it')

@@ -15,9 +15,9 @@ export function visibleLines(bytes: Uint8Array): string[] {
   return [...lines.map((line) => `${line}␊`), ...(last === '' ? [] : [last])]
 }
 
-/** Hex in cases of 32 bytes. */
+/** Hex in rows of 32 bytes. */
 export function hexRows(hex: string): string[] {
-  return hex.match(/.{1,64}/g)?.map((testCase) => testCase.replace(/(.{8})(?=.)/g, '$1 ')) ?? []
+  return hex.match(/.{1,64}/g)?.map((row) => row.replace(/(.{8})(?=.)/g, '$1 ')) ?? []
 }
 
 /** A curl line that sends these bytes with this header. */

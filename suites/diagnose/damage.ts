@@ -18,13 +18,13 @@ export function isDamaged(input: VerifyInput, { keyId, timestamp, nonce, signatu
 
 /** Levenshtein's distance. */
 function edits(a: string, b: string): number {
-  let testCase = Array.from({ length: b.length + 1 }, (_, at) => at)
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (const [i, mark] of [...a].entries()) {
     const next = [i + 1]
     for (const [j, other] of [...b].entries()) {
-      next.push(Math.min((testCase[j] ?? 0) + (mark === other ? 0 : 1), (testCase[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+      next.push(Math.min((row[j] ?? 0) + (mark === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
     }
-    testCase = next
+    row = next
   }
-  return testCase[b.length] ?? 0
+  return row[b.length] ?? 0
 }

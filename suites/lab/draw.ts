@@ -128,7 +128,7 @@ function legend(pieces: readonly Piece[]): HTMLElement {
 
 function table(pieces: readonly Piece[]): HTMLElement {
   const head = element('tr', '', ...['Part', 'Bytes', 'Hex'].map((title) => element('th', '', title)))
-  const cases = pieces.map(({ origin, bytes }) => {
+  const rows = pieces.map(({ origin, bytes }) => {
     const hex = toHex(bytes.subarray(0, 256)) + (bytes.length > 256 ? '…' : '')
     const name = element('th', '', names[origin] ?? origin)
     name.setAttribute('scope', 'case')
@@ -138,7 +138,7 @@ function table(pieces: readonly Piece[]): HTMLElement {
     'details',
     '',
     element('summary', '', 'Byte by byte'),
-    element('table', '', element('thead', '', head), element('tbody', '', ...cases)),
+    element('table', '', element('thead', '', head), element('tbody', '', ...rows)),
   )
 }
 

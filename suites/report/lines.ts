@@ -20,14 +20,12 @@ export function hanging(first: string, text: string, columns = usualColumns): st
 }
 
 /** Columns as wide as their widest cell; numbers to the right. */
-export function table(cases: readonly (readonly (string | number)[])[], indent = '  '): string[] {
-  const widths = (cases[0] ?? []).map((_, column) =>
-    Math.max(...cases.map((testCase) => String(testCase[column] ?? '').length)),
-  )
-  return cases.map((testCase) =>
+export function table(rows: readonly (readonly (string | number)[])[], indent = '  '): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => String(row[column] ?? '').length)))
+  return rows.map((row) =>
     (
       indent +
-      testCase
+      row
         .map((cell, column) =>
           typeof cell === 'number' ? String(cell).padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
         )

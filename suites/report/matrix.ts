@@ -7,7 +7,7 @@ import type { Report } from './model.ts'
 /** Servers × requirements: one column per report. */
 export interface Matrix {
   servers: { label: string; target: string; verdict: string; summary: string }[]
-  cases: { id: string; level: string; verdicts: (Verdict | null)[] }[]
+  rows: { id: string; level: string; verdicts: (Verdict | null)[] }[]
 }
 
 /**
@@ -24,7 +24,7 @@ export function matrixOf(reports: readonly Report[], files: readonly string[]): 
       verdict: report.verdict.replaceAll('-', ' '),
       summary: summarySentence(report),
     })),
-    cases: [...ids].map(([id, level]) => ({
+    rows: [...ids].map(([id, level]) => ({
       id,
       level,
       verdicts: reports.map(({ requirements }) => requirements.find((one) => one.id === id)?.verdict ?? null),
@@ -55,7 +55,7 @@ const words: { [verdict in Verdict]: string } = {
 
 /** Requirements on which the servers differ come first: they are what one compares for. */
 export function renderMatrixText(matrix: Matrix): string {
-  const line = ({ id, level, verdicts }: Matrix['cases'][number]) => [id, level, ...verdicts.map(word)]
+  const line = ({ id, level, verdicts }: Matrix['rows'][number]) => [id, level, ...verdicts.map(word)]
   const [different, alike] = split(matrix)
   const head = ['requirement', 'level', ...matrix.servers.map(({ label }) => label)]
   const sections = [
@@ -72,10 +72,10 @@ export function renderMatrixText(matrix: Matrix): string {
 
 export function renderMatrixMarkdown(matrix: Matrix): string {
   const [different, alike] = split(matrix)
-  const lines = (cases: Matrix['cases']): string[] => [
+  const lines = (rows: Matrix['rows']): string[] => [
     `| requirement | level | ${matrix.servers.map(({ label }) => label).join(' | ')} |`,
     `|---|---|${matrix.servers.map(() => ':-:').join('|')}|`,
-    ...cases.map(
+    ...rows.map(
       ({ id, level, verdicts }) =>
         `| ${id} | ${level} | ${verdicts.map((verdict) => (verdict === null ? '' : signs[verdict])).join(' | ')} |`,
     ),
@@ -99,7 +99,7 @@ function word(verdict: Verdict | null): string {
   return verdict === null ? '' : words[verdict]
 }
 
-function split({ cases }: Matrix): [different: Matrix['cases'], alike: Matrix['cases']] {
-  const same = ({ verdicts }: Matrix['cases'][number]): boolean => verdicts.every((verdict) => verdict === verdicts[0])
-  return [cases.filter((testCase) => !same(testCase)), cases.filter(same)]
+function split({ rows }: Matrix): [different: Matrix['rows'], alike: Matrix['rows']] {
+  const same = ({ verdicts }: Matrix['rows'][number]): boolean => verdicts.every((verdict) => verdict === verdicts[0])
+  return [rows.filter((row) => !same(row)), rows.filter(same)]
 }

@@ -100,16 +100,16 @@ function windowed(point: Point): (scalar: bigint) => Point {
   const table: Point[][] = []
   let unit = point
   for (let digit = 0; digit < 64; digit++) {
-    const testCase = [Point.ZERO]
-    for (let times = 1; times <= 16; times++) testCase.push((testCase[times - 1] ?? Point.ZERO).add(unit))
-    table.push(testCase)
-    unit = testCase[16] ?? unit
+    const row = [Point.ZERO]
+    for (let times = 1; times <= 16; times++) row.push((row[times - 1] ?? Point.ZERO).add(unit))
+    table.push(row)
+    unit = row[16] ?? unit
   }
   return (scalar) => {
     let sum = Point.ZERO
     let rest = scalar
-    for (const testCase of table) {
-      sum = sum.add(testCase[Number(rest & 15n)] ?? Point.ZERO)
+    for (const row of table) {
+      sum = sum.add(row[Number(rest & 15n)] ?? Point.ZERO)
       rest >>= 4n
     }
     return sum
