@@ -94,6 +94,7 @@ export const eccMutants: IndependentMutant[] = [
   {
     id: 'ecc-data-behind-16-kib-not-covered',
     breaks: 'signatures/request-body',
+    about: 'A signature over the first 16384 bytes of longer data is accepted.',
     create: () => ({
       rules: {
         eccVerifies: (publicKey, data, signature) =>

@@ -172,12 +172,15 @@ export const envelopeMutants: IndependentMutant[] = [
     }),
   },
   {
-    id: 'put-is-a-call',
-    breaks: 'envelope/post-api',
+    id: 'pretty-printed-body-refused',
+    breaks: 'envelope/json-body',
+    about: 'A JSON body with line feeds between its tokens is refused.',
     create: () => ({
       rules: {
-        isCall: (httpMethod, path, callPath, body) =>
-          right.isCall(httpMethod === 'PUT' ? 'POST' : httpMethod, path, callPath, body),
+        parseBody: (text) => {
+          if (text.includes('\n')) throw new SyntaxError('Write the body on one line')
+          return right.parseBody(text)
+        },
       },
     }),
   },

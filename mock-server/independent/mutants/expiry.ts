@@ -39,11 +39,15 @@ export const expiryMutants: IndependentMutant[] = [
     }),
   },
   {
-    id: 'expires-in-capped-at-a-day',
+    id: 'whole-days-of-expires-in-lost',
     breaks: 'expires-in/reported',
+    about: 'The lifetime is kept as a time of day, so 25 hours become one.',
     create: () => ({
       rules: {
-        accessLifeMs: (expiresInMs, profile) => Math.min(right.accessLifeMs(expiresInMs, profile), dayMs),
+        accessLifeMs: (expiresInMs, profile) => {
+          const lifeMs = right.accessLifeMs(expiresInMs, profile)
+          return expiresInMs !== undefined && lifeMs > dayMs ? lifeMs % dayMs || dayMs : lifeMs
+        },
       },
     }),
   },

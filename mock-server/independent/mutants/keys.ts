@@ -211,9 +211,13 @@ export const keyMutants: IndependentMutant[] = [
     }),
   },
   {
-    id: 'disabled-key-keeps-its-tokens',
+    id: 'disabled-key-creates-keys',
     breaks: 'keys/can-be-disabled',
-    create: () => ({ rules: { disabledKeyWorks: (_key, means) => means === 'token' } }),
+    about: 'manager/createApiKey does not look at the state of the key behind a call.',
+    create: () => {
+      const seen = watch()
+      return { around: seen.around, rules: { disabledKeyWorks: () => seen.bodyHas('manager/createApiKey') } }
+    },
   },
   {
     id: 'deleted-key-signs-with-ecc',

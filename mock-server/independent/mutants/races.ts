@@ -6,6 +6,7 @@ type Wait = () => Promise<void>
 
 const twoMs: Wait = () => new Promise((resolve) => setTimeout(resolve, 2))
 const oneTurn: Wait = () => new Promise((resolve) => setImmediate(resolve))
+/** Shorter than the way of a call through a socket: only calls made inside one process meet in this window. */
 const someMicrotasks: Wait = async () => {
   for (let turn = 0; turn < 4; turn++) await undefined
 }
@@ -62,6 +63,7 @@ export const raceMutants: IndependentMutant[] = [
   {
     id: 'refresh-decided-some-microtasks-before-revocation',
     breaks: 'refresh/revokes-refresh',
+    about: 'Only calls made inside one process show it; calls through sockets come too far apart.',
     needsState: true,
     create: () => tornApart('refresh', someMicrotasks),
   },
@@ -100,6 +102,7 @@ export const raceMutants: IndependentMutant[] = [
   {
     id: 'keys-counted-some-microtasks-before-creation',
     breaks: 'limits/ten-keys',
+    about: 'Only calls made inside one process show it; calls through sockets come too far apart.',
     needsState: true,
     create: () => tornApart('key', someMicrotasks),
   },
@@ -112,6 +115,7 @@ export const raceMutants: IndependentMutant[] = [
   {
     id: 'sessions-counted-some-microtasks-before-creation',
     breaks: 'sessions/at-most-sixteen',
+    about: 'Only calls made inside one process show it; calls through sockets come too far apart.',
     needsState: true,
     create: () => tornSessions(someMicrotasks),
   },
