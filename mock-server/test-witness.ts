@@ -77,7 +77,7 @@ export async function makeEccKey(client: Client, params: object = {}) {
   return { id, secret, pem, privateKey, auth: { ecc: { id, privateKey } } }
 }
 
-interface Pair {
+export interface Pair {
   accessToken: string
   accessTokenExpiry: number
   refreshToken: string
@@ -99,14 +99,24 @@ export async function refreshPair(client: Client, { refreshToken }: Pair): Promi
   return (await client.refresh(refreshToken)).json?.result ?? {}
 }
 
-/** A pair and those of the refreshes after it. */
-export async function lineOfPairs(client: Client, refreshes: number, scope?: string[]): Promise<Pair[]> {
-  const pairs = [await grantPair(client, scope)]
-  for (let count = 0; count < refreshes; count++) pairs.push(await refreshPair(client, pairs.at(-1) as Pair))
+/** A pair and those of the refreshes after it, with some time before each. */
+export async function lineOfPairs(client: Client, refreshes: number, scope?: string[], waitMs = 0): Promise<Pair[]> {
+  let pair = await grantPair(client, scope)
+  const pairs = [pair]
+  for (let count = 0; count < refreshes; count++) {
+    client.clock.advance(waitMs)
+    pair = await refreshPair(client, pair)
+    pairs.push(pair)
+  }
   return pairs
 }
 
-export const accessWorks = async (client: Client, { accessToken }: Pair, from?: string) =>
-  works(await client.list({ token: accessToken }, from))
-export const refreshWorks = async (client: Client, { refreshToken }: Pair) => works(await client.refresh(refreshToken))
+/** The pairs of sessions with different names. */
+export const openSessions = (client: Client, count: number, key?: { id: string; secret: string }): Promise<Pair[]> =>
+  inTurn(count, (index) => grantPair(client, ['solution', `session:s${index}`], key))
+
+export const accessWorks = async (client: Client, pair: Pair | undefined, from?: string): Promise<boolean> =>
+  works(await client.list({ token: pair?.accessToken ?? '' }, from))
+export const refreshWorks = async (client: Client, pair: Pair | undefined): Promise<boolean> =>
+  works(await client.refresh(pair?.refreshToken ?? ''))
 export const createsKey = async (client: Client, auth: Auth) => works(await client.createKey(creation, auth))
