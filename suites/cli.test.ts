@@ -85,7 +85,10 @@ describe('wrong usage: one sentence and exit code 2', () => {
       ['run', '--known', folder, '--update-known'],
       `Cannot read the baseline "${folder}": it is a folder, name a file in it\n`,
     ],
-    [['run', '--target', testKeysIsFolder, '--plan'], `Cannot read the kept test keys "${folder}": it is a folder\n`],
+    [
+      ['run', '--target', testKeysIsFolder, '--plan'],
+      `Cannot read the record of created keys "${folder}": it is a folder\n`,
+    ],
     [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
     [
       ['init', join(folder, 'no', 'such.yaml')],

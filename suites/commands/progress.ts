@@ -1,9 +1,13 @@
-import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import type { Verdict } from '../engine/judge/outcome.ts'
 
 export interface Progress {
-  testCase(outcome: CaseOutcome): void
+  listener: RunListener
   end(): void
 }
+
+/** For a run that tells nothing while it goes on. */
+export const noProgress: Progress = { listener: () => {}, end: () => {} }
 
 /** Below this the line would only flicker. */
 const redrawMs = 80
@@ -23,7 +27,9 @@ export function startProgress(total: number, stream: NodeJS.WriteStream, now: ()
     return `${done} of ${total} cases${parts.length === 0 ? '' : `, ${parts.join(', ')}`}`
   }
   return {
-    testCase({ verdict }) {
+    listener(event) {
+      if (event.kind !== 'case-ended') return
+      const { verdict } = event.outcome
       done += 1
       counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
       if (terminal) {

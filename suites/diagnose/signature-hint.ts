@@ -89,7 +89,7 @@ function resend(client: Client, { method, path, headers, body, from }: WireReque
 
 async function tryClassics(client: Client, signer: Signer): Promise<string | undefined> {
   const hint = await firstTaken(client, serverMistakes(signer.kind), (but) => plainCall(client, signer, but))
-  if (hint !== undefined || client.run.stopped !== null || client.facts.junkTaken.length > 0) return hint
+  if (hint !== undefined || client.run.stopping.reason !== null || client.facts.junkTaken.length > 0) return hint
   return unexplained(client.instance.settings.scheme, await takesOtherKind(client, signer.kind))
 }
 
@@ -102,7 +102,7 @@ async function firstTaken(
   for (const { mistake, hint } of suspects) {
     const called = await send(mistake).catch(unlessNothingChanges)
     if (called?.answer.outcome === 'accepted') return hint
-    if (client.run.stopped !== null) return undefined
+    if (client.run.stopping.reason !== null) return undefined
   }
   return undefined
 }

@@ -29,7 +29,8 @@ export type WireAnswer =
 export interface Clock {
   /** Milliseconds since 1970, of the machine that calls (virtual against the bundled server). */
   now(): number
-  sleep(ms: number): Promise<void>
+  /** @param signal ends the wait at once, without an error */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** True where `sleep` moves the server's clock instead of waiting. */
   readonly controlled: boolean
 }

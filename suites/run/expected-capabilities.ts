@@ -1,39 +1,38 @@
+import type { CreatedKey } from '../engine/case/created-keys.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import { urlSettings } from '../targets/url-settings.ts'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'
-import type { RunOptions } from './options.ts'
+import type { TargetOptions } from './target-options.ts'
 
-/** Stand-ins for the ids that every bundled server makes anew. */
+/** Stand-ins for the ids that every bundled server makes for itself. */
 const twoSolutions = ['first', 'second']
-
-/** What the bundled server offers: everything. */
-export function bundledCapabilities(corpus: Corpus): Capabilities {
-  return capabilitiesOf(bundledSettings(twoSolutions), {
-    allow: ['sessions', 'keys', 'limits'],
-    lasting: false,
-    fresh: true,
-    clockControlled: true,
-    rootKind: 'secret',
-    keptTestKeys: [],
-    testKeyNames: corpus.testKeys.map(({ name }) => name),
-  })
-}
 
 /** What a target offers as far as its options tell, before the first request. */
 export function expectedCapabilities(
-  options: RunOptions,
+  target: TargetOptions | null,
   corpus: Corpus,
-  keptTestKeys: readonly string[],
+  keptTestKeys: readonly CreatedKey[],
 ): Capabilities {
-  if (options.url === null) return bundledCapabilities(corpus)
-  return capabilitiesOf(urlSettings(options.url, options.settings), {
-    allow: options.allow,
+  const testKeyNames = corpus.testKeys.map(({ name }) => name)
+  if (target === null) {
+    return capabilitiesOf(bundledSettings(twoSolutions), {
+      allow: ['sessions', 'keys', 'limits'],
+      lasting: false,
+      fresh: true,
+      clockControlled: true,
+      rootKind: 'secret',
+      keptTestKeys: [],
+      testKeyNames,
+    })
+  }
+  return capabilitiesOf(urlSettings(target.url, target.settings), {
+    allow: target.allow,
     lasting: true,
-    fresh: options.disposable,
+    fresh: target.disposable,
     clockControlled: false,
-    rootKind: options.root?.kind ?? 'secret',
-    keptTestKeys,
-    testKeyNames: corpus.testKeys.map(({ name }) => name),
+    rootKind: target.root.kind,
+    keptTestKeys: keptTestKeys.flatMap(({ member }) => member ?? []),
+    testKeyNames,
   })
 }

@@ -7,7 +7,7 @@ import type { RunFlags } from '../commands/run-flags.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
-import { readRunOptions } from './options.ts'
+import { readRunOptions, type TargetOptions } from './options.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-run-options-'))
 const url = 'https://service.example'
@@ -22,6 +22,12 @@ function file(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(path, text)
   return path
+}
+
+function targetOf(flags: RunFlags, env: { [name: string]: string } = {}): TargetOptions {
+  const { target } = readRunOptions(flags, env)
+  if (target === null) throw new Error('expected a target')
+  return target
 }
 
 function refusal(flags: RunFlags, env: { [name: string]: string } = {}): string {
@@ -58,43 +64,50 @@ tls: { insecure: true }
   )
 
   test('the target file alone says everything', () => {
-    expect(readRunOptions({ target }, {})).toEqual({
-      url: 'https://from-file.example/base',
-      root: { id: 'file-id', kind: 'secret', secret: 'file-secret' },
-      settings: {
-        scheme: 'file-scheme',
-        tokenPrefix: 'FileToken',
-        signedUri: '/signed',
-        scopeNames: { apikey: 'apiKey' },
-        headers: { 'x-tenant': 'a', 'x-api-key': 'header-secret' },
-        probes: {
-          context: { method: 'context/list', params: {} },
-          disable: { method: 'manager/updateApiKey', params: { id: '$id' } },
+    expect(readRunOptions({ target }, { XDG_STATE_HOME: '/state' })).toEqual({
+      target: {
+        url: 'https://from-file.example/base',
+        root: { id: 'file-id', kind: 'secret', secret: 'file-secret' },
+        settings: {
+          scheme: 'file-scheme',
+          tokenPrefix: 'FileToken',
+          signedUri: '/signed',
+          scopeNames: { apikey: 'apiKey' },
+          headers: { 'x-tenant': 'a', 'x-api-key': 'header-secret' },
+          probes: {
+            context: { method: 'context/list', params: {} },
+            disable: { method: 'manager/updateApiKey', params: { id: '$id' } },
+          },
+          solutions: ['A', 'B'],
+          cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
+          secondAddress: '127.0.0.2',
+          clientAddress: '127.0.0.1',
+          rate: 20,
+          maxWaitMs: 10_000,
         },
-        solutions: ['A', 'B'],
-        cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
-        secondAddress: '127.0.0.2',
-        clientAddress: '127.0.0.1',
-        rate: 20,
-        maxWaitMs: 10_000,
+        requestTimeoutMs: 5000,
+        tls: { insecure: true },
+        disposable: false,
+        allow: ['sessions', 'keys'],
+        keys: {
+          owner: { url: 'https://from-file.example/base', rootId: 'file-id' },
+          folder: join('/state', 'svc-conformance'),
+          testKeysFile: join(folder, 'test-keys.json'),
+          mayCreate: true,
+          fresh: false,
+        },
       },
-      requestTimeoutMs: 5000,
-      tls: { insecure: true },
-      testKeysFile: join(folder, 'test-keys.json'),
-      allow: ['sessions', 'keys'],
-      disposable: false,
-      only: [],
-      skip: [],
-      known: null,
-      updateKnown: false,
-      strict: false,
-      reports: [{ format: 'text', file: null }],
-      shard: null,
+      selection: { only: [], skip: [], shard: null },
+      limits: { waitSeconds: 0, timeoutSeconds: null },
+      reporting: {
+        known: null,
+        updateKnown: false,
+        strict: false,
+        reports: [{ format: 'text', file: null }],
+        trace: false,
+        again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
+      },
       plan: false,
-      waitSeconds: 0,
-      timeoutSeconds: null,
-      trace: false,
-      again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
     })
   })
 
@@ -107,7 +120,7 @@ tls: { insecure: true }
   }
 
   test('the environment wins over the target file', () => {
-    const { url: seen, root, settings, allow } = readRunOptions({ target }, env)
+    const { url: seen, root, settings, allow } = targetOf({ target }, env)
     expect([seen, root, settings.scheme, allow]).toEqual([
       'http://from-env.example',
       { id: 'env-id', kind: 'secret', secret: 'env-secret' },
@@ -127,7 +140,8 @@ tls: { insecure: true }
       rate: '5',
       wait: '3',
     }
-    const { url: seen, root, settings, allow, waitSeconds } = readRunOptions(flags, env)
+    const { url: seen, root, settings, allow } = targetOf(flags, env)
+    const { waitSeconds } = readRunOptions(flags, env).limits
     expect([
       seen,
       root,
@@ -150,54 +164,54 @@ tls: { insecure: true }
   })
 
   test('a variable that is set to nothing is not given', () => {
-    expect(readRunOptions({ target }, { SVC_URL: '', SVC_KEY_ID: '', SVC_KEY_SECRET: '' }).root).toMatchObject({
+    expect(targetOf({ target }, { SVC_URL: '', SVC_KEY_ID: '', SVC_KEY_SECRET: '' }).root).toMatchObject({
       id: 'file-id',
     })
   })
 
   test('a private key wins over a secret that a later place names', () => {
     const privateKey = file('key.pem', ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....')).privateKeyPem)
-    expect(readRunOptions({ target, privateKey }, env).root).toMatchObject({ id: 'env-id', kind: 'ed25519' })
+    expect(targetOf({ target, privateKey }, env).root).toMatchObject({ id: 'env-id', kind: 'ed25519' })
   })
 
   test('a secret in a file loses its last line break only', () => {
     const keySecretFile = file('secret.txt', ' s e c r e t \n')
-    expect(readRunOptions({ url, keyId: 'i', keySecretFile }, {}).root).toMatchObject({ secret: ' s e c r e t ' })
+    expect(targetOf({ url, keyId: 'i', keySecretFile }).root).toMatchObject({ secret: ' s e c r e t ' })
   })
 })
 
 test('--disposable opens every class', () => {
-  const { allow, again } = readRunOptions({ url, ...key, disposable: true }, {})
-  expect(allow).toEqual(['sessions', 'keys', 'limits'])
+  const { target, reporting } = readRunOptions({ url, ...key, disposable: true }, {})
+  const { again } = reporting
+  expect(target?.allow).toEqual(['sessions', 'keys', 'limits'])
   expect(again).toBe('npx svc-conformance run --url https://service.example --disposable')
 })
 
 test('the command that repeats a run holds no secret', () => {
-  const { again } = readRunOptions({ url, ...key, keyId: 'id-1' }, {})
+  const { again } = readRunOptions({ url, ...key, keyId: 'id-1' }, {}).reporting
   expect(again).not.toContain('secret-1')
 })
 
 test('everything has a value without flags, environment and file', () => {
-  expect(readRunOptions({}, {})).toMatchObject({
-    url: null,
-    root: null,
+  expect(readRunOptions({}, {}).target).toBeNull()
+  expect(targetOf({ url, ...key })).toMatchObject({
     allow: [],
     settings: { scheme: 'svc-hmac-sha256', signedUri: '/api', rate: 0 },
   })
 })
 
 test('reports, skips and shards are read', () => {
-  const { reports, skip, shard } = readRunOptions(
+  const { reporting, selection } = readRunOptions(
     { report: ['text', 'json=a=b.json', 'html=r.html'], skip: ['tokens=it is slow = really'], shard: '2/4' },
     {},
   )
-  expect(reports).toEqual([
+  expect(reporting.reports).toEqual([
     { format: 'text', file: null },
     { format: 'json', file: 'a=b.json' },
     { format: 'html', file: 'r.html' },
   ])
-  expect(skip).toEqual([{ id: 'tokens', reason: 'it is slow = really' }])
-  expect(shard).toEqual({ index: 2, count: 4 })
+  expect(selection.skip).toEqual([{ id: 'tokens', reason: 'it is slow = really' }])
+  expect(selection.shard).toEqual({ index: 2, count: 4 })
 })
 
 describe('wrong usage', () => {
@@ -341,7 +355,10 @@ describe('wrong usage', () => {
     expect(refusal({ url, ...key, shard: '1/2' })).toContain(
       'give each shard an instance of its own and say so with "--disposable"',
     )
-    expect(readRunOptions({ url, ...key, shard: '1/2', disposable: true }, {}).shard).toEqual({ index: 1, count: 2 })
+    expect(readRunOptions({ url, ...key, shard: '1/2', disposable: true }, {}).selection.shard).toEqual({
+      index: 1,
+      count: 2,
+    })
   })
 
   test.each([

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { startRun } from '../engine/case/client.ts'
-import { noFacts } from '../engine/case/target-facts.ts'
+import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
+import type { SafetyClass } from '../engine/fixture/model.ts'
 import { seededRandom } from '../engine/random.ts'
-import type { WireRequest } from '../engine/target.ts'
+import type { Target, WireRequest } from '../engine/target.ts'
 import { bareSettings, madeUpCorpus } from '../self/made-up.ts'
 import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
 import { cannotAsk, capabilitiesOf, refineCapabilities } from './capabilities.ts'
-import { preflight } from './preflight.ts'
+import { lookAtTarget } from './run.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
@@ -31,11 +31,14 @@ function seenAs(first: string, second?: string) {
   }
 }
 
+function look(target: Target, allow: readonly SafetyClass[], patientMs?: number): Promise<TargetFacts> {
+  const setup = { target, corpus, items: [], allow, seed: 1, random: seededRandom(1), unique: 'test' }
+  return lookAtTarget(setup, patientMs)
+}
+
 async function learnedAddress(seen: string, settings: object, allow: 'sessions'[] = ['sessions']) {
   const target = madeUpTarget({ answer: seenAs(seen), settings })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-  await preflight(run, allow)
-  return run.facts.clientAddress
+  return (await look(target, allow)).clientAddress
 }
 
 const likely = { likelyAddresses: ['127.0.0.1', '192.0.2.5', '172.17.0.1'] }
@@ -57,9 +60,7 @@ test('a declared address is not doubted, and without tokens the likeliest is tak
 async function knownOfSecond(seen: string | undefined, secondAddress = '127.0.0.2') {
   const settings = { clientAddress: '127.0.0.1', secondAddress }
   const target = madeUpTarget({ answer: seenAs('127.0.0.1', seen), settings })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-  await preflight(run, ['sessions'])
-  return run.facts
+  return look(target, ['sessions'])
 }
 
 test('a second address counts where a token that is bound to it works from there', async () => {
@@ -109,9 +110,8 @@ test('the way to a server is as long as what it accepts takes, whatever it refus
     return { ...instance, send }
   }
   const target = { ...fast, open }
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-  await preflight(run, ['sessions'])
-  expect(run.facts.roundTripMs).toBeGreaterThanOrEqual(500)
+  const facts = await look(target, ['sessions'])
+  expect(facts.roundTripMs).toBeGreaterThanOrEqual(500)
 })
 
 const refusing = (code: string) => ({
@@ -130,8 +130,7 @@ test.each([
     ...target,
     open: async () => ({ ...(await target.open()), send: async () => refusing('ECONNREFUSED') }),
   }
-  const run = startRun({ target: deaf, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-  await expect(preflight(run, [], patientMs)).rejects.toThrow(advice)
+  await expect(look(deaf, [], patientMs)).rejects.toThrow(advice)
 })
 
 test.each([
@@ -140,6 +139,5 @@ test.each([
   [401, 'check the key id, the secret'],
 ])('a target that answers everything with %i is asked about accordingly', async (status, advice) => {
   const target = madeUpTarget({ answer: () => ({ status }) })
-  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-  await expect(preflight(run, [])).rejects.toThrow(advice)
+  await expect(look(target, [])).rejects.toThrow(advice)
 })

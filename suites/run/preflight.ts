@@ -1,6 +1,6 @@
 import { type Called, isSendable, makeCall } from '../engine/case/call.ts'
-import { type Client, closeClient, openClient, type Run, secretRoot } from '../engine/case/client.ts'
-import type { CredentialKind } from '../engine/case/target-facts.ts'
+import { type Client, secretRoot } from '../engine/case/client.ts'
+import type { CredentialKind, TargetFacts } from '../engine/case/target-facts.ts'
 import { createKeyOf } from '../engine/case/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Auth, SafetyClass } from '../engine/fixture/model.ts'
@@ -15,14 +15,16 @@ const patienceMs = 250
 
 /**
  * The first calls of a run: is the target there, does it take the root key, what does its clock say, which token prefix and
- * spelling does it take, and does it take junk. Fills `run.knowledge`.
+ * spelling does it take, and does it take junk.
  *
  * @param allow which lasting effects are allowed: tokens are only taken with `sessions`
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3) when nothing connects, or the root key is refused in every way
  */
-export async function preflight(run: Run, allow: readonly SafetyClass[], patientMs = 0): Promise<void> {
-  const client = await openClient(run)
+export async function preflight(client: Client, allow: readonly SafetyClass[], patientMs = 0): Promise<TargetFacts> {
+  const { target, stopping } = client.run
+  // A target that is still starting gives no answer, and a second address may get none.
+  stopping.pause()
   try {
     const first = await firstCall(client, patientMs)
     await measure(client)
@@ -32,10 +34,10 @@ export async function preflight(run: Run, allow: readonly SafetyClass[], patient
     await tryGates(client, first, allow)
     await learnAddress(client, allow)
     await trySecondAddress(client, allow)
-    if (!run.target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(client)
-    run.facts = client.facts
+    if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(client)
+    return client.facts
   } finally {
-    await closeClient(client)
+    stopping.resume()
   }
 }
 
@@ -49,13 +51,10 @@ async function firstCall(client: Client, patientMs: number): Promise<Called> {
     const first = await call(client, 'none')
     const { answer } = first
     if (answer.outcome !== 'broken' || answer.status !== null) return first
-    if (clock.now() >= untilMs || !answer.refusedConnection || client.run.timeIsUp()) {
+    if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
       throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${answer.reason}${patience}`, { exitCode: 3 })
     }
-    client.run.stopped = null
-    client.run.refusedConnections = 0
-    client.run.unanswered = 0
     await clock.sleep(patienceMs)
   }
 }
@@ -220,8 +219,6 @@ async function trySecondAddress(client: Client, allow: readonly SafetyClass[]): 
   const address = client.instance.settings.secondAddress
   if (address === undefined) return
   const stop = await secondAddressProblem(client, address, allow)
-  client.run.refusedConnections = 0
-  client.run.unanswered = 0
   if (stop === undefined) client.facts.secondAddress = address
   else client.facts.secondAddressProblem = stop
 }

@@ -1,13 +1,14 @@
-import { type Item, orderItems, skipItem } from '../engine/case/cases.ts'
-import { type Stop, secretRoot } from '../engine/case/client.ts'
+import { type Item, skipItem } from '../engine/case/cases.ts'
+import type { RunListener, StopReason } from '../engine/case/events.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import { seededRandom } from '../engine/random.ts'
-import { expectedCapabilities } from './expected-capabilities.ts'
+import { createEnding, type Ending } from './ending.ts'
 import type { RunOptions } from './options.ts'
 import { runVitest } from './run-vitest.ts'
+import { listenForSignals } from './signals.ts'
+import { limitTime } from './time-limit.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 /** What a run showed, and what it left behind. */
@@ -15,13 +16,13 @@ export interface SuiteResult {
   outcomes: CaseOutcome[]
   /** null for the bundled server. */
   facts: TargetFacts | null
-  stopped: Stop | null
+  stopped: StopReason | null
   /** Created keys that are still on the target, and creations whose answer was lost. */
   left: string[]
-  /** The user pressed Ctrl-C, or the process was told to end. */
-  interrupted: boolean
   /** Cases that the suite itself could not run. */
   defects: string[]
+  /** The worker did not end when it was told to: the process must be ended. */
+  isStuck: boolean
 }
 
 export interface SuiteRun {
@@ -29,99 +30,94 @@ export interface SuiteRun {
   corpus: Corpus
   selected: readonly Item[]
   seed: number
-  onStart(total: number): void
-  onOutcome(outcome: CaseOutcome): void
+  listener: RunListener
   /** One line for the user, on stderr. */
   say(line: string): void
 }
 
+/** What ends the cases of a run, and what ends its clean-up. */
+export interface Endings {
+  cases: Ending
+  cleanUp: Ending
+}
+
 /**
- * Runs the selected items: against the bundled server in a worker alone; against a URL with a preflight before and a clean-up
- * after it in this process, which outlives whatever happens to the worker.
+ * Runs the selected items: against the bundled server in a worker alone; against a URL with a look at the target before and a clean-up
+ * after it in this thread, which outlives whatever happens to the worker.
  *
  * @throws SuiteError (exit code 3) when the target cannot be used at all
  */
-export async function runSuite(given: SuiteRun): Promise<SuiteResult> {
-  const { options, corpus, seed } = given
-  const interruption = listenForSignals(given.say)
-  const ordered = orderItems(
-    given.selected,
-    options.url !== null,
-    seededRandom(seed),
-    options.root === null ? undefined : secretRoot(options.root),
-  )
-  const request: WorkerRequest = {
-    url: null,
-    corpus,
-    facts: null,
-    capabilities: expectedCapabilities(options, corpus, []),
-    items: ordered.map(({ key }) => key),
-    seed,
-    unique: Date.now().toString(36),
-    trace: options.trace,
-    createdKeysFile: null,
-    keptTestKeys: [],
-    deadlineMs: options.timeoutSeconds === null ? null : Date.now() + options.timeoutSeconds * 1000,
-  }
-  const inWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left'>> => {
-    given.onStart(ordered.length)
-    const { outcomes, stopped, defects } = await runVitest(prepared, given.onOutcome, interruption)
-    const interrupted = interruption.happened()
+export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
+  const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
+  const stopListening = listenForSignals(interruptions(endings, suite))
+  const stopClock = limitTime(suite.options, endings)
+  const request = requestOf(suite)
+  const askInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left'>> => {
+    const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
+    const reason = endings.cases.reason ?? stopped
     return {
-      outcomes: [...outcomes, ...notReached(ordered, outcomes, interrupted)],
+      outcomes: [...outcomes, ...notReached(suite.selected, outcomes, reason)],
       facts: prepared.facts,
-      stopped,
-      interrupted,
-      defects,
+      stopped: reason,
+      defects: reason === null ? defects : [],
+      isStuck,
     }
   }
   try {
-    if (options.url === null) return { ...(await inWorker(request)), left: [] }
+    if (suite.options.target === null) return { ...(await askInWorker(request)), left: [] }
     const { runAgainstUrl } = await import('./run-against-url.ts')
-    return await runAgainstUrl(options, request, inWorker, given.say, interruption.happened)
+    return await runAgainstUrl(suite, suite.options.target, request, endings, askInWorker)
   } catch (error) {
-    // What could not be reached in the time that was left says nothing about the target.
-    const exitCode = error instanceof SuiteError ? error.exitCode : null
-    if (exitCode !== 3 || !interruption.happened()) throw error
-    throw new SuiteError('interrupted', 'Interrupted before the first answer', { exitCode: 130, cause: error })
+    throw interruptedInstead(error, endings.cases)
   } finally {
-    interruption.end()
+    stopClock()
+    stopListening()
   }
 }
 
-/** Cases that an interruption kept from running: said, never silently missing. */
-function notReached(ordered: readonly Item[], outcomes: readonly CaseOutcome[], interrupted: boolean): CaseOutcome[] {
-  const seen = new Set(outcomes.map(({ key }) => key))
-  const reason = interrupted ? 'not run: the run was interrupted' : 'not run: the suite could not run this case'
-  return ordered.filter(({ key }) => !seen.has(key)).map((item) => skipItem(item, reason, 'blocked'))
-}
-
-export interface Interruption {
-  happened(): boolean
-  onStart(cancel: () => Promise<void>): void
-  end(): void
-}
-
-/** The first Ctrl-C lets the running case end and cleans up; the second one leaves at once. `cancel` may be called again and again. */
-function listenForSignals(say: (line: string) => void): Interruption {
-  let happened = false
-  let cancel: () => Promise<void> = async () => {}
-  const onSignal = (): void => {
-    if (happened) process.exit(130)
-    happened = true
-    say('Interrupted: cleaning up; press Ctrl-C again to leave at once')
-    void cancel()
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+function interruptions({ cases, cleanUp }: Endings, { options, say }: SuiteRun) {
+  const cleansUp = options.target?.settings.cleanup !== undefined
   return {
-    happened: () => happened,
-    onStart: (given) => {
-      cancel = given
+    first: () => {
+      say(cleansUp ? 'Interrupted: cleaning up; press Ctrl-C again to leave at once' : 'Interrupted')
+      cases.end({ kind: 'interrupted', message: 'the run was interrupted' })
     },
-    end: () => {
-      process.removeListener('SIGINT', onSignal)
-      process.removeListener('SIGTERM', onSignal)
-    },
+    second: () => cleanUp.end({ kind: 'interrupted', message: 'the clean-up was interrupted' }),
   }
+}
+
+function requestOf({ options, corpus, selected, seed }: SuiteRun): WorkerRequest {
+  const unique = Date.now().toString(36)
+  return {
+    url: options.target,
+    corpus,
+    facts: null,
+    allow: options.target === null ? ['sessions', 'keys', 'limits'] : options.target.allow,
+    items: selected.map(({ key }) => key),
+    seed,
+    unique,
+    trace: options.reporting.trace,
+    keyRecord: null,
+    keptTestKeys: [],
+    earlierKeys: [],
+    endingChannel: `svc-conformance-${process.pid}-${unique}`,
+  }
+}
+
+/** Cases that the end of the run kept from being asked: said, never silently missing. */
+function notReached(
+  selected: readonly Item[],
+  outcomes: readonly CaseOutcome[],
+  reason: StopReason | null,
+): CaseOutcome[] {
+  const seen = new Set(outcomes.map(({ key }) => key))
+  const missing = selected.filter(({ key }) => !seen.has(key))
+  if (reason !== null) return missing.map((item) => skipItem(item, `not run: ${reason.message}`, 'blocked'))
+  return missing.map((item) => skipItem(item, 'not run: the suite could not run this case', 'blocked'))
+}
+
+/** What could not be reached in the time that was left says nothing about the target. */
+function interruptedInstead(error: unknown, { reason }: Ending): unknown {
+  if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
+  return new SuiteError('interrupted', 'Interrupted before the first case', { exitCode: 130, cause: error })
 }

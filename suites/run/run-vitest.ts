@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Reporter, TestCase } from 'vitest/node'
+import type { Reporter, Vitest } from 'vitest/node'
 import { createVitest } from 'vitest/node'
-import type { Stop } from '../engine/case/client.ts'
+import type { RunListener, StopReason } from '../engine/case/events.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { Interruption } from './run-suite.ts'
+import { announceEnding } from './ending-channel.ts'
+import type { Endings } from './run-suite.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 export interface VitestRun {
@@ -15,43 +16,76 @@ export interface VitestRun {
   /** Cases that ended without an outcome: a defect of the suite, never of the target. */
   defects: string[]
   /** Why the worker stopped before the last case, if it did. */
-  stopped: Stop | null
+  stopped: StopReason | null
+  /** The worker did not end when it was told to. */
+  isStuck: boolean
 }
 
-/**
- * Runs the scenarios in a vitest worker and collects what each case showed. Whatever vitest configuration a user's project has is
- * not read.
- *
- * @param onOutcome called in the main process after each case
- * @param interruption gets a function that ends the run after the case that is running
- */
-export async function runVitest(
-  request: WorkerRequest,
-  onOutcome: (outcome: CaseOutcome) => void,
-  interruption: Pick<Interruption, 'happened' | 'onStart'>,
-): Promise<VitestRun> {
-  // By key: a cancelled vitest reports finished tests again.
+/** An ended run ends its calls and waits at once; after this time nobody waits for the worker any more. */
+const graceMs = 2000
+
+/** Runs the cases in a vitest worker. Whatever vitest configuration a user's project has is not read. */
+export async function runVitest(request: WorkerRequest, endings: Endings, listener: RunListener): Promise<VitestRun> {
+  const { cases: ending } = endings
+  const { reporter, result } = collectOutcomes(listener)
+  // The exit code is for the report to decide.
+  const exitCode = process.exitCode
+  const closeChannel = announceEnding(ending, request.endingChannel)
+  const vitest = await startVitest(request, reporter)
+  const whole = async (): Promise<boolean> => {
+    try {
+      if (ending.reason === null) await vitest.start()
+    } finally {
+      await vitest.close()
+    }
+    return false
+  }
+  try {
+    const isStuck = await Promise.race([whole(), stuckWorker(endings)])
+    return { ...result(), isStuck }
+  } finally {
+    closeChannel()
+    process.exitCode = exitCode
+  }
+}
+
+/** Resolves with true when a worker that was told to end has had its time, or the user asks for more haste. */
+function stuckWorker({ cases, cleanUp }: Endings): Promise<true> {
+  return new Promise((resolve) => {
+    cases.onEnd(() => setTimeout(() => resolve(true), graceMs).unref())
+    cleanUp.onEnd(() => resolve(true))
+  })
+}
+
+/** Turns what vitest reports into events and into the result of the run. */
+function collectOutcomes(listener: RunListener): { reporter: Reporter; result(): Omit<VitestRun, 'isStuck'> } {
   const outcomes = new Map<string, CaseOutcome>()
   const defects: string[] = []
-  let stopped: Stop | null = null
+  let stopped: StopReason | null = null
   const reporter: Reporter = {
-    onTestCaseResult(testCase: TestCase) {
-      // A vitest that was cancelled before its first case has forgotten it.
-      if (interruption.happened()) void cancel()
-      const { outcome, stopped: reason } = testCase.meta()
-      stopped ??= reason ?? null
-      const result = testCase.result()
+    onTestCaseReady: (test) => listener({ kind: 'case-started', key: test.name }),
+    onTestCaseResult(test) {
+      const { outcome, stopped: reason } = test.meta()
+      if (stopped === null && reason !== undefined) {
+        stopped = reason
+        listener({ kind: 'stopped', reason })
+      }
+      const result = test.result()
       if (outcome !== undefined) {
-        if (!outcomes.has(outcome.key)) onOutcome(outcome)
         outcomes.set(outcome.key, outcome)
+        listener({ kind: 'case-ended', outcome })
       } else if (result.state === 'failed') {
-        defects.push(`${testCase.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
+        defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
       }
     },
     onTestModuleEnd(module) {
-      for (const error of module.errors()) defects.push(`${error.message}`)
+      for (const error of module.errors()) defects.push(error.message)
     },
   }
+  return { reporter, result: () => ({ outcomes: [...outcomes.values()], defects, stopped }) }
+}
+
+async function startVitest(request: WorkerRequest, reporter: Reporter): Promise<Vitest> {
   const suite = ['../scenarios.suite.js', '../scenarios.suite.ts']
     .map((name) => fileURLToPath(new URL(name, import.meta.url)))
     .find((file) => existsSync(file))
@@ -85,15 +119,5 @@ export async function runVitest(
       if (!listenersBefore.get(signal)?.includes(listener)) process.removeListener(signal, listener)
     }
   }
-  const cancel = (): Promise<void> => vitest.cancelCurrentRun('keyboard-input')
-  interruption.onStart(cancel)
-  const exitCode = process.exitCode
-  try {
-    if (!interruption.happened()) await vitest.start()
-  } finally {
-    await vitest.close()
-    // The exit code is the report's to say.
-    process.exitCode = exitCode
-  }
-  return { outcomes: [...outcomes.values()], defects, stopped }
+  return vitest
 }

@@ -47,7 +47,7 @@ function fillsPlaces(item: Item): boolean {
 /** Members of the test keys before the cases that use them: all of them while there is room, and each only once. */
 async function createTestKeys(run: Run, items: readonly Item[]): Promise<void> {
   const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
-  if (run.stopped !== null || cases.length === 0) return
+  if (run.stopping.reason !== null || cases.length === 0) return
   const client = await openClient(run)
   const names = run.corpus.testKeys.map(({ name }) => name)
   const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))

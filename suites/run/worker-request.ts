@@ -1,29 +1,29 @@
-import type { Stop } from '../engine/case/client.ts'
-import type { CreatedKey } from '../engine/case/created-keys.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
+import type { StopReason } from '../engine/case/events.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
-import type { Capabilities } from './capabilities.ts'
 
-/** What the main process hands to the vitest worker that runs the scenarios. Plain data. */
+/** What the main thread hands to the vitest worker that runs the cases. Plain data. */
 export interface WorkerRequest {
   /** null: the bundled server. */
   url: UrlTargetOptions | null
   corpus: Corpus
   /** null: the worker looks at the target first. */
   facts: TargetFacts | null
-  capabilities: Capabilities
-  /** Keys of items, in the order in which they run. */
+  allow: readonly SafetyClass[]
+  /** Keys of items. */
   items: string[]
   seed: number
   unique: string
   trace: boolean
-  /** Where created keys are noted, so that the main process can remove them whatever happens here. */
-  createdKeysFile: string | null
+  /** Where created keys are noted, so that the main thread can remove them whatever happens here; null where nobody need know. */
+  keyRecord: { file: string; withSecrets: boolean } | null
   keptTestKeys: CreatedKey[]
-  /** ms since 1970; null: no limit. */
-  deadlineMs: number | null
+  earlierKeys: CreatedKeysEntry[]
+  /** The name of the channel that tells of the end of the run. */
+  endingChannel: string
 }
 
 declare module 'vitest' {
@@ -33,6 +33,6 @@ declare module 'vitest' {
   interface TaskMeta {
     outcome?: CaseOutcome
     /** Set on every case after the run was stopped. */
-    stopped?: Stop
+    stopped?: StopReason
   }
 }

@@ -4,7 +4,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/model.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { bundledTarget, profileChoices } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 

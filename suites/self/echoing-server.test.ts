@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 
 const corpus = await openCorpus()

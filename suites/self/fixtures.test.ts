@@ -8,7 +8,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseScenario, readScenario } from '../engine/fixture/parse.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { obedientTarget } from './obedient-target.ts'
 import { shipped, shippedContext } from './shipped.ts'
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { urlTarget } from '../targets/url.ts'
 import { bareSettings } from './made-up.ts'
 

@@ -1,7 +1,7 @@
 import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { bundledTarget, type Mutant } from '../targets/bundled.ts'
 
 /** What cases showed about a mutant. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { allItems, provesOf } from '../engine/case/cases.ts'
 import type { Target } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 
 const corpus = await openCorpus()

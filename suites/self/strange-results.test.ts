@@ -1,7 +1,7 @@
 /** Whatever a server puts into its results, a case ends with a verdict: an exception would be a defect of the suite. */
 import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
 
 const corpus = await openCorpus()

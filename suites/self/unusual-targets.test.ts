@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
 
 interface Unusual {

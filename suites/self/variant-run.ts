@@ -1,7 +1,7 @@
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { runAll } from '../run/run-in-process.ts'
+import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 import type { Merged } from './merge-variants.ts'

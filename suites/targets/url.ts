@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { openWire } from './http.ts'
 import { urlSettings } from './url-settings.ts'
@@ -53,7 +54,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
       settings,
       clock: {
         now: Date.now,
-        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        sleep: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
         controlled: false,
       },
       send: wire.send,

@@ -115,7 +115,8 @@ async function takeStep(
     called,
     proves: kind === 'broke' ? proves : [],
   })
-  if (client.run.stopped !== null) return stop('blocked', `not run: ${client.run.stopped.message}`)
+  const { reason } = client.run.stopping
+  if (reason !== null) return stop('blocked', `not run: ${reason.message}`)
   try {
     if ('wait' in step) {
       const problem = await waitStep(client, resolve(step.wait, names) as Wait)

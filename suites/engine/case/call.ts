@@ -1,6 +1,5 @@
 import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
-import type { Classified } from '../judge/classify.ts'
 import { envelopeNotes } from '../judge/envelope.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
@@ -69,7 +68,7 @@ export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Call
     const sent = prepared[index]?.sent
     if (spec === undefined || sent === undefined) throw new Error('an answer without its call')
     // What a server drops of a race says that it has enough of them, not that it went away.
-    if (specs.length === 1) noticeStop(client, one.answer)
+    if (specs.length === 1) client.run.stopping.hear(one.answer)
     learn(client, spec, one)
     const lifeAskedMs = lifeAsked(spec)
     const tokenExpiryMs = client.tokenExpiries.get(tokenUsed(spec))
@@ -121,7 +120,7 @@ export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
     }
   }
   const delivered = await deliver(client, build)
-  noticeStop(client, delivered.answer)
+  client.run.stopping.hear(delivered.answer)
   return { ...delivered, sent, notes: [] }
 }
 
@@ -279,25 +278,4 @@ function learn(client: Client, spec: CallSpec, { answer, moment }: Delivered): v
     ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
     ...(spec.member === undefined ? {} : { member: spec.member }),
   })
-}
-
-/** So many refused connections, or so many calls without any answer, in a row mean that a lasting target went away. */
-const refusedInARow = 2
-const unansweredInARow = 3
-
-function noticeStop(client: Client, { outcome, status, ...answer }: Classified): void {
-  const { run } = client
-  const unanswered = outcome === 'broken' && status === null
-  run.unanswered = unanswered ? run.unanswered + 1 : 0
-  run.refusedConnections =
-    unanswered && 'refusedConnection' in answer && answer.refusedConnection ? run.refusedConnections + 1 : 0
-  if (!run.target.lasting || run.stopped !== null) return
-  if (run.refusedConnections >= refusedInARow) {
-    run.stopped = { kind: 'gone', message: `${run.target.name} went away: it refuses connections` }
-  } else if (run.unanswered >= unansweredInARow) {
-    run.stopped = {
-      kind: 'gone',
-      message: `${run.target.name} went away: ${unansweredInARow} calls in a row got no answer`,
-    }
-  }
 }

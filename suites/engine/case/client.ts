@@ -4,8 +4,10 @@ import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
 import type { Instance, RootKey, Target } from '../target.ts'
 import type { Credential } from './authorize.ts'
-import { type CreatedKey, type CreatedKeys, openCreatedKeys } from './created-keys.ts'
+import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
 import { createPace, type Line, type Pace } from './deliver.ts'
+import type { RunListener } from './events.ts'
+import { createStopping, type Stopping } from './stopping.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 /** One run: what is asked, of whom, and what is known by now. */
@@ -21,29 +23,20 @@ export interface Run {
   trace: boolean
   /** Members of the test keys whose keys an earlier run left on the target. */
   keptTestKeys: readonly CreatedKey[]
-  /** Whether the time for the whole run has passed. */
-  timeIsUp: () => boolean
-  /** Set when going on makes no sense: the target went away, locked us out, or the time is up. */
-  stopped: Stop | null
+  /** What earlier steps of the run noted about created keys on a lasting target. */
+  earlierKeys: readonly CreatedKeysEntry[]
+  /** Whether going on makes sense. */
+  stopping: Stopping
+  /** Tells whoever watches the run what happens. */
+  emit: RunListener
   /** Ways in which the root key was accepted before, to notice a lock-out. */
   acceptedControls: Set<'basic' | 'hmac'>
-  /** In a case. */
-  refusedConnections: number
-  /** Calls without any answer, in a row. */
-  unanswered: number
   /** What was found out about refused right signatures, per kind of key. */
   diagnoses: Map<string, Promise<string | undefined>>
   /** Shared by every case on a lasting target. */
   sharedClient: Client | null
   /** One key pair per member: making them anew for every case would cost more than most cases. */
   keyPairs: Map<string, Ed25519KeyPair>
-  openCreatedKeys: () => CreatedKeys
-}
-
-export interface Stop {
-  /** Exit 3: the target cannot be used any more; otherwise the remaining cases are blocked. */
-  kind: 'gone' | 'locked-out' | 'time'
-  message: string
 }
 
 /** A place on one instance: a case sits here alone (bundled), or all cases one after another (lasting). */
@@ -68,25 +61,24 @@ export interface RunOptions {
   unique: string
   trace?: boolean
   keptTestKeys?: readonly CreatedKey[]
-  timeIsUp?: () => boolean
-  openCreatedKeys?: () => CreatedKeys
+  earlierKeys?: readonly CreatedKeysEntry[]
+  emit?: RunListener
 }
 
 export function startRun(options: RunOptions): Run {
+  const emit = options.emit ?? (() => {})
   return {
     ...options,
     trace: options.trace ?? false,
     keptTestKeys: options.keptTestKeys ?? [],
-    timeIsUp: options.timeIsUp ?? (() => false),
+    earlierKeys: options.earlierKeys ?? [],
+    stopping: createStopping(options.target, emit),
+    emit,
     pace: createPace(),
-    stopped: null,
     acceptedControls: new Set(),
-    refusedConnections: 0,
-    unanswered: 0,
     diagnoses: new Map(),
     sharedClient: null,
     keyPairs: new Map(),
-    openCreatedKeys: options.openCreatedKeys ?? (() => openCreatedKeys()),
   }
 }
 
@@ -94,13 +86,14 @@ export function startRun(options: RunOptions): Run {
 export async function openClient(run: Run): Promise<Client> {
   if (run.sharedClient !== null) return run.sharedClient
   const instance = await run.target.open()
-  const createdKeys = run.openCreatedKeys()
+  const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
   const client: Client = {
     instance,
     run,
     // Every instance of the bundled server begins at the same virtual moment, so what was learned is copied, not shared.
     facts: run.target.lasting ? run.facts : structuredClone(run.facts),
     pace: run.target.lasting ? run.pace : createPace(),
+    emit: run.emit,
     createdKeys,
     testKeys: new Map([['root', credentialOfRoot(instance.root)]]),
     redactor: createRedactor(secretsOf(instance)),

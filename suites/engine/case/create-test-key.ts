@@ -22,7 +22,8 @@ export async function createTestKey(run: Run, member: TestKey): Promise<CaseOutc
     durationMs: Math.round((performance.now() - startedMs) * 10) / 10,
   })
   try {
-    if (run.stopped !== null) return unjudged(scenario, creationCase, 'blocked', `not run: ${run.stopped.message}`)
+    const stopped = run.stopping.reason
+    if (stopped !== null) return unjudged(scenario, creationCase, 'blocked', `not run: ${stopped.message}`)
     // Who stands in for a root key with a public key can be created by its private key only.
     const standsIn = secretRoot(client.instance.root) === member.name
     const declared = standsIn ? ({ way: 'ecc', by: 'root' } as const) : declaredBy(member, client)

@@ -39,7 +39,7 @@ export type CreatedKeysEntry =
  */
 export function openCreatedKeys(
   write: (entry: CreatedKeysEntry) => void = () => {},
-  earlier: CreatedKeysEntry[] = [],
+  earlier: readonly CreatedKeysEntry[] = [],
 ): CreatedKeys {
   const keys: CreatedKey[] = []
   const unanswered: string[] = []

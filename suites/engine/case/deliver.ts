@@ -2,6 +2,7 @@ import { type Classified, classify } from '../judge/classify.ts'
 import type { Moment } from '../judge/match.ts'
 import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
 import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
+import type { RunListener } from './events.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 export interface Delivered {
@@ -22,6 +23,7 @@ export interface Line {
   instance: Instance
   facts: TargetFacts
   pace: Pace
+  emit: RunListener
 }
 
 /** A throttled call is tried again so many times, then it counts as throttled for good. */
@@ -35,7 +37,7 @@ export async function deliver(line: Line, build: Build): Promise<Delivered> {
 
 /** Several at once, racing; throttled ones are repeated one by one afterwards. */
 export async function deliverTogether(line: Line, builds: Build[]): Promise<Delivered[]> {
-  const { instance, facts } = line
+  const { instance } = line
   await line.pace(instance.clock, instance.settings.rate, builds.length)
   const sentLocalMs = instance.clock.now()
   const requests = builds.map((build) => build(signingNow(line)))
@@ -45,18 +47,18 @@ export async function deliverTogether(line: Line, builds: Build[]): Promise<Deli
     const request = requests[index]
     const wire = wires[index]
     if (request === undefined || wire === undefined) throw new Error('a race lost a request')
-    results.push(await waitOut(line, build, conclude(instance.clock, facts, request, wire, sentLocalMs)))
+    results.push(await waitOut(line, build, conclude(line, request, wire, sentLocalMs)))
   }
   return results
 }
 
 async function once(line: Line, build: Build, connection: Pick<WireRequest, 'connection'> = {}): Promise<Delivered> {
-  const { instance, facts } = line
+  const { instance } = line
   await line.pace(instance.clock, instance.settings.rate, 1)
   const sentLocalMs = instance.clock.now()
   const request = { ...build(signingNow(line)), ...connection }
   const wire = await instance.send(request)
-  return conclude(instance.clock, facts, request, wire, sentLocalMs)
+  return conclude(line, request, wire, sentLocalMs)
 }
 
 async function waitOut(line: Line, build: Build, first: Delivered): Promise<Delivered> {
@@ -74,14 +76,10 @@ async function waitOut(line: Line, build: Build, first: Delivered): Promise<Deli
 
 const isStale = ({ wire }: Delivered): boolean => wire.kind === 'none' && wire.stale
 
-function conclude(
-  clock: Clock,
-  facts: TargetFacts,
-  request: WireRequest,
-  wire: WireAnswer,
-  sentLocalMs: number,
-): Delivered {
-  const answeredLocalMs = clock.now()
+function conclude(line: Line, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
+  const { facts, instance } = line
+  const answeredLocalMs = instance.clock.now()
+  line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
   if (wire.kind === 'answer') {
     const offset = narrowOffset(facts.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
     if (hasJumped(facts.offset, offset)) facts.clockJumps += 1

@@ -13,7 +13,7 @@ const createApiKey = 'manager/createApiKey'
  */
 export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promise<string | undefined> {
   const { run, instance, facts, createdKeys } = client
-  if (!run.target.lasting || run.stopped !== null) return undefined
+  if (!run.target.lasting || run.stopping.reason !== null) return undefined
   const refused = stops.some(
     ({ step, called }) =>
       'call' in step &&

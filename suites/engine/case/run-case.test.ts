@@ -33,7 +33,7 @@ test('a key that is locked out blocks the case in which it shows, whatever that 
   expect((await ask(run, right)).verdict).toBe('passed')
   locked = true
   expect((await ask(run, granted)).verdict).toBe('blocked')
-  expect(run.stopped?.kind).toBe('locked-out')
+  expect(run.stopping.reason?.kind).toBe('locked-out')
 })
 
 test('a refusal is a failure while the root key is accepted', async () => {
@@ -42,7 +42,7 @@ test('a refusal is a failure while the root key is accepted', async () => {
   )
   await ask(run, right)
   expect((await ask(run, granted)).verdict).toBe('failed')
-  expect(run.stopped).toBeNull()
+  expect(run.stopping.reason).toBeNull()
 })
 
 test('a key that is refused now and then is not locked out', async () => {
@@ -117,14 +117,14 @@ test('a server that drops some calls of a race is not gone', async () => {
   const run = runOf(madeUpTarget({ answer }))
   const racing = '  - { call: solution/listSolutions, auth: { basic: root }, parallel: 10, tally: { accepted: 10 } }\n'
   expect((await ask(run, racing)).verdict).toBe('failed')
-  expect(run.stopped).toBeNull()
+  expect(run.stopping.reason).toBeNull()
   expect((await ask(run, right)).verdict).toBe('passed')
 })
 
 test('a server that answers no call at all is gone', async () => {
   const run = runOf(madeUpTarget({ answer: () => 'dropped' }))
   expect((await ask(run, right)).verdict).toBe('blocked')
-  expect(run.stopped?.kind).toBe('gone')
+  expect(run.stopping.reason?.kind).toBe('gone')
 })
 
 test('an exchange says that it came from the second address, and from which', async () => {

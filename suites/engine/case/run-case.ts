@@ -5,7 +5,8 @@ import type { CaseOutcome } from '../judge/outcome.ts'
 import { type Attempt, attemptCase, type CaseStop } from './attempt.ts'
 import { builtInNames } from './built-in-names.ts'
 import { actor, makeCall } from './call.ts'
-import { type Client, closeClient, openClient, type Run, requirementLevel, type Stop } from './client.ts'
+import { type Client, closeClient, openClient, type Run, requirementLevel } from './client.ts'
+import type { StopReason } from './events.ts'
 import { noPlaceForKeys } from './full-target.ts'
 import { namesIn, testKeysUsed, unjudged } from './test-case.ts'
 import { ensureTestKeys } from './test-keys.ts'
@@ -40,7 +41,8 @@ async function tryCase(
   number: number,
 ): Promise<CaseOutcome | 'again'> {
   const { run } = client
-  if (run.stopped !== null) return unjudged(scenario, testCase, 'blocked', `not run: ${run.stopped.message}`)
+  const stopped = stopOf(run)
+  if (stopped !== null) return unjudged(scenario, testCase, 'blocked', `not run: ${stopped.message}`)
   const members = testKeysUsed(
     scenario,
     testCase,
@@ -83,7 +85,7 @@ async function tryCase(
 }
 
 /** Read anew: a call in between may have set it. */
-const stopOf = (run: Run): Stop | null => run.stopped
+const stopOf = (run: Run): StopReason | null => run.stopping.reason
 
 const isUnanswered = ({ called }: CaseStop): boolean =>
   called.some(({ answer }) => answer.outcome === 'broken' && answer.status === null)
@@ -91,7 +93,7 @@ const isUnanswered = ({ called }: CaseStop): boolean =>
 /** A call without any answer on a lasting target: is the target still there? */
 async function noticeGone(client: Client, attempt: Attempt): Promise<void> {
   const { run } = client
-  if (!run.target.lasting || run.stopped !== null || !attempt.stops.some(isUnanswered)) return
+  if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isUnanswered)) return
   // On a connection of its own: a server that is shutting down may still answer on a kept one.
   const { answer } = await makeCall(client, {
     method: 'solution/listSolutions',
@@ -100,7 +102,7 @@ async function noticeGone(client: Client, attempt: Attempt): Promise<void> {
     freshConnection: true,
   })
   if (answer.outcome === 'broken' && answer.status === null) {
-    run.stopped ??= { kind: 'gone', message: `${run.target.name} went away: ${answer.reason}` }
+    run.stopping.stop({ kind: 'gone', message: `${run.target.name} went away: ${answer.reason}` })
   }
 }
 
@@ -141,13 +143,13 @@ function authOf({ step }: CaseStop): Auth | undefined {
  */
 async function noticeLockOut(client: Client, attempt: Attempt): Promise<void> {
   const { run } = client
-  if (!run.target.lasting || run.stopped !== null || !attempt.stops.some(isRefusedInstead)) return
+  if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isRefusedInstead)) return
   for (const control of run.acceptedControls) {
     if ((await refusesRoot(client, control)) && (await refusesRoot(client, control))) {
-      run.stopped = {
+      run.stopping.stop({
         kind: 'locked-out',
         message: `${run.target.name} refuses the root key that it accepted before; it may have locked the key out`,
-      }
+      })
       return
     }
   }

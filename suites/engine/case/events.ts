@@ -1,0 +1,25 @@
+/**
+ * What happens while a run goes on. Progress, the record of created keys, evidence and the model all listen to this one stream, so
+ * that no step of a run has to know who watches it.
+ */
+import type { CaseOutcome } from '../judge/outcome.ts'
+import type { WireAnswer, WireRequest } from '../target.ts'
+import type { CreatedKeysEntry } from './created-keys.ts'
+
+/** Why a run ends before its last case. */
+export interface StopReason {
+  /** `gone` gives exit code 3 and `interrupted` 130; after the others the cases that are left decide nothing. */
+  kind: 'gone' | 'locked-out' | 'time' | 'interrupted'
+  message: string
+}
+
+export type RunEvent =
+  | { kind: 'case-started'; key: string }
+  /** A request as sent with what came back. In ms since 1970 on the clock of the machine that calls. */
+  | { kind: 'exchange-made'; request: WireRequest; answer: WireAnswer; sentAtMs: number; answeredAtMs: number }
+  /** Something about a created key. Told before it counts, so that a listener that throws keeps a key from being created. */
+  | { kind: 'key-noted'; entry: CreatedKeysEntry }
+  | { kind: 'case-ended'; outcome: CaseOutcome }
+  | { kind: 'stopped'; reason: StopReason }
+
+export type RunListener = (event: RunEvent) => void

@@ -1,0 +1,44 @@
+import { type Client, openClient, startRun } from '../engine/case/client.ts'
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import { noFacts } from '../engine/case/target-facts.ts'
+import type { Corpus } from '../engine/fixture/model.ts'
+import { systemRandom } from '../engine/random.ts'
+import type { Target } from '../engine/target.ts'
+import { type Ending, endedTarget } from './ending.ts'
+import { type Removal, removeKeys } from './remove-keys.ts'
+
+/** Removing keys may take so long after a run, whatever the target does. */
+export const cleanUpLimitMs = 10_000
+
+/**
+ * Removes keys through the clean-up method of the target, on connections of its own, until the ending.
+ *
+ * @param listener hears of every key that was removed
+ */
+export async function cleanUp(
+  target: Target,
+  corpus: Corpus,
+  keys: readonly CreatedKey[],
+  ending: Ending,
+  listener: RunListener,
+): Promise<Removal> {
+  if (keys.length === 0) return { left: [], problems: [] }
+  const run = startRun({
+    target: endedTarget(target, ending),
+    corpus,
+    facts: noFacts(),
+    random: systemRandom,
+    unique: '',
+    emit: listener,
+  })
+  ending.onEnd((reason) => run.stopping.stop(reason))
+  let client: Client | undefined
+  try {
+    client = await openClient(run)
+    const { left, problems } = await removeKeys(client, keys)
+    return { left, problems: ending.reason === null ? problems : [ending.reason.message] }
+  } finally {
+    await client?.instance.close()
+  }
+}

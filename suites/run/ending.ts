@@ -1,0 +1,79 @@
+import type { StopReason } from '../engine/case/events.ts'
+import type { Instance, Target, WireAnswer } from '../engine/target.ts'
+
+/** What ends a run from outside: Ctrl-C, or the time that `--timeout` gives it. Waits and calls end at once. */
+export interface Ending {
+  /** null until it happens. The first reason stays. */
+  readonly reason: StopReason | null
+  /** Aborted when it happens. */
+  readonly signal: AbortSignal
+  end(reason: StopReason): void
+  /** Calls back once: when it happens, or now where it has happened. */
+  onEnd(callback: (reason: StopReason) => void): void
+}
+
+export function createEnding(): Ending {
+  const controller = new AbortController()
+  let reason: StopReason | null = null
+  return {
+    get reason() {
+      return reason
+    },
+    signal: controller.signal,
+    end(given) {
+      if (reason !== null) return
+      reason = given
+      controller.abort()
+    },
+    onEnd(callback) {
+      const tell = (): void => {
+        if (reason !== null) callback(reason)
+      }
+      if (reason !== null) tell()
+      else controller.signal.addEventListener('abort', tell, { once: true })
+    },
+  }
+}
+
+/** The same target, on which every wait and every call ends when the run is ended. */
+export function endedTarget(target: Target, ending: Ending): Target {
+  return { ...target, open: async () => endedInstance(await target.open(), ending) }
+}
+
+const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refusedConnection: false, stale: false }
+
+function endedInstance(instance: Instance, { signal }: Ending): Instance {
+  const { clock } = instance
+  const underWay = new Set<Promise<unknown>>()
+  const call = <T>(send: () => Promise<T>, instead: T): Promise<T> => {
+    if (signal.aborted) return Promise.resolve(instead)
+    const made = send().finally(() => underWay.delete(made))
+    underWay.add(made)
+    return untilAborted(made, instead, signal)
+  }
+  return {
+    ...instance,
+    clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal) },
+    send: (request) => call(() => instance.send(request), noAnswer),
+    sendTogether: (requests) =>
+      call(
+        () => instance.sendTogether(requests),
+        requests.map(() => noAnswer),
+      ),
+    // Node aborts the whole process where a worker thread ends while a call is under way.
+    close: async () => {
+      const calls = [...underWay]
+      await instance.close()
+      await Promise.allSettled(calls)
+    },
+  }
+}
+
+/** What is awaited, or `instead` as soon as the signal is aborted. */
+function untilAborted<T>(awaited: Promise<T>, instead: T, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => resolve(instead)
+    signal.addEventListener('abort', end, { once: true })
+    awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
+}

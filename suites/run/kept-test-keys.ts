@@ -1,0 +1,30 @@
+import { makeCall } from '../engine/case/call.ts'
+import { openClient } from '../engine/case/client.ts'
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import type { TargetFacts } from '../engine/case/target-facts.ts'
+import { engineRun, type RunSetup } from './run.ts'
+
+/** Kept test keys may have been removed meanwhile. Those whose scope does not open the call that would tell are taken as they are. */
+export async function stillValidKeys(
+  setup: RunSetup & { facts: TargetFacts },
+  kept: readonly CreatedKey[],
+): Promise<CreatedKey[]> {
+  if (kept.length === 0) return []
+  const earlierKeys = kept.map((created) => ({ created }))
+  const client = await openClient(engineRun({ ...setup, keptTestKeys: kept, earlierKeys }, setup.facts))
+  const valid: CreatedKey[] = []
+  try {
+    for (const key of kept) {
+      const scope = setup.corpus.testKeys.find(({ name }) => name === key.member)?.scope ?? []
+      const auth = { key: key.member ?? '' }
+      const works = async (): Promise<boolean> => {
+        const { answer } = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth })
+        return answer.outcome === 'accepted'
+      }
+      if (!scope.includes('solution') || (await works())) valid.push(key)
+    }
+  } finally {
+    await client.instance.close()
+  }
+  return valid
+}

@@ -1,0 +1,182 @@
+/**
+ * The record of created keys: one file per target and root key that outlives its run, whatever ends it. A header line, then one JSON
+ * line per entry, on the disk before the call that it is about is made.
+ */
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { fileProblem, readText } from './inputs.ts'
+
+const ownerOnly = 0o600
+const ownerOnlyFolder = 0o700
+const format = 'svc-conformance created keys'
+const version = 1
+
+/** Whose keys a record holds. */
+export interface KeyRecordOwner {
+  url: string
+  rootId: string
+}
+
+/** What a record says: keys that are there, and names of creations whose answer nobody saw. */
+export interface KeyRecord {
+  owner: KeyRecordOwner
+  keys: readonly CreatedKey[]
+  unanswered: readonly string[]
+}
+
+interface Header extends KeyRecordOwner {
+  format: string
+  version: number
+  note: string
+}
+
+/** The file of a target and its root key in the state folder. */
+export function keyRecordFile(folder: string, { url, rootId }: KeyRecordOwner): string {
+  const name = createHash('sha256').update(`${url}\n${rootId}`).digest('hex').slice(0, 24)
+  return join(folder, `${name}.keys.jsonl`)
+}
+
+/** Every record of the state folder. Files that are not ours are left out. */
+export function keyRecordFiles(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => name.endsWith('.keys.jsonl'))
+  return names.sort().map((name) => join(folder, name))
+}
+
+/**
+ * @returns null where there is no such file
+ * @throws SuiteError (`usage`) for a file that cannot be read, or that is no record of this version
+ */
+export function readKeyRecord(file: string): KeyRecord | null {
+  if (!existsSync(file)) return null
+  const [first = '', ...lines] = readText(file, 'the record of created keys').split('\n')
+  const header = parsed<Header>(first)
+  if (header?.format !== format) throw unusable(file, 'it is not a record that svc-conformance wrote')
+  if (header.version !== version) throw unusable(file, `it has version ${header.version}, expected ${version}`)
+  const entries: CreatedKeysEntry[] = []
+  for (const [index, line] of lines.entries()) {
+    const entry = parsed<CreatedKeysEntry>(line)
+    if (entry !== undefined) entries.push(entry)
+    // A process that was killed may have left half of its last line.
+    else if (line !== '' && index < lines.length - 1) throw unusable(file, `line ${index + 2} is not JSON`)
+  }
+  const { keys, unanswered } = openCreatedKeys(() => {}, entries)
+  return { owner: { url: header.url, rootId: header.rootId }, keys, unanswered }
+}
+
+/** @throws SuiteError (`usage`) where the record is about another target or root key */
+export function demandOwner(file: string, record: KeyRecord, owner: KeyRecordOwner): void {
+  const { url, rootId } = record.owner
+  if (url !== owner.url || rootId !== owner.rootId)
+    throw unusable(file, `it holds the keys of another target ("${url}", key "${rootId}"); name another file`)
+}
+
+/** Writes a record anew, beside the old one and then in its place. Without keys there is none. @throws SuiteError (`usage`) */
+export function writeKeyRecord(file: string, { owner, keys, unanswered }: KeyRecord): void {
+  if (keys.length === 0 && unanswered.length === 0) {
+    rmSync(file, { force: true })
+    return
+  }
+  const header: Header = {
+    format,
+    version,
+    note: 'API keys that svc-conformance created and did not remove. They may be secret.',
+    ...owner,
+  }
+  const entries: CreatedKeysEntry[] = [
+    ...keys.map((created) => ({ created })),
+    ...unanswered.map((intend) => ({ intend })),
+  ]
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    makeFolder(dirname(file))
+    writeDurably(temporary, 'w', [header, ...entries])
+    renameSync(temporary, file)
+  } catch (cause) {
+    rmSync(temporary, { force: true })
+    throw unwritable(file, cause)
+  }
+}
+
+/** Begins a record, or goes on with one. @throws SuiteError (`usage`) */
+export function beginKeyRecord(file: string, owner: KeyRecordOwner): void {
+  try {
+    makeFolder(dirname(file))
+    if (existsSync(file)) {
+      chmodSync(file, ownerOnly)
+      return
+    }
+    const note = 'API keys that svc-conformance created. They may be secret.'
+    writeDurably(file, 'wx', [{ format, version, note, ...owner } satisfies Header])
+  } catch (cause) {
+    throw unwritable(file, cause)
+  }
+}
+
+/**
+ * A listener that appends what is noted about created keys. An entry is on the disk when the listener returns, and a full disk keeps
+ * the key from being created.
+ *
+ * @param record `withSecrets` where the next run is to use the keys
+ */
+export function recordKeys({ file, withSecrets }: { file: string; withSecrets: boolean }): RunListener {
+  return (event) => {
+    if (event.kind !== 'key-noted') return
+    try {
+      writeDurably(file, 'a', [withSecrets ? event.entry : withoutSecrets(event.entry)])
+    } catch (cause) {
+      throw unwritable(file, cause)
+    }
+  }
+}
+
+function withoutSecrets(entry: CreatedKeysEntry): CreatedKeysEntry {
+  if (!('created' in entry)) return entry
+  const { secret: _secret, privateKey: _privateKey, ...created } = entry.created
+  return { created }
+}
+
+function writeDurably(file: string, flags: 'a' | 'w' | 'wx', lines: readonly object[]): void {
+  const descriptor = openSync(file, flags, ownerOnly)
+  try {
+    writeSync(descriptor, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function makeFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: ownerOnlyFolder })
+}
+
+function parsed<T>(line: string): T | undefined {
+  try {
+    return JSON.parse(line) as T
+  } catch {
+    return undefined
+  }
+}
+
+const unusable = (file: string, why: string): SuiteError =>
+  new SuiteError('usage', `Cannot use the record of created keys "${file}": ${why}`)
+
+const unwritable = (file: string, cause: unknown): SuiteError =>
+  new SuiteError('usage', `Cannot write the record of created keys "${file}": ${fileProblem(cause, 'folder')}`, {
+    cause,
+  })

@@ -1,0 +1,113 @@
+import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import { SuiteError } from '../engine/errors.ts'
+import {
+  beginKeyRecord,
+  demandOwner,
+  type KeyRecord,
+  type KeyRecordOwner,
+  keyRecordFile,
+  readKeyRecord,
+  recordKeys,
+  writeKeyRecord,
+} from './key-record.ts'
+import { lockHolder, takeLock } from './process-lock.ts'
+
+/** How a run treats the keys that it and earlier runs created on a target. */
+export interface KeysOfTargetOptions {
+  owner: KeyRecordOwner
+  /** The folder of the records. */
+  folder: string
+  /** `testKeys` of the target file: where the record lies, and that the test keys stay. */
+  testKeysFile: string | null
+  /** The run may create keys. */
+  mayCreate: boolean
+  /** The target is fresh: what earlier runs created there is gone. */
+  fresh: boolean
+}
+
+/** The record of created keys, held by one run. */
+export interface KeysOfTarget {
+  /** What the worker needs to go on with the record; null where this run creates nothing. */
+  record: { file: string; withSecrets: boolean } | null
+  listener: RunListener
+  read(): Pick<KeyRecord, 'keys' | 'unanswered'>
+  /** Test keys that are to stay for the next run. */
+  isKept(key: CreatedKey): boolean
+  /** Leaves what is still on the target in the record, and gives it back. */
+  close(left: readonly CreatedKey[]): void
+}
+
+const nothing = { keys: [], unanswered: [] }
+
+/** What earlier runs left on a target, as far as the record says; nothing where there is none. @throws SuiteError (`usage`) */
+export function earlierKeys(options: KeysOfTargetOptions): Pick<KeyRecord, 'keys' | 'unanswered'> {
+  if (options.fresh && options.testKeysFile === null) return nothing
+  const file = fileOf(options)
+  const record = readKeyRecord(file)
+  if (record === null) return nothing
+  demandOwner(file, record, options.owner)
+  return record
+}
+
+/**
+ * Takes the record of a target and its root key for this run, so that no other run uses up the same places for keys.
+ *
+ * @throws SuiteError (`usage`) where another run holds it, or it cannot be read or written
+ */
+export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
+  const { owner, testKeysFile } = options
+  const file = fileOf(options)
+  const withSecrets = testKeysFile !== null
+  const isKept = ({ member }: CreatedKey): boolean => withSecrets && member !== undefined
+  if (!options.mayCreate) {
+    const found = earlierKeys(options)
+    return { record: null, listener: () => {}, read: () => found, isKept, close: () => {} }
+  }
+  const lock = takeLock(lockFile(file))
+  if ('holder' in lock) throw inUse(owner, lock.holder.pid)
+  try {
+    const found = earlierKeys(options)
+    writeKeyRecord(file, { owner, ...found })
+    beginKeyRecord(file, owner)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+  const read = (): Pick<KeyRecord, 'keys' | 'unanswered'> => readKeyRecord(file) ?? nothing
+  return {
+    record: { file, withSecrets },
+    listener: recordKeys({ file, withSecrets }),
+    read,
+    isKept,
+    close: (left) => {
+      try {
+        writeKeyRecord(file, { owner, keys: left, unanswered: read().unanswered })
+      } finally {
+        lock.release()
+      }
+    },
+  }
+}
+
+/** The number of the living process that holds a record; null where nobody does. */
+export function recordHolder(file: string): number | null {
+  return lockHolder(lockFile(file))?.pid ?? null
+}
+
+/** What a worker that goes on with a record begins with. */
+export function asEntries({ keys, unanswered }: Pick<KeyRecord, 'keys' | 'unanswered'>): CreatedKeysEntry[] {
+  return [...keys.map((created) => ({ created })), ...unanswered.map((intend) => ({ intend }))]
+}
+
+const fileOf = ({ testKeysFile, folder, owner }: KeysOfTargetOptions): string =>
+  testKeysFile ?? keyRecordFile(folder, owner)
+
+const lockFile = (file: string): string => `${file}.lock`
+
+function inUse({ url, rootId }: KeyRecordOwner, pid: number): SuiteError {
+  return new SuiteError(
+    'usage',
+    `Cannot create API keys at "${url}" now: process ${pid} runs there with the same key "${rootId}", and two runs would use up one another's keys and sessions; wait until it ends, or give each run an instance and a key of its own`,
+  )
+}

@@ -1,0 +1,41 @@
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import type { TargetSettings } from '../engine/target.ts'
+import { printableText } from '../report/printable.ts'
+import { shellWord } from '../report/shell.ts'
+import { removalParams } from './remove-keys.ts'
+
+/** What a run left on its target. */
+export interface LeftKeys {
+  /** Test keys that are kept for the next run. */
+  kept: readonly CreatedKey[]
+  notRemoved: readonly CreatedKey[]
+  /** Names of creations that were never answered. */
+  unanswered: readonly string[]
+  /** Why keys were not removed. */
+  problems: readonly string[]
+}
+
+/** One line for each key that is still there, with the call that would remove it. */
+export function leftKeyLines(
+  { kept, notRemoved, unanswered, problems }: LeftKeys,
+  url: string,
+  cleanup?: TargetSettings['cleanup'],
+): string[] {
+  const named = ({ id, name }: CreatedKey): string => printableText(`API key ${id} ("${name}")`)
+  const hint = notRemoved.length > 0 && cleanup === undefined
+  return [
+    ...notRemoved.map((key) =>
+      cleanup === undefined ? named(key) : `${named(key)}; to remove it: ${removalCommand(url, cleanup, key)}`,
+    ),
+    ...(hint ? ['(cleanup in the target file names the method that removes them)'] : []),
+    ...problems.map((problem) => `(${problem})`),
+    ...kept.map((key) => `${named(key)}, kept for the next run`),
+    ...unanswered.map((name) => printableText(`perhaps an API key "${name}": its creation was never answered`)),
+  ]
+}
+
+/** Without the secret: the shell takes it from the environment. */
+function removalCommand(url: string, cleanup: NonNullable<TargetSettings['cleanup']>, key: CreatedKey): string {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: cleanup.method, params: removalParams(cleanup, key) })
+  return `curl -sS ${shellWord(`${url}/api`)} -u "$SVC_KEY_ID:$SVC_KEY_SECRET" -H 'Content-Type: application/json' -d ${shellWord(printableText(body))}`
+}

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import { constants, copyFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** The process that holds a lock. */
+export interface Holder {
+  pid: number
+  /** Tells a process from a later one with the same number, where the system says it; else empty. */
+  born: string
+}
+
+/**
+ * Takes a lock file for this process. One that a dead process left is taken over.
+ *
+ * @returns what gives the lock back, or the living process that holds it
+ */
+export function takeLock(file: string): { release: () => void } | { holder: Holder } {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const mine = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(mine, JSON.stringify({ pid: process.pid, born: bornOf(process.pid) } satisfies Holder), { mode: 0o600 })
+  try {
+    for (;;) {
+      try {
+        placeLock(mine, file)
+        return { release: () => rmSync(file, { force: true }) }
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+        const holder = lockHolder(file)
+        if (holder !== null) return { holder }
+        rmSync(file, { force: true })
+      }
+    }
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+/** Makes a lock appear at once and whole, so that nobody reads half of it. @throws where it is there already */
+function placeLock(from: string, file: string): void {
+  try {
+    linkSync(from, file)
+  } catch (error) {
+    if (!withoutLinks.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    copyFileSync(from, file, constants.COPYFILE_EXCL)
+  }
+}
+
+/** What file systems without hard links say. */
+const withoutLinks = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
+
+/** The living process that holds a lock; null where nobody does. */
+export function lockHolder(file: string): Holder | null {
+  try {
+    const holder = JSON.parse(readFileSync(file, 'utf8')) as Holder
+    return isAlive(holder) ? holder : null
+  } catch {
+    return null
+  }
+}
+
+function isAlive({ pid, born }: Holder): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  return born === '' || bornOf(pid) === born
+}
+
+/** When a process began, in the ticks of the system; empty where the system does not tell. */
+function bornOf(pid: number): string {
+  try {
+    // The second field is a name in parentheses that may hold spaces; the 22nd is the moment.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
+}

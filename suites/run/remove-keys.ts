@@ -1,0 +1,51 @@
+import { makeCall } from '../engine/case/call.ts'
+import type { Client } from '../engine/case/client.ts'
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { resolve } from '../engine/case/references.ts'
+import { describe } from '../engine/judge/classify.ts'
+import type { TargetSettings } from '../engine/target.ts'
+
+export interface Removal {
+  /** Keys that are still there. */
+  left: CreatedKey[]
+  /** `manager/deleteApiKey was refused (error 1)`, each once. */
+  problems: string[]
+}
+
+/** Removes keys through the method that the target declares. Ends early where the run is ended. */
+export async function removeKeys(client: Client, keys: readonly CreatedKey[]): Promise<Removal> {
+  const { cleanup } = client.instance.settings
+  const left: CreatedKey[] = []
+  const problems = new Set<string>()
+  // The list of created keys gets shorter meanwhile.
+  for (const key of [...keys]) {
+    const wrong =
+      cleanup === undefined || client.run.stopping.reason !== null ? [] : await removeKey(client, cleanup, key)
+    if (wrong === null) client.createdKeys.removed(key.id)
+    else {
+      left.push(key)
+      for (const problem of wrong) problems.add(problem)
+    }
+  }
+  return { left, problems: [...problems] }
+}
+
+type Cleanup = NonNullable<TargetSettings['cleanup']>
+
+/** The params of the call that removes a key. */
+export const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unknown =>
+  resolve(cleanup.params, { id, name })
+
+/** @returns null where the key is gone, else what the target said to each way of asking */
+async function removeKey(client: Client, cleanup: Cleanup, key: CreatedKey): Promise<string[] | null> {
+  const params = removalParams(cleanup, key)
+  const { kind } = client.instance.root
+  const auths = kind === 'secret' ? [{ basic: 'root' } as const, { hmac: 'root' } as const] : [{ ecc: 'root' } as const]
+  const problems: string[] = []
+  for (const auth of auths) {
+    const { answer } = await makeCall(client, { method: cleanup.method, params, auth })
+    if (answer.outcome === 'accepted') return null
+    problems.push(client.redactor.text(`${cleanup.method} was ${describe(answer)}`))
+  }
+  return problems
+}

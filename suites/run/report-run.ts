@@ -1,0 +1,108 @@
+import { skipItem } from '../engine/case/cases.ts'
+import { offsetMs } from '../engine/case/clock-offset.ts'
+import type { Corpus } from '../engine/fixture/model.ts'
+import { buildReport } from '../report/build.ts'
+import { updatedKnown } from '../report/known.ts'
+import type { KnownEntry, Meta, Report } from '../report/model.ts'
+import type { RunOptions } from './options.ts'
+import type { PlannedRun } from './plan-run.ts'
+import type { SuiteResult } from './run-suite.ts'
+
+/** 128 + SIGINT. */
+const interruptedExitCode = 130
+const goneExitCode = 3
+const defectExitCode = 2
+/** Below this an offset is as likely the resolution of the Date header. */
+const notableOffsetMs = 2000
+
+/** A run that is over. */
+export interface FinishedRun {
+  options: RunOptions
+  corpus: Corpus
+  planned: PlannedRun
+  result: SuiteResult
+  known: readonly KnownEntry[]
+  /** Of this package. */
+  version: string
+  seed: number
+  started: Date
+  durationMs: number
+}
+
+/** What a run is to print and write. */
+export interface RunReport {
+  report: Report
+  exitCode: number
+  /** The baseline as it is to be written; null where it stays as it is. */
+  updated: KnownEntry[] | null
+}
+
+/** Makes the report of a run, and the baseline that `--update-known` asks for. Pure. */
+export function reportRun(run: FinishedRun): RunReport {
+  const { options, known, result } = run
+  const ownExitCode = ownExitCodeOf(result)
+  const report = reportWith(run, known, ownExitCode)
+  if (!options.reporting.updateKnown || result.stopped !== null)
+    return { report, exitCode: ownExitCode ?? report.exitCode, updated: null }
+  const updated = updatedKnown(report.scenarios, report.stale, known)
+  // What is written down now is known.
+  const again = reportWith(run, updated, ownExitCode)
+  return { report: again, exitCode: ownExitCode ?? again.exitCode, updated }
+}
+
+function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode: number | null): Report {
+  const { options, corpus, planned, result } = run
+  const { selection, reporting } = options
+  return buildReport({
+    meta: metaOf(run),
+    outcomes: [
+      ...result.outcomes,
+      ...planned.skipped.map(({ item, reason }) => skipItem(item, `left out by --skip: ${reason}`)),
+    ],
+    corpus,
+    known,
+    plan: planned.plan,
+    left: result.left,
+    options: {
+      strict: reporting.strict,
+      partial: selection.shard !== null ? 'shard' : selection.only.length > 0 ? 'only' : null,
+      skipped: selection.skip,
+      ownExitCode,
+    },
+  })
+}
+
+function metaOf({ options, result, version, seed, started, durationMs }: FinishedRun): Meta {
+  const { target, selection, reporting } = options
+  const { facts, stopped } = result
+  return {
+    version,
+    target: target?.url ?? 'bundled',
+    started: started.toISOString(),
+    durationMs,
+    seed: String(seed),
+    node: process.versions.node,
+    again: reporting.again,
+    allow: target?.allow ?? ['sessions', 'keys', 'limits'],
+    clock: facts === null ? null : clockOf(offsetMs(facts.offset)),
+    shard: selection.shard === null ? null : `${selection.shard.index}/${selection.shard.count}`,
+    stopped: stopped?.message ?? null,
+  }
+}
+
+/** Of a run that ended in a way of its own; null where its cases decide. */
+function ownExitCodeOf({ stopped, defects }: SuiteResult): number | null {
+  if (stopped?.kind === 'interrupted') return interruptedExitCode
+  if (defects.length > 0) return defectExitCode
+  return stopped?.kind === 'gone' ? goneExitCode : null
+}
+
+function clockOf(offset: number): Meta['clock'] {
+  const minutes = Math.abs(offset) / 60_000
+  const amount = minutes >= 1 ? `${Math.round(minutes)} min` : `${Math.round(Math.abs(offset) / 1000)} s`
+  const sentence =
+    Math.abs(offset) < notableOffsetMs
+      ? "Your server's clock agrees with ours"
+      : `Your server's clock is ${amount} ${offset > 0 ? 'ahead' : 'behind'}`
+  return { offsetMs: offset, sentence }
+}

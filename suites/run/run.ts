@@ -1,0 +1,151 @@
+/**
+ * The one place where a run is put together: the command asks it in a vitest worker, plain vitest and the tests of the suite itself in
+ * their own process.
+ */
+import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
+import { closeClient, endRun, openClient, type Run, secretRoot, startRun } from '../engine/case/client.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
+import type { RunListener, StopReason } from '../engine/case/events.ts'
+import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
+import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { type Random, seededRandom } from '../engine/random.ts'
+import type { Instance, Target } from '../engine/target.ts'
+import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
+import { type Ending, endedTarget } from './ending.ts'
+import { preflight } from './preflight.ts'
+import { createRunner } from './schedule.ts'
+
+export interface RunSetup {
+  target: Target
+  corpus: Corpus
+  items: readonly Item[]
+  /** Which lasting effects are allowed. */
+  allow: readonly SafetyClass[]
+  /** Gives the order. */
+  seed: number
+  /** Keys and nonces: a real server deserves the randomness of the system. */
+  random: Random
+  /** Tells the names of created keys and sessions apart from those of other runs. */
+  unique: string
+  /** What an earlier look at the target told; without it the run looks first. */
+  facts?: TargetFacts | null
+  /** Print exchanges as they were, secrets included. */
+  trace?: boolean
+  keptTestKeys?: readonly CreatedKey[]
+  /** What was noted about created keys before this run begins. */
+  earlierKeys?: readonly CreatedKeysEntry[]
+  /** Ends the run from outside. */
+  ending?: Ending
+  listener?: RunListener
+}
+
+/** A run whose target was looked at. Items are asked one after another, in the order of `items`. */
+export interface OpenRun {
+  items: readonly Item[]
+  facts: TargetFacts
+  ask(item: Item): Promise<CaseOutcome>
+  stopReason(): StopReason | null
+  end(): Promise<void>
+}
+
+/** @throws SuiteError (`unreachable`, exit code 3) when the target cannot be used at all */
+export async function openRun(setup: RunSetup): Promise<OpenRun> {
+  const facts = setup.facts ?? (await lookAtTarget(setup))
+  const run = engineRun(setup, facts)
+  const client = await openClient(run)
+  const { instance } = client
+  await closeClient(client)
+  const capabilities = refineCapabilities(capabilitiesOfRun(setup, instance), facts, instance.settings.maxWaitMs)
+  const items = orderItems(setup.items, setup.target.lasting, seededRandom(setup.seed), secretRoot(instance.root))
+  const runner = createRunner(run, items, capabilities)
+  return {
+    items,
+    facts,
+    ask: async (item) => {
+      run.emit({ kind: 'case-started', key: item.key })
+      const outcome = await runner(item)
+      run.emit({ kind: 'case-ended', outcome })
+      return outcome
+    },
+    stopReason: () => run.stopping.reason,
+    end: () => endRun(run),
+  }
+}
+
+/**
+ * The first calls of a run: is the target there, and what is to be known about it?
+ *
+ * @param patientMs how long to wait for a target that refuses connections
+ * @throws SuiteError (`unreachable`, exit code 3)
+ */
+export async function lookAtTarget(setup: RunSetup, patientMs = 0): Promise<TargetFacts> {
+  const run = engineRun(setup, noFacts())
+  const client = await openClient(run)
+  try {
+    return await preflight(client, setup.allow, patientMs)
+  } finally {
+    await client.instance.close()
+  }
+}
+
+export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener'> {
+  /** Everything, unless given. */
+  items?: readonly Item[]
+  allow?: readonly SafetyClass[]
+  seed?: number
+  /** From the seed, unless given. */
+  random?: Random
+}
+
+/** Asks every item in this process, without vitest: for tests of the suite itself and for programs that bring a target of their own. */
+export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
+  const { target, corpus, items = allItems(options.corpus), seed = 1 } = options
+  const run = await openRun({
+    ...options,
+    target,
+    corpus,
+    items,
+    seed,
+    allow: options.allow ?? ['sessions', 'keys', 'limits'],
+    random: options.random ?? seededRandom(seed),
+    unique: seed.toString(36),
+  })
+  try {
+    const outcomes: CaseOutcome[] = []
+    for (const item of run.items) outcomes.push(await run.ask(item))
+    return outcomes
+  } finally {
+    await run.end()
+  }
+}
+
+/** The state that the calls of a run share, and its end from outside. */
+export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
+  const { target, corpus, random, unique, trace = false, keptTestKeys = [], earlierKeys = [], ending, listener } = setup
+  const run = startRun({
+    target: ending === undefined ? target : endedTarget(target, ending),
+    corpus,
+    facts,
+    random,
+    unique,
+    trace,
+    keptTestKeys,
+    earlierKeys,
+    emit: listener ?? (() => {}),
+  })
+  ending?.onEnd((reason) => run.stopping.stop(reason))
+  return run
+}
+
+function capabilitiesOfRun({ target, allow, corpus, keptTestKeys = [] }: RunSetup, instance: Instance): Capabilities {
+  return capabilitiesOf(instance.settings, {
+    allow,
+    lasting: target.lasting,
+    fresh: target.fresh,
+    clockControlled: instance.clock.controlled,
+    rootKind: instance.root.kind,
+    keptTestKeys: keptTestKeys.flatMap(({ member }) => member ?? []),
+    testKeyNames: corpus.testKeys.map(({ name }) => name),
+  })
+}

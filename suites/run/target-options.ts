@@ -1,0 +1,132 @@
+import { dirname, resolve } from 'node:path'
+import type { RunFlags } from '../commands/run-flags.ts'
+import { SuiteError } from '../engine/errors.ts'
+import type { SafetyClass } from '../engine/fixture/model.ts'
+import type { TargetSettings } from '../engine/target.ts'
+import type { UrlTargetOptions } from '../targets/url.ts'
+import { type Environment, given, readText } from './inputs.ts'
+import type { KeysOfTargetOptions } from './keys-of-target.ts'
+import { rootKey } from './root-key.ts'
+import { stateFolder } from './state-folder.ts'
+import { parseTargetFile, type TargetFile } from './target-file/parse.ts'
+import { baseUrl, oneOf, positive, schemeWord } from './values.ts'
+
+/** How a server behind a URL is reached, and what may be done there. */
+export interface TargetOptions extends UrlTargetOptions {
+  allow: SafetyClass[]
+  keys: KeysOfTargetOptions
+}
+
+const safetyClasses: readonly SafetyClass[] = ['sessions', 'keys', 'limits']
+const defaultWaitSeconds = 10
+const defaultRequestTimeoutMs = 10_000
+
+/** A target file with its path. */
+export interface NamedTargetFile {
+  path: string | null
+  file: TargetFile
+  /** A path of the target file, seen from its folder. */
+  beside(path: string): string
+}
+
+/** The target file that `--target` or SVC_TARGET names; an empty one where none is named. @throws SuiteError (`usage`, `fixture`) */
+export function readTargetFile(flags: Pick<RunFlags, 'target'>, env: Environment): NamedTargetFile {
+  const path = flags.target ?? given(env.SVC_TARGET) ?? null
+  return {
+    path,
+    file: path === null ? {} : parseTargetFile(readText(path, 'the target file'), path),
+    beside: (name) => (path === null ? name : resolve(dirname(path), name)),
+  }
+}
+
+/**
+ * The target: flags win over the environment, the environment over the target file.
+ *
+ * @returns null where nothing names a URL: then the bundled server is the target
+ * @throws SuiteError (`usage`, `fixture`, exit code 2)
+ */
+export function readTargetOptions(flags: RunFlags, env: Environment, named: NamedTargetFile): TargetOptions | null {
+  const { file, beside } = named
+  const url = targetUrl(flags, env, named)
+  if (url === null) return null
+  const disposable = flags.disposable === true
+  const root = rootKey(url, flags, env, file, beside)
+  const allow = disposable ? [...safetyClasses] : allowed(flags, env, file)
+  return {
+    url,
+    root,
+    settings: settingsOf(flags, env, file),
+    requestTimeoutMs: file.requestTimeoutMs ?? defaultRequestTimeoutMs,
+    tls: file.tls === undefined ? undefined : tlsOf(file.tls, beside),
+    disposable,
+    allow,
+    keys: {
+      owner: { url, rootId: root.id },
+      folder: stateFolder(env),
+      testKeysFile: file.testKeys === undefined ? null : beside(file.testKeys),
+      mayCreate: allow.includes('keys'),
+      fresh: disposable,
+    },
+  }
+}
+
+/** @returns null where no URL is named @throws SuiteError (`usage`) where one was meant */
+export function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
+  const url = flags.url ?? given(env.SVC_URL) ?? file.url
+  if (url !== undefined) return baseUrl(url)
+  // Else a run that was meant for a server would show that the bundled one conforms.
+  if (path !== null)
+    throw new SuiteError('usage', `Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
+  for (const [flag, value] of [
+    ['--key-id', flags.keyId],
+    ['--key-secret', flags.keySecret],
+    ['--key-secret-file', flags.keySecretFile],
+    ['--private-key', flags.privateKey],
+    ['--disposable', flags.disposable],
+    ['--allow', flags.allow],
+    ['--rate', flags.rate],
+    ['--scheme', flags.scheme],
+    ['--token-prefix', flags.tokenPrefix],
+  ])
+    if (value !== undefined) throw new SuiteError('usage', `Name the target: "${flag}" needs "--url"`)
+  return null
+}
+
+function allowed(flags: RunFlags, env: Environment, file: TargetFile): SafetyClass[] {
+  const words = flags.allow ?? given(env.SVC_ALLOW)
+  if (words === undefined) return file.allow ?? []
+  const classes = words.split(',').map((word) => oneOf('--allow', word.trim(), safetyClasses))
+  return safetyClasses.filter((one) => classes.includes(one))
+}
+
+function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): TargetSettings {
+  return {
+    scheme: schemeOf(flags, env) ?? file.scheme ?? 'svc-hmac-sha256',
+    tokenPrefix: flags.tokenPrefix ?? given(env.SVC_TOKEN_PREFIX) ?? file.tokenPrefix,
+    signedUri: file.signedUri ?? '/api',
+    scopeNames: file.scopeNames ?? {},
+    headers: file.headers ?? {},
+    probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
+    solutions: file.solutions ?? [],
+    cleanup: file.cleanup === undefined ? undefined : withParams(file.cleanup),
+    secondAddress: file.secondAddress,
+    clientAddress: file.clientAddress,
+    rate: flags.rate === undefined ? (file.rate ?? 0) : positive('--rate', flags.rate, 0),
+    maxWaitMs: positive('--wait', flags.wait, defaultWaitSeconds) * 1000,
+  }
+}
+
+function schemeOf(flags: RunFlags, env: Environment): string | undefined {
+  if (flags.scheme !== undefined) return schemeWord('--scheme', flags.scheme)
+  const word = given(env.SVC_SCHEME)
+  return word === undefined ? undefined : schemeWord('SVC_SCHEME', word)
+}
+
+function withParams(call: { method: string; params?: unknown }): { method: string; params: unknown } {
+  return { method: call.method, params: call.params ?? {} }
+}
+
+function tlsOf(tls: NonNullable<TargetFile['tls']>, beside: (path: string) => string): TargetOptions['tls'] {
+  const { ca, ...rest } = tls
+  return ca === undefined ? rest : { ...rest, ca: readText(beside(ca), 'the certificate') }
+}
