@@ -1,8 +1,10 @@
 import { describe } from 'vitest'
 import {
+  accessWorks,
   basic,
   type Client,
   creation,
+  grantPair,
   inTurn,
   lineOfPairs,
   listingBody,
@@ -46,5 +48,9 @@ describe('envelope', () => {
     'body-with-other-letters-than-ascii-refused': async (c) => !works(await c.createKey({ ...creation, name: 'clé' })),
     'pretty-printed-body-refused': async (c) =>
       !works(await send(c, JSON.stringify(JSON.parse(listingBody), undefined, 2))),
+    'empty-params-refused-with-token': async (c) => !(await accessWorks(c, await grantPair(c))),
+    'method-with-escaped-slash-unknown': async (c) => !works(await send(c, listingBody.replace('/', '\\/'))),
+    'every-fiftieth-call-not-found': async (c) =>
+      (await inTurn(50, async () => works(await send(c, listingBody)))).includes(false),
   })
 })

@@ -184,4 +184,48 @@ export const envelopeMutants: IndependentMutant[] = [
       },
     }),
   },
+  {
+    id: 'empty-params-refused-with-token',
+    breaks: 'envelope/empty-params',
+    create: () => {
+      const seen = watch()
+      return {
+        around: seen.around,
+        rules: {
+          paramsTaken: (value, profile) => {
+            const isToken = seen.request.headers.authorization?.startsWith(`${profile.tokenPrefix} `)
+            const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
+            return right.paramsTaken(value, profile) && !(isEmpty && isToken)
+          },
+        },
+      }
+    },
+  },
+  {
+    id: 'method-with-escaped-slash-unknown',
+    breaks: 'envelope/method-names',
+    about:
+      'The method is looked for in the text of the body, where some JSON writers put a backslash before the slash.',
+    create: () => {
+      const seen = watch()
+      return { around: seen.around, rules: { methodName: (name) => (seen.bodyHas('\\/') ? `?${name}` : name) } }
+    },
+  },
+  {
+    id: 'every-fiftieth-call-not-found',
+    breaks: 'envelope/post-api',
+    needsState: true,
+    create: () => {
+      const seen = watch(() => ({ calls: 0 }))
+      return {
+        around: seen.around,
+        rules: {
+          isCall: (httpMethod, path, callPath, body) => {
+            seen.memory.calls += 1
+            return seen.memory.calls % 50 !== 0 && right.isCall(httpMethod, path, callPath, body)
+          },
+        },
+      }
+    },
+  },
 ]

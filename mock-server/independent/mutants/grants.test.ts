@@ -1,5 +1,14 @@
 import { describe } from 'vitest'
-import { type Client, grantPair, inTurn, makeEccKey, makeKey, testWitnesses, works } from '../../test-witness.ts'
+import {
+  accessWorks,
+  type Client,
+  grantPair,
+  inTurn,
+  makeEccKey,
+  makeKey,
+  testWitnesses,
+  works,
+} from '../../test-witness.ts'
 import { grantMutants } from './grants.ts'
 
 /** Whether a grant for the root key is given when some params are replaced. */
@@ -58,5 +67,9 @@ describe('grants', () => {
     'token-type-in-lower-case-with-address': async (c) =>
       (await grantPair(c, ['solution', 'ipAddr:127.0.0.1'])).tokenType !== 'Bearer',
     'initial-key-granted-without-stream': async (c) => !(await grants(c, { scope: ['stream'] })),
+    'access-token-reported-with-bearer-word-for-created-key': async (c) =>
+      !(await accessWorks(c, await grantPair(c, ['solution'], await makeKey(c)))),
+    'no-refresh-token-with-expires-in': async (c) =>
+      typeof (await grantPair(c, ['solution', 'expiresIn:60000'])).refreshToken !== 'string',
   })
 })

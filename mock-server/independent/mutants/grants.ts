@@ -251,4 +251,23 @@ export const grantMutants: IndependentMutant[] = [
       rules: { initialKeyScope: () => right.initialKeyScope().filter((scope) => scope !== 'stream') },
     }),
   },
+  {
+    id: 'access-token-reported-with-bearer-word-for-created-key',
+    breaks: 'grants/result-access-token',
+    create: () => ({
+      rules: {
+        grantResult: (result, { key }) =>
+          key.initial ? result : { ...result, accessToken: `Bearer ${result.accessToken}` },
+      },
+    }),
+  },
+  {
+    id: 'no-refresh-token-with-expires-in',
+    breaks: 'grants/result-refresh-token',
+    create: () => ({
+      rules: {
+        grantResult: (result, pair) => (pair.expiresInMs === undefined ? result : { ...result, refreshToken: null }),
+      },
+    }),
+  },
 ]

@@ -83,5 +83,9 @@ describe('keys', () => {
       change(c, key.id, { deleted: true })
       return works(await c.list(key.auth))
     },
+    'keys-of-same-millisecond-share-id': async (c) => {
+      const [one, other] = [await makeKey(c), await makeKey(c)]
+      return one.id === other.id
+    },
   })
 })

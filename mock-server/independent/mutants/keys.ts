@@ -224,4 +224,19 @@ export const keyMutants: IndependentMutant[] = [
     breaks: 'keys/can-be-deleted',
     create: () => ({ rules: { deletedKeyWorks: (_key, means) => means === 'ecc' } }),
   },
+  {
+    id: 'keys-of-same-millisecond-share-id',
+    breaks: 'keys/unique-ids',
+    needsState: true,
+    about: 'The id of a key is made from the time of its creation.',
+    create: () => {
+      const seen = watch()
+      return {
+        around: seen.around,
+        rules: {
+          keyId: (fresh) => createHash('sha256').update(`${seen.nowMs}`).digest('hex').slice(0, fresh.length),
+        },
+      }
+    },
+  },
 ]

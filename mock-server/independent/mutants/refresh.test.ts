@@ -59,5 +59,8 @@ describe('refresh', () => {
       await grantPair(c)
       return !(await refreshWorks(c, pair))
     },
+    'refresh-in-session-needs-authorization-header': async (c) =>
+      !(await refreshWorks(c, await grantPair(c, ['solution', 'session:one']))),
+    'second-refresh-needs-scope': async (c) => (await lineOfPairs(c, 2))[2]?.accessToken === undefined,
   })
 })

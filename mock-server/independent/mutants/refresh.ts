@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
 import { rules as right } from '../../rules.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
-import { watch } from '../watch.ts'
+import { type Watch, watch } from '../watch.ts'
 
 const hourMs = 3_600_000
+
+/** The pair whose refresh token is in the body. */
+const shownPair = ({ context, bodyHas }: Watch<object>) =>
+  [...context.state.tokens.values()].find(({ kind, text }) => kind === 'refresh' && bodyHas(text))?.pair
 
 /** Parts 3 and 4.2: what a refresh takes, gives and keeps. */
 export const refreshMutants: IndependentMutant[] = [
@@ -169,6 +173,29 @@ export const refreshMutants: IndependentMutant[] = [
           refreshExpired: (pair, nowMs) => right.refreshExpired(pair, nowMs) || seen.memory.dropped.has(pair.id),
         },
       }
+    },
+  },
+  {
+    id: 'refresh-in-session-needs-authorization-header',
+    breaks: 'grants/no-authorization-header',
+    create: () => {
+      const seen = watch()
+      return {
+        around: seen.around,
+        rules: {
+          authorizationRequired: (method) =>
+            right.authorizationRequired(method) || shownPair(seen)?.session !== undefined,
+        },
+      }
+    },
+  },
+  {
+    id: 'second-refresh-needs-scope',
+    breaks: 'refresh/no-scope',
+    needsState: true,
+    create: () => {
+      const seen = watch()
+      return { around: seen.around, rules: { refreshNeedsScope: () => (shownPair(seen)?.generation ?? 0) > 0 } }
     },
   },
 ]

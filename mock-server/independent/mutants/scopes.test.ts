@@ -7,6 +7,7 @@ import {
   listOn,
   makeEccKey,
   makeKey,
+  refreshPair,
   testWitnesses,
   works,
 } from '../../test-witness.ts'
@@ -67,5 +68,8 @@ describe('scopes', () => {
       const { accessToken } = await grantPair(c, [`solution:${one}`, 'solution:*'])
       return !(await contextsOf(c, accessToken, other))
     },
+    'store-scope-creates-keys': async (c) => createsKey(c, { token: (await grantPair(c, ['store'])).accessToken }),
+    'thread-scope-opens-solution-after-refresh': async (c) =>
+      accessWorks(c, await refreshPair(c, await grantPair(c, ['thread']))),
   })
 })

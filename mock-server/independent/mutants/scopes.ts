@@ -248,4 +248,30 @@ export const scopeMutants: IndependentMutant[] = [
       },
     }),
   },
+  {
+    id: 'store-scope-creates-keys',
+    breaks: 'scopes/store',
+    create: () => ({
+      rules: {
+        scopeOpens: (scope, area) => right.scopeOpens(scope, area) || (scope === 'store' && area === 'manager'),
+      },
+    }),
+  },
+  {
+    id: 'thread-scope-opens-solution-after-refresh',
+    breaks: 'scopes/thread',
+    needsState: true,
+    create: () => {
+      const seen = watch()
+      return {
+        around: seen.around,
+        rules: {
+          ...seen.notePair,
+          scopeOpens: (scope, area) =>
+            right.scopeOpens(scope, area) ||
+            (scope === 'thread' && area === 'solution' && (seen.pair?.generation ?? 0) > 0),
+        },
+      }
+    },
+  },
 ]

@@ -70,5 +70,7 @@ describe('signed data', () => {
       await listOn(c, 1, { hmac: c.root })
       return works(await listOn(c, 1, { hmac: { id: c.root.id, secret: 'wrong' } }))
     },
+    'nonce-and-signature-may-swap-places': (c) =>
+      signsWithHeader(c, (header) => header.replace(/;([^;]*);([^;]*)$/, ';$2;$1')),
   })
 })

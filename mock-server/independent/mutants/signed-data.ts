@@ -257,4 +257,19 @@ export const signedDataMutants: IndependentMutant[] = [
       }
     },
   },
+  {
+    id: 'nonce-and-signature-may-swap-places',
+    breaks: 'signatures/header-fields',
+    about: 'The field that looks like a MAC is taken for the signature.',
+    create: () => ({
+      rules: {
+        headerFields: (credentials) => {
+          const [id = '', version = '', timestamp = '', fourth = '', fifth = '', ...more] = credentials.split(';')
+          const isSwapped = /^[A-Za-z0-9+/]{27}=$/.test(fourth) && !/^[A-Za-z0-9+/]{27}=$/.test(fifth)
+          const lastTwo = isSwapped ? [fifth, fourth] : [fourth, fifth]
+          return more.length > 0 || fifth === '' ? credentials.split(';') : [id, version, timestamp, ...lastTwo]
+        },
+      },
+    }),
+  },
 ]
