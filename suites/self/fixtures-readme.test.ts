@@ -24,6 +24,8 @@ test.each([
   ['keys of a scenario', keysOf('scenario')],
   ['keys of a case', keysOf('case')],
   ['keys of a call', keysOf('callStep')],
+  ['keys of a grant', keysOf('grantStep')],
+  ['keys of a refresh', keysOf('refreshStep')],
   ['keys of a raw request', keysOf('sendStep')],
   ['keys of a wait', keysOf('waitStep')],
   ['matchers', keysOf('matcher')],
