@@ -38,7 +38,7 @@ async function repeat(name: string, times: number, once_: () => Promise<Run>): P
   for (let number = 1; number <= times; number += 1) {
     const { report, exitCode, ms } = await once_()
     durations.push(ms)
-    const verdicts = new Map(report.scenarios.map(({ key, verdict }) => [key, verdict]))
+    const verdicts = new Map(report.cases.map(({ key, verdict }) => [key, verdict]))
     first ??= verdicts
     for (const key of new Set([...first.keys(), ...verdicts.keys()])) {
       if (first.get(key) !== verdicts.get(key)) {

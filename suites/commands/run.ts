@@ -62,7 +62,7 @@ async function run(options: RunOptions): Promise<number> {
   tellDefects(result.defects, outlet)
   // A worker that does not end would keep the process alive.
   if (result.isStuck) setTimeout(() => process.exit(), stuckProcessMs).unref()
-  return made.exitCode
+  return made.report.exitCode
 }
 
 /** Time for what is still to be written to a pipe. */

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
+import { verdictLine } from '../report/explain.ts'
 import { renderHtml } from '../report/html.ts'
 import { renderJson } from '../report/json.ts'
 import { renderJunit } from '../report/junit.ts'
@@ -42,7 +43,8 @@ export function writeReports(report: Report, requests: readonly ReportRequest[],
     if (file === null) outlet.stdout(text)
     else problems.push(...writeFile(file, text))
   }
-  if (!requests.some(({ file }) => file === null)) outlet.stderr(`${report.conclusion.join('\n')}\n`)
+  if (!requests.some(({ file }) => file === null))
+    outlet.stderr(`${[verdictLine(report), ...report.conclusion].join('\n')}\n`)
   if (problems[0] !== undefined) throw problems[0]
 }
 

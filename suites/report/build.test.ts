@@ -3,6 +3,8 @@ import type { Corpus, Requirement } from '../engine/fixture/model.ts'
 import type { Verdict } from '../engine/judge/outcome.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
+import { verdictLine } from './explain.ts'
+import { updatedKnown } from './known.ts'
 import type { KnownEntry, Report } from './model.ts'
 
 const sides = { 'a/guard': ['accepted' as const, 'refused' as const] }
@@ -135,7 +137,17 @@ describe('verdict and exit code', () => {
       ],
       { known: [known({ scenario: 'six' }), known({ scenario: 'one' })] },
     )
-    expect(summary).toEqual({ passed: 4, failed: 1, warned: 1, blocked: 1, notTestable: 1, known: 1, stale: 1 })
+    expect(summary).toEqual({
+      passed: 4,
+      failed: 1,
+      warned: 1,
+      blocked: 1,
+      notTestable: 1,
+      notApplicable: 0,
+      notRun: 0,
+      known: 1,
+      stale: 1,
+    })
   })
 })
 
@@ -154,20 +166,22 @@ describe('a run that ended early', () => {
       corpus: madeUpCorpus({ requirements: [guard], scenarios: [['case-0', ['a/guard']]] }),
       known: [],
       options: { strict: false, partial: 'only', ownExitCode },
-    }).conclusion
+    })
 
   test('says which cases were not run, and does not put it down to a preparation', () => {
     const notRun = 'not run: the run was interrupted'
-    expect(ended([notRun, notRun], 130).slice(0, 3)).toEqual([
-      'Verdict: inconclusive (exit code 130)',
+    const interrupted = ended([notRun, notRun], 130)
+    expect(verdictLine(interrupted)).toBe('Verdict: inconclusive (exit code 130)')
+    expect(interrupted.summary).toMatchObject({ blocked: 0, notRun: 2 })
+    expect(interrupted.conclusion.slice(0, 2)).toEqual([
       'The run stopped early: The run was interrupted',
       '2 cases were not run, so nothing is known about what they ask',
     ])
     const both = ended([notRun, 'preparation: it was refused'], null)
-    expect(both[0]).toBe('Verdict: inconclusive (exit code 1)')
-    expect(both.slice(2, 4)).toEqual([
+    expect(verdictLine(both)).toBe('Verdict: inconclusive (exit code 1)')
+    expect(both.conclusion.slice(1, 3)).toEqual([
       '1 case was not run, so nothing is known about what it asks',
-      '1 case blocked: a preparation or a control did not work, so nothing is known about what they ask',
+      '1 case blocked: a preparation or a control did not work, so nothing is known about what it asks',
     ])
   })
 })
@@ -239,7 +253,7 @@ describe('requirements', () => {
       known: [],
     }
     const only = buildReport({ ...base, options: { strict: false, partial: 'only' } })
-    expect(only.scenarios.map(({ key }) => key)).toEqual(['one'])
+    expect(only.cases.map(({ key }) => key)).toEqual(['one'])
     expect(only.requirements[1]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
     expect(only.exitCode).toBe(0)
     const whole = buildReport({ ...base, options: { strict: false, partial: null } })
@@ -291,7 +305,7 @@ describe('the envelope of every answer', () => {
       { key: 'one', envelope: [note('id 7 for 3'), note('id 8 for 4')], envelopeAnswers: 6 },
       { key: 'two', envelope: [note('id 9 for 5'), note('id 10 for 6')], envelopeAnswers: 4 },
     ])
-    const testCase = seen.scenarios.find((one) => one.key === 'envelope/every-answer/id')
+    const testCase = seen.cases.find((one) => one.key === 'envelope/every-answer/id')
     expect(testCase).toMatchObject({ verdict: 'failed', case: 'id' })
     expect(testCase?.problem?.message).toBe(
       '4 of 10 successful answers: id 7 for 3; id 8 for 4; id 9 for 5; and 1 more like these',
@@ -299,7 +313,7 @@ describe('the envelope of every answer', () => {
     expect(testCase?.problem?.exchanges).toHaveLength(3)
     expect(testCase?.again).toContain('--only envelope/id-echo --trace')
     expect(seen.requirements[0]?.verdict).toBe('failed')
-    expect(seen.scenarios.find((one) => one.key === 'envelope/every-answer/jsonrpc')?.verdict).toBe('passed')
+    expect(seen.cases.find((one) => one.key === 'envelope/every-answer/jsonrpc')?.verdict).toBe('passed')
   })
 
   test('without a successful answer there is nothing to judge', () => {
@@ -309,7 +323,7 @@ describe('the envelope of every answer', () => {
 })
 
 describe('known failures', () => {
-  const caseOne = (seen: Report) => seen.scenarios.find((testCase) => testCase.key === 'one')
+  const caseOne = (seen: Report) => seen.cases.find((testCase) => testCase.key === 'one')
 
   const two = { ...madeUpCase({ key: 'one', verdict: 'failed', proves: ['a/guard', 'a/other'] }) }
   const judge = (entries: KnownEntry[]) =>
@@ -348,7 +362,79 @@ describe('known failures', () => {
       corpus: madeUpCorpus({ requirements: [], scenarios: [] }),
       known: [entry],
       options: { strict: false, partial: null },
-    }).scenarios.find((one) => one.id === 'one')?.verdict
+    }).cases.find((one) => one.id === 'one')?.verdict
+})
+
+describe('findings', () => {
+  const finding = {
+    id: 'found/a/guard/secret-fits',
+    requirement: 'a/guard',
+    level: 'must' as const,
+    message: 'A call with a wrong secret was accepted',
+    steps: ['root grants a token with a wrong secret: accepted'],
+    reproduced: { failed: 3, tries: 3 },
+    fixture: null,
+    exchanges: [],
+    history: [],
+  }
+  const seen = (more: Partial<typeof finding> | { level: 'implied' }, entries: KnownEntry[] = [], strict = false) =>
+    buildReport({
+      meta: madeUpMeta,
+      outcomes: [madeUpCase({ key: 'one', proves: ['a/guard'], sides })],
+      corpus: madeUpCorpus({ requirements: [guard], scenarios: [['one', ['a/guard']]] }),
+      findings: [{ ...finding, ...more }],
+      known: entries,
+      options: { strict, partial: null },
+    })
+
+  test('a finding about a must fails its requirement and the run', () => {
+    const report = seen({})
+    expect([report.requirements[0]?.verdict, report.verdict, report.exitCode]).toEqual([
+      'failed',
+      'does-not-conform',
+      1,
+    ])
+    expect(report.conclusion).toEqual(['The model found 1 answer that the document does not allow'])
+  })
+
+  test('one about what is only implied is a warning', () => {
+    const report = seen({ level: 'implied' })
+    expect([report.requirements[0]?.verdict, report.verdict, report.exitCode]).toEqual(['warned', 'conforms', 0])
+    expect(seen({ level: 'implied' }, [], true).exitCode).toBe(1)
+  })
+
+  test('a baseline names it by its id, and an update adds it', () => {
+    const entry = known({ scenario: finding.id })
+    const report = seen({}, [entry])
+    expect([report.requirements[0]?.verdict, report.verdict, report.exitCode]).toEqual(['known', 'does-not-conform', 0])
+    expect(report.findings[0]?.known).toEqual({ reason: 'r', issue: null })
+    expect(updatedKnown(seen({}), [])).toEqual([
+      { scenario: finding.id, requirement: 'a/guard', reason: 'not explained yet', issue: null },
+    ])
+  })
+})
+
+test('what fails now and then is never stale', () => {
+  const entry = known({ sometimes: true })
+  expect(report([['one', 'passed']], { known: [entry] }).exitCode).toBe(0)
+  expect(report([['one', 'failed']], { known: [entry] }).exitCode).toBe(0)
+})
+
+test('an area that is declared absent is named, and its cases take nothing from a requirement', () => {
+  const seen = buildReport({
+    meta: { ...madeUpMeta, absent: ['inbox', 'stream'] },
+    outcomes: [
+      madeUpCase({ key: 'one', proves: ['a/guard'], sides }),
+      madeUpCase({ key: 'two', proves: ['a/guard'], verdict: 'not-applicable' }),
+      madeUpCase({ key: 'three', proves: ['a/implied'], verdict: 'not-applicable' }),
+    ],
+    corpus: madeUpCorpus({ requirements: [guard, implied], scenarios: [['one', ['a/guard']]] }),
+    known: [],
+    options: { strict: false, partial: null },
+  })
+  expect(seen.requirements.map(({ verdict }) => verdict)).toEqual(['passed', 'not-applicable'])
+  expect(seen.verdict).toBe('conforms')
+  expect(seen.conclusion.at(-1)).toContain('declares absent: inbox, stream')
 })
 
 test('observations are merged by question, with distinct answers', () => {
@@ -373,8 +459,8 @@ test('observations are merged by question, with distinct answers', () => {
       question: 'q/one',
       answer: 'accepted; refused',
       answers: [
-        { answer: 'accepted', scenarios: ['two'], asked: ['once more'] },
-        { answer: 'refused', scenarios: ['one', 'two'], asked: ['first', 'two'] },
+        { answer: 'accepted', cases: ['two'], asked: ['once more'] },
+        { answer: 'refused', cases: ['one', 'two'], asked: ['first', 'two'] },
       ],
       text: 'Question q/one?',
       reference: 'refused',
@@ -402,7 +488,7 @@ test('what a known failure blocks does not fail the run, what another one blocks
     })
   const judged = seen([{ scenario: 'one', reason: 'it waits', issue: null }])
   expect([judged.verdict, judged.exitCode]).toEqual(['does-not-conform', 0])
-  expect(judged.scenarios.find(({ key }) => key === 'two')?.blockedBy).toBe('one')
+  expect(judged.cases.find(({ key }) => key === 'two')?.blockedBy).toBe('one')
   expect(judged.conclusion).toContain('1 case blocked by known failures')
   expect(seen([]).exitCode).toBe(1)
 })

@@ -1,10 +1,10 @@
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import { blockersOf } from './causes.ts'
+import { blockersOf, notRunBecause } from './causes.ts'
 import { envelopeCases, everyAnswer } from './envelope.ts'
 import { wordsOfKey } from './explain.ts'
-import { applyKnown, staleEntries } from './known.ts'
-import type { CaseReport, KnownEntry, Meta, Observation, Plan, Report } from './model.ts'
+import { applyKnown, knownFindings, staleEntries } from './known.ts'
+import type { CaseReport, Finding, KnownEntry, Meta, Observation, Plan, Report } from './model.ts'
 import { reportRequirements } from './requirements.ts'
 import { shellWord } from './shell.ts'
 import { judgeRun, summarize } from './verdict.ts'
@@ -14,6 +14,8 @@ export interface BuildInput {
   /** Of every case that was selected, those not testable here included; `test-keys/NAME` cases too. */
   outcomes: readonly CaseOutcome[]
   corpus: Corpus
+  /** What the model found; the baseline is applied here. */
+  findings?: readonly Omit<Finding, 'known'>[]
   known: readonly KnownEntry[]
   plan?: Plan | null
   left?: readonly string[]
@@ -39,14 +41,16 @@ export function buildReport(input: BuildInput): Report {
   return assembleReport({
     ...input,
     cases: outcomes.map((outcome) => reportCase(outcome, input.known, input.meta.again)),
+    findings: knownFindings(input.findings ?? [], input.known),
     stale: staleEntries(outcomes, input.known),
     observed: observedIn(input.outcomes),
     throttledCalls: input.outcomes.reduce((sum, { throttled = 0 }) => sum + throttled, 0),
   })
 }
 
-export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known'> {
+export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'findings'> {
   cases: readonly CaseReport[]
+  findings: readonly Finding[]
   stale: readonly KnownEntry[]
   observed: readonly Observed[]
   /** Calls that the target answered with a request to wait; a merge of shards does not know. */
@@ -57,7 +61,7 @@ export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known'> {
 interface Observed {
   question: string
   answer: string
-  scenarios: readonly string[]
+  cases: readonly string[]
   asked: readonly string[]
 }
 
@@ -66,20 +70,20 @@ function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
   return outcomes.flatMap(({ key, case: name, observations }) =>
     observations.map(({ question, answer, step }) => {
       const words = [name, step].filter((part) => part !== null && part !== undefined).join(', ')
-      return { question, answer, scenarios: [key], asked: [words === '' ? wordsOfKey(key) : words] }
+      return { question, answer, cases: [key], asked: [words === '' ? wordsOfKey(key) : words] }
     }),
   )
 }
 
 /** The part of buildReport that a merge of shards shares: cases are judged already. Pure. */
 export function assembleReport(input: AssembleInput): Report {
-  const { meta, corpus, options, stale } = input
+  const { meta, corpus, options, stale, findings } = input
   const { strict, partial } = options
   const sorted = [...input.cases].sort(byKey)
   const blockers = blockersOf(corpus.requirements, sorted)
   const cases = sorted.map((testCase) => ({ ...testCase, blockedBy: blockers.get(testCase.key) ?? null }))
   const skipped = options.skipped ?? []
-  const requirements = reportRequirements(corpus, cases, {
+  const requirements = reportRequirements(corpus, cases, findings, {
     partial,
     skipReason: (key) => skipped.find(({ id }) => key.startsWith(id))?.reason,
   })
@@ -89,16 +93,19 @@ export function assembleReport(input: AssembleInput): Report {
     ...judgeRun({
       summary,
       cases,
+      findings,
       requirements,
       strict,
       partial,
+      absent: meta.absent,
       stopped: meta.stopped,
       ownExitCode: options.ownExitCode ?? null,
       throttledCalls: input.throttledCalls ?? 0,
     }),
     summary,
     requirements,
-    scenarios: cases,
+    cases,
+    findings: [...findings],
     observations: mergeObservations(corpus, input.observed),
     stale: [...stale],
     left: [...(input.left ?? [])],
@@ -117,7 +124,7 @@ function reportCase(outcome: CaseOutcome, known: readonly KnownEntry[], again: s
     case: outcome.case,
     key: outcome.key,
     title: outcome.title,
-    verdict,
+    verdict: verdict === 'blocked' && notRunBecause(outcome) !== null ? 'not-run' : verdict,
     proves: outcome.proves,
     requirements,
     sides: outcome.sides,
@@ -137,7 +144,7 @@ const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Obser
     const answers = [...new Set(mine.map(({ answer }) => answer))].sort().map((answer) => {
       const same = mine.filter((one) => one.answer === answer)
       const all = (of: (one: Observed) => readonly string[]): string[] => [...new Set(same.flatMap(of))].sort()
-      return { answer, scenarios: all(({ scenarios }) => scenarios), asked: all(({ asked }) => asked) }
+      return { answer, cases: all(({ cases }) => cases), asked: all(({ asked }) => asked) }
     })
     return [
       {

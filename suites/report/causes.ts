@@ -61,8 +61,8 @@ export function blockedByKnown(cases: readonly CaseReport[], { verdict, blockedB
 }
 
 /** Why a case was not run, where the run ended before it; null for a case that something else blocks, or nothing. */
-export function notRunBecause({ verdict, problem }: CaseReport): string | null {
-  if (verdict !== 'blocked' || problem === null) return null
+export function notRunBecause({ problem }: Pick<CaseReport, 'problem'>): string | null {
+  if (problem === null) return null
   return /^not run: (.*)$/s.exec(problem.message)?.[1] ?? null
 }
 

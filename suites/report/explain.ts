@@ -44,7 +44,7 @@ export function clip(line: string): string {
 
 /** Cases of one verdict, in order. */
 export function casesWith(report: Report, verdict: Verdict): CaseReport[] {
-  return report.scenarios.filter((testCase) => testCase.verdict === verdict)
+  return report.cases.filter((testCase) => testCase.verdict === verdict)
 }
 
 export type Counts = { [verdict in Verdict]: number }
@@ -62,7 +62,16 @@ export function countAreas(
 }
 
 export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
-  const counts: Counts = { passed: 0, warned: 0, known: 0, 'not-testable': 0, blocked: 0, failed: 0 }
+  const counts: Counts = {
+    passed: 0,
+    warned: 0,
+    known: 0,
+    'not-testable': 0,
+    'not-applicable': 0,
+    'not-run': 0,
+    blocked: 0,
+    failed: 0,
+  }
   for (const { verdict } of all) counts[verdict] += 1
   return counts
 }
@@ -99,12 +108,17 @@ export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').repl
 
 /** The answers to an open question with what was tried for each; nothing where one case that has no words of its own said it all. */
 export function answersOf({ answers }: Observation): { answer: string; asked: string }[] {
-  const keys = new Set(answers.flatMap(({ scenarios }) => scenarios))
+  const keys = new Set(answers.flatMap(({ cases }) => cases))
   const plain = keys.size === 1 ? [...keys].map(wordsOfKey) : []
   return answers.map(({ answer, asked }) => ({
     answer,
     asked: asked.filter((words) => !plain.includes(words)).join('; '),
   }))
+}
+
+/** The verdict of the run and its exit code, on one line that scripts may look for. */
+export function verdictLine({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
+  return `Verdict: ${verdict.replaceAll('-', ' ')} (exit code ${exitCode})`
 }
 
 /** `170 passed, 3 failed`, leaving out what is zero. */
@@ -116,6 +130,8 @@ export function summarySentence({ summary }: Pick<Report, 'summary'>): string {
     [summary.known, 'known'],
     [summary.warned, 'warned'],
     [summary.notTestable, 'not testable'],
+    [summary.notApplicable, 'not applicable'],
+    [summary.notRun, 'not run'],
     [summary.stale, summary.stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
   ]
   const said = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)

@@ -36,11 +36,9 @@ describe('text', () => {
   })
 
   test('failures of one cause are told once, with the keys of the others', () => {
-    const testCase = report.scenarios.find(
-      (one) => one.problem?.hint !== undefined,
-    ) as (typeof report.scenarios)[number]
+    const testCase = report.cases.find((one) => one.problem?.hint !== undefined) as (typeof report.cases)[number]
     const twice = renderText(
-      { ...report, scenarios: [testCase, { ...testCase, key: 'signatures/other' }] },
+      { ...report, cases: [testCase, { ...testCase, key: 'signatures/other' }] },
       { colour: false },
     )
     expect(twice).toContain('  Also    one more case fails like this:\n          signatures/other\n')
@@ -55,19 +53,19 @@ describe('text', () => {
   })
 
   test('a case that proves no sentence leaves no gap where the sentences stand', () => {
-    const testCase = report.scenarios.find(({ verdict }) => verdict === 'blocked') as CaseReport
+    const testCase = report.cases.find(({ verdict }) => verdict === 'blocked') as CaseReport
     const problem = { requirements: [], step: '', message: 'the clock jumped', exchanges: [] }
-    const scenarios = [{ ...testCase, key: 'sessions/age', title: 'Observed', proves: [], problem, blockedBy: null }]
-    expect(renderText({ ...report, scenarios }, { colour: false })).toContain(
+    const cases = [{ ...testCase, key: 'sessions/age', title: 'Observed', proves: [], problem, blockedBy: null }]
+    expect(renderText({ ...report, cases }, { colour: false })).toContain(
       '■ sessions/age\n  Observed\n\n  But   the clock jumped\n',
     )
   })
 
   test('cases that were not run are counted, not explained one by one', () => {
-    const testCase = report.scenarios.find(({ verdict }) => verdict === 'blocked') as CaseReport
+    const testCase = report.cases.find(({ verdict }) => verdict === 'blocked') as CaseReport
     const problem = { requirements: [], step: '', message: 'not run: the run was interrupted', exchanges: [] }
-    const scenarios = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
-    expect(renderText({ ...report, scenarios }, { colour: false })).toContain(
+    const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
+    expect(renderText({ ...report, cases }, { colour: false })).toContain(
       '■ 2 cases were not run: the run was interrupted\n          a/one\n          a/two\n\n',
     )
   })
@@ -87,15 +85,15 @@ describe('text', () => {
 
   test('an observation says what was tried for each answer', () => {
     const answers = [
-      { answer: 'accepted', scenarios: ['a/b/one', 'a/b/two'], asked: ['one', 'two'] },
-      { answer: 'refused', scenarios: ['a/b/null'], asked: ['null'] },
-      { answer: `accepted; result ${'x'.repeat(200)}`, scenarios: ['a/b/none'], asked: ['none'] },
+      { answer: 'accepted', cases: ['a/b/one', 'a/b/two'], asked: ['one', 'two'] },
+      { answer: 'refused', cases: ['a/b/null'], asked: ['null'] },
+      { answer: `accepted; result ${'x'.repeat(200)}`, cases: ['a/b/none'], asked: ['none'] },
     ]
     const observations = [{ question: 'a/b', answer: '', answers, text: '', reference: '' }]
     const said = renderText({ ...report, observations }, { colour: false })
     expect(said).toContain('  a/b  accepted: one; two\n       refused: null\n       accepted; result xxx')
     expect(said).toContain('xxx…: none\n')
-    const alone = [{ answer: 'accepted', scenarios: ['a/some-key'], asked: ['some key'] }]
+    const alone = [{ answer: 'accepted', cases: ['a/some-key'], asked: ['some key'] }]
     const short = { question: 'a/b', answer: '', answers: alone, text: '', reference: '' }
     expect(renderText({ ...report, observations: [short] }, { colour: false })).toContain('  a/b  accepted\n')
     for (const text of [renderMarkdown({ ...report, observations }), renderHtml({ ...report, observations })])
@@ -234,7 +232,7 @@ describe('markdown', () => {
   const text = renderMarkdown(report)
 
   test('tells failures, and lets no answer become mark-up', () => {
-    expect(text).toContain('## ❌ http://127.0.0.1:9111: does not conform')
+    expect(text).toContain('## ✗ http://127.0.0.1:9111: does not conform')
     expect(text).toContain('<code>signatures/hmac-accepted/all-in-one-line</code>')
     expect(text).toContain('> POST /api')
     expect(text).not.toContain('<script>')
@@ -246,8 +244,8 @@ describe('markdown', () => {
       if (testCase?.problem == null) throw new Error('no failed case')
       return { ...testCase, problem: { ...testCase.problem, message: `${inLetters(index)} failed` } }
     }
-    const [testCase] = report.scenarios.filter((one) => one.verdict === 'failed')
-    const long = { ...report, scenarios: Array.from({ length: 2000 }, (_, index) => asNumber(testCase, index)) }
+    const [testCase] = report.cases.filter((one) => one.verdict === 'failed')
+    const long = { ...report, cases: Array.from({ length: 2000 }, (_, index) => asNumber(testCase, index)) }
     const much = renderMarkdown(long)
     expect(Buffer.byteLength(much)).toBeLessThan(450_000)
     expect(much).toMatch(/_and \d+ more, left out for length_/)
@@ -265,7 +263,7 @@ describe('html', () => {
   })
 
   test('shows every case and every requirement', () => {
-    expect(page.match(/<details class="case /g)).toHaveLength(report.scenarios.length)
+    expect(page.match(/<details class="case /g)).toHaveLength(report.cases.length)
     expect(page.match(/data-requirement="/g)).toHaveLength(report.requirements.length)
   })
 })

@@ -1,17 +1,6 @@
-import type { Verdict } from '../engine/judge/outcome.ts'
 import { type Counts, countAreas, explainCase } from './explain.ts'
 import type { CaseReport, Report, RequirementReport } from './model.ts'
-
-export const verdictOrder: readonly Verdict[] = ['failed', 'blocked', 'warned', 'known', 'not-testable', 'passed']
-
-const marks: { [verdict in Verdict]: string } = {
-  failed: '✗',
-  blocked: '■',
-  warned: '!',
-  known: '~',
-  'not-testable': '–',
-  passed: '✓',
-}
+import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 export function escapeHtml(text: string): string {
   return text
@@ -20,11 +9,6 @@ export function escapeHtml(text: string): string {
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;')
-}
-
-/** `not testable`: a verdict as a reader says it. */
-export function words(verdict: string): string {
-  return verdict.replaceAll('-', ' ')
 }
 
 /** The coverage picture: a bar per area, and a cell per requirement that filters by it. */
@@ -54,7 +38,7 @@ function bar(counts: Counts, total: number): string {
 
 function cell({ id, level, verdict, text }: RequirementReport): string {
   const label = escapeHtml(`${id}, ${words(verdict)}: ${text}`)
-  return `<button type="button" class="cell fill ${verdict} ${level}" data-requirement="${escapeHtml(id)}" aria-pressed="false" title="${label}" aria-label="${label}">${marks[verdict]}</button>`
+  return `<button type="button" class="cell fill ${verdict} ${level}" data-requirement="${escapeHtml(id)}" aria-pressed="false" title="${label}" aria-label="${label}">${glyphs[verdict]}</button>`
 }
 
 /**
@@ -66,7 +50,7 @@ export function caseDetails(report: Report, testCase: CaseReport, like: string |
   const said = explainCase(report, testCase)
   const search = [testCase.key, testCase.title, ...testCase.proves, said?.but ?? ''].join(' ').toLowerCase()
   const data = `data-verdict="${testCase.verdict}" data-proves="${escapeHtml(testCase.proves.join(' '))}" data-search="${escapeHtml(search)}"`
-  const summary = `<summary><span class="mark ${testCase.verdict}" aria-hidden="true">${marks[testCase.verdict]}</span> <span class="${testCase.verdict}">${words(testCase.verdict)}</span> <code>${escapeHtml(testCase.key)}</code> ${escapeHtml(testCase.title)}</summary>`
+  const summary = `<summary><span class="mark ${testCase.verdict}" aria-hidden="true">${glyphs[testCase.verdict]}</span> <span class="${testCase.verdict}">${words(testCase.verdict)}</span> <code>${escapeHtml(testCase.key)}</code> ${escapeHtml(testCase.title)}</summary>`
   const open = testCase.verdict === 'failed' && like === null ? ' open' : ''
   return `<details class="case ${testCase.verdict}" ${data}${open}>${summary}<div class="body">${said === null ? proof(testCase) : explanation(testCase, said, like)}</div></details>`
 }
@@ -115,8 +99,8 @@ function again(testCase: CaseReport): string {
 }
 
 /** One line of the table of requirements. */
-export function requirementLine({ id, level, verdict, text, reason, scenarios }: RequirementReport): string {
+export function requirementLine({ id, level, verdict, text, reason, cases }: RequirementReport): string {
   const search = escapeHtml([id, text, reason ?? ''].join(' ').toLowerCase())
   const why = reason === null ? '' : `<br><span class="soft">${escapeHtml(reason)}</span>`
-  return `<tr data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${marks[verdict]} ${words(verdict)}</td><td><code>${escapeHtml(id)}</code></td><td>${level}</td><td>${escapeHtml(text)}${why}</td><td class="nowrap">${scenarios.length === 1 ? '1 case' : `${scenarios.length} cases`}</td></tr>`
+  return `<tr data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td><code>${escapeHtml(id)}</code></td><td>${level}</td><td>${escapeHtml(text)}${why}</td><td class="nowrap">${cases.length === 1 ? '1 case' : `${cases.length} cases`}</td></tr>`
 }

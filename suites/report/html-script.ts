@@ -23,11 +23,11 @@ export const htmlScript = `
     for (const element of [...cases, ...lines]) element.hidden = !shown(element, wanted, words)
     const narrowed = requirement !== '' || words.length > 0 || wanted.size < verdicts.length
     for (const group of groups) {
-      group.hidden = [...group.querySelectorAll('.case')].every((case) => case.hidden)
+      group.hidden = [...group.querySelectorAll('.case')].every((one) => one.hidden)
       group.open = narrowed
     }
     for (const cell of cells) cell.setAttribute('aria-pressed', String(cell.dataset.requirement === requirement))
-    const visible = cases.filter((case) => !case.hidden).length
+    const visible = cases.filter((one) => !one.hidden).length
     count.textContent = visible + ' of ' + cases.length + ' cases' + (requirement === '' ? '' : ' for ' + requirement)
     clear.hidden = requirement === '' && text.value === '' && verdicts.every((one) => one.getAttribute('aria-pressed') === 'true')
   }

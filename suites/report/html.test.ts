@@ -51,7 +51,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     const { page, complaints } = await open()
     expect(complaints).toEqual([])
     expect(await page.locator('body').textContent()).toContain(hostile.slice(0, 26))
-    expect((await visible(page)).length).toBe(report.scenarios.length)
+    expect((await visible(page)).length).toBe(report.cases.length)
   })
 
   test('its policy keeps the network out', async () => {
@@ -108,11 +108,11 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
   })
 
   test('cases that one failure blocks are folded under one line, and a filter unfolds them', async () => {
-    const scenarios = report.scenarios.map((testCase) =>
+    const cases = report.cases.map((testCase) =>
       testCase.verdict === 'blocked' ? { ...testCase, blockedBy: 'basic/hostile' } : testCase,
     )
     const { page } = await open()
-    await page.setContent(renderHtml({ ...report, scenarios }))
+    await page.setContent(renderHtml({ ...report, cases }))
     const group = page.locator('.group')
     expect(await group.locator('> summary').textContent()).toBe('3 cases blocked by the failure of basic/hostile')
     expect(await group.locator('.case').first().isVisible()).toBe(false)

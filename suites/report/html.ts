@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { groupByCause, notRunBecause } from './causes.ts'
 import { answersOf, countVerdicts, summarySentence } from './explain.ts'
-import { caseDetails, coverage, escapeHtml, requirementLine, verdictOrder, words } from './html-parts.ts'
+import { caseDetails, coverage, escapeHtml, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
 import type { CaseReport, Report } from './model.ts'
 import { printable } from './printable.ts'
+import { verdictOrder, words } from './verdict-words.ts'
 
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
 export function renderHtml(raw: Report): string {
@@ -58,9 +59,9 @@ function hash(text: string): string {
 
 function header(report: Report, target: string): string {
   const kind = report.verdict === 'conforms' ? 'passed' : report.verdict === 'inconclusive' ? 'warned' : 'failed'
-  const lines = report.conclusion
-    .slice(1)
-    .map((line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`)
+  const lines = report.conclusion.map(
+    (line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`,
+  )
   const clock = report.meta.clock === null ? '' : `<p>${escapeHtml(report.meta.clock.sentence)}</p>`
   return `<header>
 <h1>${escapeHtml(target)}</h1>
@@ -72,7 +73,7 @@ ${clock}<ul class="conclusion">${lines.join('')}</ul>
 
 /** Hidden until the script runs, since nothing filters without it. */
 function filters(report: Report): string {
-  const counts = countVerdicts(report.scenarios)
+  const counts = countVerdicts(report.cases)
   const chips = verdictOrder
     .filter((verdict) => counts[verdict] > 0)
     .map(
@@ -87,14 +88,14 @@ function filters(report: Report): string {
 
 /** The worst first. Of failures that look like one cause the first is open, and the others come after it and point at it. */
 function allRows(report: Report): string {
-  const failed = report.scenarios.filter(({ verdict }) => verdict === 'failed')
+  const failed = report.cases.filter(({ verdict }) => verdict === 'failed')
   const failures = groupByCause(report.requirements, failed).flatMap(({ first, others }) => [
     caseDetails(report, first, null),
     ...others.map((testCase) => caseDetails(report, testCase, first.key)),
   ])
   const rest = verdictOrder
     .filter((verdict) => verdict !== 'failed' && verdict !== 'blocked')
-    .flatMap((verdict) => report.scenarios.filter((testCase) => testCase.verdict === verdict))
+    .flatMap((verdict) => report.cases.filter((testCase) => testCase.verdict === verdict))
   return [...failures, ...blockedRows(report), ...rest.map((testCase) => caseDetails(report, testCase, null))].join(
     '\n',
   )
@@ -103,7 +104,7 @@ function allRows(report: Report): string {
 /** One cause may block hundreds of cases: they are folded under one line. */
 function blockedRows(report: Report): string[] {
   const byCause = new Map<string, CaseReport[]>()
-  for (const testCase of report.scenarios.filter(({ verdict }) => verdict === 'blocked')) {
+  for (const testCase of report.cases.filter(({ verdict }) => verdict === 'blocked')) {
     const notRun = notRunBecause(testCase)
     const cause =
       testCase.blockedBy !== null

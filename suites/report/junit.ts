@@ -1,4 +1,4 @@
-import { blockedByKnown } from './causes.ts'
+import { blockedByKnown, notRunBecause } from './causes.ts'
 import { explainCase } from './explain.ts'
 import type { CaseReport, Report } from './model.ts'
 import { printable } from './printable.ts'
@@ -10,7 +10,7 @@ import { printable } from './printable.ts'
 export function renderJunit(raw: Report): string {
   const report = printable(raw)
   const areas = new Map<string, CaseReport[]>()
-  for (const testCase of report.scenarios) {
+  for (const testCase of report.cases) {
     const area = testCase.id.split('/')[0] ?? testCase.id
     areas.set(area, [...(areas.get(area) ?? []), testCase])
   }
@@ -18,7 +18,7 @@ export function renderJunit(raw: Report): string {
   if (report.stale.length > 0) suites.push(staleSuite(report))
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites${attributes({ name: `svc-conformance ${report.meta.target}`, ...totals(report.scenarios, report.scenarios, report.stale.length) })}>`,
+    `<testsuites${attributes({ name: `svc-conformance ${report.meta.target}`, ...totals(report.cases, report.cases, report.stale.length) })}>`,
     ...suites,
     '</testsuites>',
     '',
@@ -28,7 +28,7 @@ export function renderJunit(raw: Report): string {
 function suite(report: Report, area: string, cases: CaseReport[]): string {
   const properties = {
     name: area,
-    ...totals(report.scenarios, cases, 0),
+    ...totals(report.cases, cases, 0),
     timestamp: report.meta.started.replace(/\.\d+Z$/, ''),
   }
   return [
@@ -63,7 +63,7 @@ function testcase(report: Report, testCase: CaseReport): string {
       return `${open}><failure${attributes({ message, type: 'failed' })}>${escapeText(details(report, testCase))}</failure></testcase>`
     case 'blocked':
       // What a known failure blocks fails no run, so it must not look like it.
-      if (blockedByKnown(report.scenarios, testCase))
+      if (blockedByKnown(report.cases, testCase))
         return `${open}><skipped${attributes({ message: `Blocked by the known failure of ${testCase.blockedBy}` })}/></testcase>`
       return `${open}><error${attributes({ message, type: 'blocked' })}>${escapeText(details(report, testCase))}</error></testcase>`
     case 'warned':
@@ -72,6 +72,10 @@ function testcase(report: Report, testCase: CaseReport): string {
       return `${open}><skipped${attributes({ message: `Known failure: ${testCase.known?.reason ?? ''}` })}/><system-out>${escapeText(details(report, testCase))}</system-out></testcase>`
     case 'not-testable':
       return `${open}><skipped${attributes({ message: `Not testable here: ${message}` })}/></testcase>`
+    case 'not-applicable':
+      return `${open}><skipped${attributes({ message: `Not applicable: ${message}` })}/></testcase>`
+    case 'not-run':
+      return `${open}><skipped${attributes({ message: notRunBecause(testCase) ?? message })}/></testcase>`
   }
 }
 
@@ -102,7 +106,7 @@ function totals(all: readonly CaseReport[], cases: readonly CaseReport[], stale:
     tests: cases.length + stale,
     failures: count('failed') + stale,
     errors: count('blocked') - excused,
-    skipped: count('not-testable', 'known') + excused,
+    skipped: count('not-testable', 'not-applicable', 'not-run', 'known') + excused,
     time: seconds(cases.reduce((sum, testCase) => sum + testCase.durationMs, 0)),
   }
 }

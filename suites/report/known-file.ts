@@ -19,8 +19,9 @@ export function parseKnown(text: string, file: string, corpus: Corpus): KnownEnt
   demand(source, 'baseline')
   const scenarios = scenarioIds(corpus)
   const requirements = corpus.requirements.map(({ id }) => id)
+  const findings = requirements.map((id) => `found/${id}`)
   return (source.value as Written[]).map((entry, index) => {
-    if (!scenarios.some((id) => entry.scenario === id || entry.scenario.startsWith(`${id}/`))) {
+    if (![...scenarios, ...findings].some((id) => entry.scenario === id || entry.scenario.startsWith(`${id}/`))) {
       const message = `unknown scenario "${entry.scenario}"${suggestion(entry.scenario, scenarios)}`
       throw source.error({ path: [index, 'scenario'], message })
     }
@@ -83,13 +84,14 @@ export function renderKnown(entries: readonly KnownEntry[]): string {
   // A JSON string is a YAML string, whatever is in it.
   const line = (key: string, value: string | undefined): string[] =>
     value === undefined ? [] : [`${key}: ${JSON.stringify(value)}`]
-  const items = entries.map(({ scenario, case: name, requirement, reason, issue }) => {
+  const items = entries.map(({ scenario, case: name, requirement, reason, issue, sometimes }) => {
     const lines = [
       ...line('scenario', scenario),
       ...line('case', name),
       ...line('requirement', requirement),
       ...line('reason', reason),
       ...(issue === null ? ['issue: null # a link'] : line('issue', issue)),
+      ...(sometimes === true ? ['sometimes: true'] : []),
     ]
     return `- ${lines.join('\n  ')}\n`
   })

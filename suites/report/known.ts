@@ -1,6 +1,6 @@
 /** The baseline: failures that are known. A listed failure does not fail the run, a listed case that passes does. */
 import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
-import type { CaseReport, KnownEntry } from './model.ts'
+import type { Finding, KnownEntry, Report } from './model.ts'
 
 type Judged = Pick<CaseOutcome, 'id' | 'case' | 'key' | 'verdict' | 'requirements'>
 
@@ -36,11 +36,29 @@ export function applyKnown(
   return { verdict: listed.length === failures.length ? 'known' : 'failed', requirements, entry }
 }
 
-/** Entries that are listed but pass: at least one case they name was judged, and none of those shows the failure. */
+/** Findings with the baseline entry that makes them known ones. */
+export function knownFindings(findings: readonly Omit<Finding, 'known'>[], entries: readonly KnownEntry[]): Finding[] {
+  return findings.map((finding) => {
+    const entry = entries.find(
+      ({ scenario, requirement }) =>
+        scenario === finding.id && (requirement === undefined || requirement === finding.requirement),
+    )
+    return { ...finding, known: entry === undefined ? null : { reason: entry.reason, issue: entry.issue } }
+  })
+}
+
+/** Verdicts that say nothing about what a case asks. */
+const unjudged: readonly Verdict[] = ['blocked', 'not-testable', 'not-applicable', 'not-run']
+
+/**
+ * Entries that are listed but pass: at least one case they name was judged, and none of those shows the failure. Entries of findings are
+ * never stale, since a run that does not find them may not have asked for them.
+ */
 export const staleEntries = (cases: readonly Judged[], entries: readonly KnownEntry[]): KnownEntry[] =>
   entries.filter((entry) => {
+    if (entry.sometimes === true) return false
     const named = cases.filter((testCase) => entryNamesCase(entry, testCase))
-    const judged = named.filter((testCase) => testCase.verdict !== 'blocked' && testCase.verdict !== 'not-testable')
+    const judged = named.filter((testCase) => !unjudged.includes(testCase.verdict))
     const shown = judged.some((testCase) =>
       entry.requirement === undefined
         ? testCase.verdict !== 'passed'
@@ -56,8 +74,7 @@ const holdsNot = (verdict: Verdict | undefined): boolean => verdict !== undefine
  * entries of cases that were not judged are kept, stale ones go, new failures come with a reason to be written.
  */
 export function updatedKnown(
-  cases: readonly CaseReport[],
-  stale: readonly KnownEntry[],
+  { cases, findings, stale }: Pick<Report, 'cases' | 'findings' | 'stale'>,
   entries: readonly KnownEntry[],
 ): KnownEntry[] {
   const kept = entries.filter((entry) => !stale.includes(entry))
@@ -76,7 +93,10 @@ export function updatedKnown(
           }),
         ),
     )
-  return [...kept, ...added]
+  const found = findings
+    .filter(({ known, level }) => known === null && level === 'must')
+    .map(({ id, requirement }): KnownEntry => ({ scenario: id, requirement, reason: unexplained, issue: null }))
+  return [...kept, ...added, ...found]
 }
 
 /** What `--update-known` writes for a new failure, for a person to replace. */

@@ -1,8 +1,16 @@
-import type { Verdict } from '../engine/judge/outcome.ts'
 import { type Cause, groupByCause } from './causes.ts'
-import { answersOf, casesWith, countAreas, explainCase, groupNotTestable, summarySentence } from './explain.ts'
+import {
+  answersOf,
+  casesWith,
+  countAreas,
+  countVerdicts,
+  explainCase,
+  groupNotTestable,
+  summarySentence,
+} from './explain.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
 import { printable } from './printable.ts'
+import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
@@ -36,7 +44,7 @@ export function renderMarkdown(raw: Report): string {
 function heading(report: Report): string {
   const { meta } = report
   const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
-  const sign = report.exitCode === 1 ? '❌' : report.verdict === 'conforms' ? '✅' : '⚠️'
+  const sign = glyphs[report.exitCode !== 0 ? 'failed' : report.verdict === 'conforms' ? 'passed' : 'warned']
   const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
   return [
     `## ${sign} ${inline(target)}: ${report.verdict.replaceAll('-', ' ')}`,
@@ -44,42 +52,26 @@ function heading(report: Report): string {
     `${summarySentence(report)} (svc-conformance ${meta.version}${shard}, seed ${code(meta.seed)})`,
     '',
     ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
-    ...report.conclusion.slice(1).map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
+    ...report.conclusion.map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),
   ].join('\n')
 }
 
 function areaTable(report: Report): string {
-  const order: [Verdict, string][] = [
-    ['passed', 'passed'],
-    ['failed', 'failed'],
-    ['blocked', 'blocked'],
-    ['known', 'known'],
-    ['warned', 'warned'],
-    ['not-testable', 'not testable'],
-  ]
+  const totals = countVerdicts(report.requirements)
+  const order = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
   const cases = countAreas(report.requirements).map(
     ({ area, total, counts }) =>
-      `| ${area} | ${total} | ${order.map(([verdict]) => counts[verdict] || '').join(' | ')} |`,
+      `| ${area} | ${total} | ${order.map((verdict) => counts[verdict] || '').join(' | ')} |`,
   )
   return [
-    `| requirements | of | ${order.map(([, word]) => word).join(' | ')} |`,
+    `| requirements | of | ${order.map(words).join(' | ')} |`,
     `|---|--:|${order.map(() => '--:').join('|')}|`,
     ...cases,
   ].join('\n')
 }
 
-/** One sign per verdict, for tables that people look over. */
-export const signs: { readonly [verdict in Verdict]: string } = {
-  passed: '✅',
-  failed: '❌',
-  blocked: '⛔',
-  known: '🟡',
-  warned: '⚠️',
-  'not-testable': '➖',
-}
-
 function failure(report: Report, { first: testCase, others }: Cause, blocks: number): string {
-  const summary = `<summary>${signs[testCase.verdict]} <code>${html(testCase.key)}</code> ${html(testCase.title)}</summary>`
+  const summary = `<summary>${glyphs[testCase.verdict]} <code>${html(testCase.key)}</code> ${html(testCase.title)}</summary>`
   const said = explainCase(report, testCase)
   if (said === null) return `<details>${summary}</details>`
   return [

@@ -1,8 +1,8 @@
 import type { Verdict } from '../engine/judge/outcome.ts'
 import { summarySentence } from './explain.ts'
 import { table } from './lines.ts'
-import { signs } from './markdown.ts'
 import type { Report } from './model.ts'
+import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** Servers × requirements: one column per report. */
 export interface Matrix {
@@ -44,13 +44,12 @@ function columnName(index: number): string {
   return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter
 }
 
-const words: { [verdict in Verdict]: string } = {
-  passed: 'yes',
-  failed: 'NO',
-  blocked: 'blocked',
-  known: 'known',
-  warned: 'warned',
-  'not-testable': '-',
+/** The signs that occur, and what they mean. */
+function legendOf({ cases }: Matrix): string {
+  return verdictOrder
+    .filter((verdict) => cases.some(({ verdicts }) => verdicts.includes(verdict)))
+    .map((verdict) => `${glyphs[verdict]} ${words(verdict)}`)
+    .join(', ')
 }
 
 /** Requirements on which the servers differ come first: they are what one compares for. */
@@ -62,7 +61,7 @@ export function renderMatrixText(matrix: Matrix): string {
     matrix.servers.map(({ label, target, verdict, summary }) => `${label}  ${target}: ${verdict} (${summary})`),
     different.length === 0 ? [] : ['They differ on', ...table([head, ...different.map(line)])],
     alike.length === 0 ? [] : ['They agree on', ...table([head, ...alike.map(line)])],
-    ['yes = shown to hold, NO = broken, - = not testable there'],
+    [legendOf(matrix)],
   ]
   return `${sections
     .filter((lines) => lines.length > 0)
@@ -77,7 +76,7 @@ export function renderMatrixMarkdown(matrix: Matrix): string {
     `|---|---|${matrix.servers.map(() => ':-:').join('|')}|`,
     ...rows.map(
       ({ id, level, verdicts }) =>
-        `| ${id} | ${level} | ${verdicts.map((verdict) => (verdict === null ? '' : signs[verdict])).join(' | ')} |`,
+        `| ${id} | ${level} | ${verdicts.map((verdict) => (verdict === null ? '' : glyphs[verdict])).join(' | ')} |`,
     ),
   ]
   const sections = [
@@ -87,7 +86,7 @@ export function renderMatrixMarkdown(matrix: Matrix): string {
     ),
     different.length === 0 ? [] : ['### They differ on', '', ...lines(different)],
     alike.length === 0 ? [] : ['<details><summary>They agree on</summary>', '', ...lines(alike), '', '</details>'],
-    ['✅ shown to hold, ❌ broken, 🟡 known, ⛔ blocked, ⚠️ warned, ➖ not testable there'],
+    [legendOf(matrix)],
   ]
   return `${sections
     .filter((section) => section.length > 0)
@@ -96,7 +95,7 @@ export function renderMatrixMarkdown(matrix: Matrix): string {
 }
 
 function word(verdict: Verdict | null): string {
-  return verdict === null ? '' : words[verdict]
+  return verdict === null ? '' : glyphs[verdict]
 }
 
 function split({ rows }: Matrix): [different: Matrix['rows'], alike: Matrix['rows']] {

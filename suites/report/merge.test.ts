@@ -63,7 +63,7 @@ describe('merging shards', () => {
     expect(merged).toEqual({
       ...whole,
       meta: { ...madeUpMeta, target: 'http://127.0.0.1:9001, http://127.0.0.1:9002', durationMs: 2000 },
-      scenarios: whole.scenarios,
+      cases: whole.cases,
     })
     expect(merged.verdict).toBe('conforms')
   })
@@ -79,7 +79,7 @@ describe('merging shards', () => {
       },
     )
     expect(
-      merged.scenarios.filter((testCase) => testCase.key === 'test-keys/bob').map((testCase) => testCase.verdict),
+      merged.cases.filter((testCase) => testCase.key === 'test-keys/bob').map((testCase) => testCase.verdict),
     ).toEqual(['failed'])
     expect(merged.exitCode).toBe(1)
   })
@@ -125,17 +125,17 @@ B  two.json, http://127.0.0.1:9002, shard 2/2: does not conform (3 passed, 1 fai
 
 They differ on
   requirement  level  A  B
-  a/guard      must   -  NO
+  a/guard      must   –  ✗
 
 They agree on
-  requirement       level  A    B
-  envelope/id-echo  must   yes  yes
+  requirement       level  A  B
+  envelope/id-echo  must   ✓  ✓
 
-yes = shown to hold, NO = broken, - = not testable there
+✗ failed, – not testable, ✓ passed
 `)
   })
 
   test('is a table in markdown too', () => {
-    expect(renderMatrixMarkdown(matrix)).toContain('| a/guard | must | ➖ | ❌ |')
+    expect(renderMatrixMarkdown(matrix)).toContain('| a/guard | must | – | ✗ |')
   })
 })

@@ -3,7 +3,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import { worstFirst } from '../engine/judge/outcome.ts'
 import { assembleReport } from './build.ts'
 import { entryNamesCase } from './known.ts'
-import type { CaseReport, KnownEntry, Meta, Report } from './model.ts'
+import type { CaseReport, Finding, KnownEntry, Meta, Report } from './model.ts'
 
 /**
  * One report from those of all shards of a run.
@@ -14,10 +14,11 @@ export function mergeReports(reports: readonly Report[], corpus: Corpus, options
   const [first, ...others] = reports
   if (first === undefined) throw new SuiteError('usage', 'Name the reports to merge')
   checkShards(reports)
-  const cases = mergeRows(reports)
+  const cases = mergeCases(reports)
   return assembleReport({
     meta: others.reduce<Meta>((meta, { meta: other }) => mergeMeta(meta, other), { ...first.meta, shard: null }),
     cases,
+    findings: mergeFindings(reports),
     stale: mergeStale(reports, cases),
     observed: reports.flatMap(({ observations }) =>
       observations.flatMap(({ question, answers }) => answers.map((seen) => ({ question, ...seen }))),
@@ -53,13 +54,18 @@ function checkShards(reports: readonly Report[]): void {
 }
 
 /** What every shard looks at (its test keys, its envelope) counts with its worst verdict. */
-function mergeRows(reports: readonly Report[]): CaseReport[] {
+function mergeCases(reports: readonly Report[]): CaseReport[] {
   const cases = new Map<string, CaseReport>()
-  for (const testCase of reports.flatMap(({ scenarios }) => scenarios)) {
+  for (const testCase of reports.flatMap(({ cases }) => cases)) {
     const earlier = cases.get(testCase.key)
     if (earlier === undefined || rank(testCase) < rank(earlier)) cases.set(testCase.key, testCase)
   }
   return [...cases.values()]
+}
+
+/** What several shards found is told once. */
+function mergeFindings(reports: readonly Report[]): Finding[] {
+  return [...new Map(reports.flatMap(({ findings }) => findings.map((finding) => [finding.id, finding]))).values()]
 }
 
 function rank({ verdict }: CaseReport): number {

@@ -1,5 +1,5 @@
 /** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
-import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
+import type { CaseOutcome, Exchange, Verdict } from '../engine/judge/outcome.ts'
 
 export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 
@@ -13,10 +13,14 @@ export interface Meta {
   durationMs: number
   seed: string
   node: string
+  /** The requirement set that decides the verdict, such as `1.0`; `current` for every case of this version of the suite. */
+  set: string
   /** The command that reproduces this run, without secrets; `--only ID --trace` is added to it. */
   again: string
   /** The safety classes that were open. */
   allow: string[]
+  /** API areas that the target file declares absent. */
+  absent: string[]
   /** The server's clock minus ours; null when the server gave no usable date. */
   clock: { offsetMs: number; sentence: string } | null
   /** `I/N`; null for a whole run. After a merge the shards that are in it. */
@@ -25,12 +29,15 @@ export interface Meta {
   stopped: string | null
 }
 
+/** Cases per verdict. Their sum without `stale` is the number of cases. */
 export interface Summary {
   passed: number
   failed: number
   warned: number
   blocked: number
   notTestable: number
+  notApplicable: number
+  notRun: number
   known: number
   /** Baseline entries that are listed but pass. */
   stale: number
@@ -38,7 +45,7 @@ export interface Summary {
 
 export interface RequirementReport {
   id: string
-  level: 'must' | 'implied'
+  level: Level
   kind: 'guard' | 'shape'
   part: string
   text: string
@@ -46,21 +53,58 @@ export interface RequirementReport {
   anchor: string
   verdict: Verdict
   /** Keys of the cases that prove it. */
-  scenarios: string[]
+  cases: string[]
   /** Why it is blocked or not testable, and what would change that. */
   reason: string | null
   /** A must that this run leaves open. */
   gap: boolean
 }
 
+export type Level = 'must' | 'implied'
+
 /** What a case showed, with what the report adds; observations, envelope notes and throttling are told elsewhere. */
 export interface CaseReport extends Omit<CaseOutcome, 'observations' | 'envelope' | 'envelopeAnswers' | 'throttled'> {
   /** The line that reproduces this case. */
   again: string
   /** The baseline entry that makes a failure a known one. */
-  known: { reason: string; issue: string | null } | null
+  known: KnownReason | null
   /** The failed or known case whose failure blocks this one; null where it is blocked by something else, or not blocked. */
   blockedBy: string | null
+}
+
+export interface KnownReason {
+  reason: string
+  issue: string | null
+}
+
+/** An answer that no reading of the document allows, found by the model and not by a case. */
+export interface Finding {
+  /** `found/REQUIREMENT/FACT`: what a baseline names. */
+  id: string
+  requirement: string
+  level: Level
+  message: string
+  /** One line for each call: who asks what, and what came. */
+  steps: string[]
+  /** How often the shortest form was tried again, and how often it failed. */
+  reproduced: { failed: number; tries: number }
+  /** The scenario that shows it, in YAML; null where none could be made. */
+  fixture: string | null
+  /** What was sent and received, secrets shortened. */
+  exchanges: Exchange[]
+  /** Calls at the same time that no order explains; empty for a finding of one connection. */
+  history: HistoryCall[]
+  known: KnownReason | null
+}
+
+/** One call of a history: a lane for each connection, time to the right. */
+export interface HistoryCall {
+  connection: string
+  /** Since the first call of the history. */
+  startMs: number
+  endMs: number
+  call: string
+  answer: string
 }
 
 export interface Observation {
@@ -68,7 +112,7 @@ export interface Observation {
   /** Every distinct answer, joined by `; `. */
   answer: string
   /** `asked`: what was tried there, in the words of the cases and steps. */
-  answers: { answer: string; scenarios: string[]; asked: string[] }[]
+  answers: { answer: string; cases: string[]; asked: string[] }[]
   text: string
   reference: string
 }
@@ -89,12 +133,13 @@ export interface Plan {
 export interface Report {
   meta: Meta
   verdict: RunVerdict
-  exitCode: 0 | 1
+  exitCode: number
   summary: Summary
-  /** The last lines: why this verdict, and what would change it. */
+  /** Why this verdict, and what would change it; a line that begins with two blanks belongs to the line above. */
   conclusion: string[]
   requirements: RequirementReport[]
-  scenarios: CaseReport[]
+  cases: CaseReport[]
+  findings: Finding[]
   observations: Observation[]
   stale: KnownEntry[]
   /** What the run created and could not remove. */
@@ -104,9 +149,12 @@ export interface Report {
 
 /** One entry of a baseline file: a failure that is known, and why. */
 export interface KnownEntry {
+  /** A scenario id, or the id of a finding. */
   scenario: string
   case?: string
   requirement?: string
   reason: string
   issue: string | null
+  /** It fails now and then, such as a lost race: it is never stale. */
+  sometimes?: true
 }

@@ -3,7 +3,7 @@
 import { allItems, provesOf } from '../engine/case/cases.ts'
 import type { Corpus, Requirement } from '../engine/fixture/model.ts'
 import { type Verdict, worstFirst } from '../engine/judge/outcome.ts'
-import type { CaseReport, RequirementReport } from './model.ts'
+import type { CaseReport, Finding, RequirementReport } from './model.ts'
 import { joinReasons } from './reasons.ts'
 
 /** Which cases were left out on purpose, and the words for it. */
@@ -31,6 +31,7 @@ export const worst = (verdicts: readonly Verdict[]): Verdict =>
 export function reportRequirements(
   corpus: Corpus,
   cases: readonly CaseReport[],
+  findings: readonly Finding[],
   selection: Selection,
 ): RequirementReport[] {
   const planned = plannedCases(corpus)
@@ -38,7 +39,10 @@ export function reportRequirements(
   return corpus.requirements.map((requirement) => {
     const mine = cases.filter((testCase) => testCase.proves.includes(requirement.id))
     const missing = (planned.get(requirement.id) ?? []).filter((key) => !cases.some((testCase) => testCase.key === key))
-    const standing = stand(requirement, mine, missing, needs, selection)
+    const standing = withFindings(
+      findings.filter((finding) => finding.requirement === requirement.id),
+      stand(requirement, mine, missing, needs, selection),
+    )
     return {
       id: requirement.id,
       level: requirement.level,
@@ -47,11 +51,23 @@ export function reportRequirements(
       text: requirement.text,
       anchor: `spec/interface.md#${requirement.id.replace('/', '-')}`,
       verdict: standing.verdict,
-      scenarios: mine.map((testCase) => testCase.key),
+      cases: mine.map((testCase) => testCase.key),
       reason: standing.reason,
       gap: requirement.level === 'must' && standing.verdict === 'not-testable' && !standing.excused,
     }
   })
+}
+
+/** A finding counts as a case that failed; one about what is only implied, or that is known, as a case of that verdict. */
+function withFindings(findings: readonly Finding[], standing: Standing): Standing {
+  const found = worst([standing.verdict, ...findings.map(verdictOfFinding)])
+  return found === standing.verdict ? standing : { verdict: found, reason: null, excused: false }
+}
+
+/** The verdict of a case that would show the same. */
+export function verdictOfFinding({ level, known }: Finding): Verdict {
+  if (known !== null) return 'known'
+  return level === 'must' ? 'failed' : 'warned'
 }
 
 function stand(

@@ -1,4 +1,3 @@
-import type { Verdict } from '../engine/judge/outcome.ts'
 import { groupByCause, notRunBecause } from './causes.ts'
 import {
   answersOf,
@@ -9,11 +8,13 @@ import {
   groupNotTestable,
   openHeadings,
   summarySentence,
+  verdictLine,
 } from './explain.ts'
 import { type Paint, paintOf, table } from './lines.ts'
 import type { CaseReport, Plan, Report } from './model.ts'
 import { printable } from './printable.ts'
 import { notSelectedByOnly } from './requirements.ts'
+import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** So many failures are told in full; a server with more of them has one cause or two. */
 const fullFailures = 30
@@ -101,15 +102,6 @@ function heading({ meta }: Report, paint: Paint): string[] {
   ]
 }
 
-const marks: { [verdict in Verdict]: string } = {
-  passed: '✓',
-  failed: '✗',
-  warned: '!',
-  blocked: '■',
-  known: '~',
-  'not-testable': '-',
-}
-
 /** Failures by cause, the first of each in full. */
 function failures(report: Report, paint: Paint): string[][] {
   return groupByCause(report.requirements, casesWith(report, 'failed')).map(({ first, others }, index) => [
@@ -146,7 +138,7 @@ function listed(lines: readonly string[], paint: Paint): string[] {
 }
 
 function failure(report: Report, testCase: CaseReport, paint: Paint, full: boolean): string[] {
-  const title = `${marks[testCase.verdict]} ${testCase.key}`
+  const title = `${glyphs[testCase.verdict]} ${testCase.key}`
   const painted = testCase.verdict === 'failed' ? paint.red(title) : paint.yellow(title)
   const said = explainCase(report, testCase)
   if (said === null) return [painted, `  ${testCase.title}`]
@@ -181,7 +173,7 @@ function blocked(report: Report, paint: Paint): string[][] {
   const byFailures = [...blockers].map((blocker) => {
     const mine = cases.filter(({ blockedBy }) => blockedBy === blocker)
     const count = `${casesOf(mine.length)} ${mine.length === 1 ? 'is' : 'are'}`
-    const title = paint.yellow(`${marks.blocked} ${count} blocked by the failure of ${blocker}`)
+    const title = paint.yellow(`${glyphs.blocked} ${count} blocked by the failure of ${blocker}`)
     return [
       title,
       ...listed(
@@ -208,7 +200,7 @@ function blocked(report: Report, paint: Paint): string[][] {
 function unrun(cases: readonly CaseReport[], reason: string, paint: Paint): string[] {
   const count = `${casesOf(cases.length)} ${cases.length === 1 ? 'was' : 'were'}`
   return [
-    ...paint.hanging(`${marks.blocked} `, `${count} not run: ${reason}`).map(paint.yellow),
+    ...paint.hanging(`${glyphs.blocked} `, `${count} not run: ${reason}`).map(paint.yellow),
     ...listed(
       cases.map(({ key }) => key),
       paint,
@@ -223,7 +215,7 @@ function known(report: Report, paint: Paint): string[] {
     paint.bold('Known failures'),
     ...cases.flatMap((testCase) =>
       paint.hanging(
-        `  ${marks.known} `,
+        `  ${glyphs.known} `,
         `${testCase.key}: ${testCase.known?.reason ?? ''}${testCase.known?.issue ? ` (${testCase.known.issue})` : ''}`,
       ),
     ),
@@ -243,12 +235,11 @@ function stale(report: Report, paint: Paint): string[] {
 
 function areas(report: Report, paint: Paint): string[] {
   const all = countAreas(report.requirements)
-  const order: Verdict[] = ['passed', 'warned', 'known', 'not-testable', 'blocked', 'failed']
   const totals = countVerdicts(report.requirements)
-  const shown = order.filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
+  const shown = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
   const cases = all.map(({ area, total, counts }) => [area, total, ...shown.map((verdict) => counts[verdict])])
   const foot = ['all', report.requirements.length, ...shown.map((verdict) => totals[verdict])]
-  const [head, ...body] = table([['Requirements', 'of', ...shown], ...cases, foot], '')
+  const [head, ...body] = table([['Requirements', 'of', ...shown.map(words)], ...cases, foot], '')
   return [paint.bold(head ?? ''), ...body]
 }
 
@@ -290,12 +281,11 @@ function left(report: Report, paint: Paint): string[] {
 }
 
 function conclusion(report: Report, paint: Paint): string[] {
-  const [verdict = '', ...because] = report.conclusion
-  const paintVerdict = report.exitCode === 1 ? paint.red : report.verdict === 'conforms' ? paint.green : paint.yellow
+  const paintVerdict = report.exitCode !== 0 ? paint.red : report.verdict === 'conforms' ? paint.green : paint.yellow
   const seconds = (report.meta.durationMs / 1000).toFixed(1)
   return [
-    `${casesOf(report.scenarios.length)} in ${seconds} s: ${summarySentence(report)}`,
-    paint.bold(paintVerdict(verdict)),
-    ...because.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
+    `${casesOf(report.cases.length)} in ${seconds} s: ${summarySentence(report)}`,
+    paint.bold(paintVerdict(verdictLine(report))),
+    ...report.conclusion.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
   ]
 }

@@ -1,14 +1,17 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
-import { blockedByKnown, groupByCause, notRunBecause } from './causes.ts'
-import type { CaseReport, KnownEntry, RequirementReport, RunVerdict, Summary } from './model.ts'
+import { blockedByKnown, groupByCause } from './causes.ts'
+import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './model.ts'
 
 interface Evidence {
   summary: Summary
   cases: readonly CaseReport[]
+  findings: readonly Finding[]
   requirements: readonly RequirementReport[]
   strict: boolean
   /** What `--only` or a shard leaves out is no fault of the run, not even a strict one. */
   partial: 'only' | 'shard' | null
+  /** API areas that the target file declares absent. */
+  absent: readonly string[]
   /** The run ended early, so what it did not reach is open. */
   stopped: string | null
   /** The exit code of a run that ended in a way of its own (interrupted, target gone); null where the table decides. */
@@ -26,28 +29,75 @@ export function summarize(cases: readonly CaseReport[], stale: readonly KnownEnt
     warned: count('warned'),
     blocked: count('blocked'),
     notTestable: count('not-testable'),
+    notApplicable: count('not-applicable'),
+    notRun: count('not-run'),
     known: count('known'),
     stale: stale.length,
   }
 }
 
-export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: 0 | 1; conclusion: string[] } {
-  const { summary, requirements, strict } = evidence
-  const halfShown = guardsHalfShown(evidence)
-  const excused = evidence.cases.filter((testCase) => blockedByKnown(evidence.cases, testCase)).length
-  const blocked = summary.blocked > excused || halfShown.length > 0
-  const gaps = requirements.filter((one) => one.gap)
-  const strictGaps = evidence.partial === null ? gaps : gaps.filter((one) => one.scenarios.length > 0)
+/** What decides, in numbers. */
+interface Standing {
+  failures: number
+  warnings: number
+  known: number
+  /** Blocked by what is no known failure. */
+  blocked: number
+  /** Blocked by a known failure, which has been accepted for now. */
+  excused: number
+  /** Guards of which only one side was shown. */
+  halfShown: readonly RequirementReport[]
+  /** Musts that are open here. */
+  gaps: readonly RequirementReport[]
+}
 
-  const [verdict, fromRows] = verdictOf(summary, blocked, gaps.length > 0 || evidence.stopped !== null)
-  const strictFault = strict && (summary.warned > 0 || strictGaps.length > 0)
-  const exitCode = fromRows === 1 || summary.stale > 0 || strictFault ? 1 : 0
+export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: number; conclusion: string[] } {
+  const { summary, strict } = evidence
+  const standing = standingOf(evidence)
+  const strictGaps = evidence.partial === null ? standing.gaps : standing.gaps.filter((one) => one.cases.length > 0)
+  const [verdict, fromCases] = verdictOf(evidence, standing)
+  const strictFault = strict && (standing.warnings > 0 || strictGaps.length > 0)
+  const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
   const conclusion = [
-    `Verdict: ${verdict.replaceAll('-', ' ')} (exit code ${evidence.ownExitCode ?? exitCode})`,
     ...throttlingOf(evidence),
-    ...becauseOf(evidence, verdict, excused, halfShown, gaps, strictFault),
+    ...whatHappened(evidence, standing),
+    ...whatIsOpen(evidence, standing),
+    ...(strictFault ? ['--strict: warnings and musts that are not testable count as failures'] : []),
+    ...(verdict === 'conforms' ? [conformsBecause(evidence, standing)] : []),
+    ...nextStep(evidence, standing),
   ]
-  return { verdict, exitCode, conclusion }
+  return { verdict, exitCode: evidence.ownExitCode ?? exitCode, conclusion }
+}
+
+function standingOf({ summary, cases, findings, requirements }: Evidence): Standing {
+  const fresh = findings.filter(({ known }) => known === null)
+  const excused = cases.filter((testCase) => blockedByKnown(cases, testCase)).length
+  return {
+    failures: summary.failed + fresh.filter(({ level }) => level === 'must').length,
+    warnings: summary.warned + fresh.filter(({ level }) => level === 'implied').length,
+    known: summary.known + (findings.length - fresh.length),
+    blocked: summary.blocked - excused,
+    excused,
+    halfShown: guardsHalfShown(requirements, cases),
+    gaps: requirements.filter((one) => one.gap),
+  }
+}
+
+/** Blocked although every case of theirs passed; what a failed case left undone is counted at that case. */
+function guardsHalfShown(
+  requirements: readonly RequirementReport[],
+  cases: readonly CaseReport[],
+): readonly RequirementReport[] {
+  const passed = new Set(cases.filter((testCase) => testCase.verdict === 'passed').map((testCase) => testCase.key))
+  return requirements.filter((one) => one.verdict === 'blocked' && one.cases.every((key) => passed.has(key)))
+}
+
+/** The table of docs/verdicts.md. */
+function verdictOf({ summary, stopped }: Evidence, standing: Standing): [RunVerdict, 0 | 1] {
+  if (standing.failures > 0) return ['does-not-conform', 1]
+  if (standing.blocked > 0 || standing.halfShown.length > 0 || summary.notRun > 0) return ['inconclusive', 1]
+  if (standing.known > 0) return ['does-not-conform', 0]
+  return standing.gaps.length > 0 || stopped !== null ? ['inconclusive', 0] : ['conforms', 0]
 }
 
 function throttlingOf({ throttledCalls }: Evidence): string[] {
@@ -56,76 +106,75 @@ function throttlingOf({ throttledCalls }: Evidence): string[] {
   return [`${calls} throttled (HTTP 429, or 503 with Retry-After), waited for and made anew; --rate N asks more gently`]
 }
 
-/** Blocked although every case of theirs passed; what a failed case left undone is counted at that case. */
-function guardsHalfShown({ requirements, cases }: Evidence): RequirementReport[] {
-  const passed = new Set(cases.filter((testCase) => testCase.verdict === 'passed').map((testCase) => testCase.key))
-  return requirements.filter((one) => one.verdict === 'blocked' && one.scenarios.every((key) => passed.has(key)))
-}
-
-function verdictOf(summary: Summary, blocked: boolean, open: boolean): [RunVerdict, 0 | 1] {
-  if (summary.failed > 0) return ['does-not-conform', 1]
-  if (blocked) return ['inconclusive', 1]
-  if (summary.known > 0) return ['does-not-conform', 0]
-  return open ? ['inconclusive', 0] : ['conforms', 0]
-}
-
-function becauseOf(
-  { summary, stopped, strict, partial, cases, requirements }: Evidence,
-  verdict: RunVerdict,
-  excused: number,
-  halfShown: readonly RequirementReport[],
-  gaps: readonly RequirementReport[],
-  strictFault: boolean,
-): string[] {
+function whatHappened({ summary, cases, findings, requirements, stopped }: Evidence, standing: Standing): string[] {
   const lines: string[] = []
-  const failed = cases.filter((testCase) => testCase.verdict === 'failed')
-  const causes = groupByCause(requirements, failed).length
-  const forCauses = causes < failed.length ? `, for what looks like ${count(causes, 'cause', 'causes')}` : ''
+  const causes = groupByCause(
+    requirements,
+    cases.filter(({ verdict }) => verdict === 'failed'),
+  ).length
+  const forCauses = causes < summary.failed ? `, for what looks like ${count(causes, 'cause', 'causes')}` : ''
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0)
     lines.push(
       `${casesOf(summary.failed)} failed${forCauses}; each says what was expected, what came, and how to repeat it`,
     )
-  if (excused > 0) lines.push(`${casesOf(excused)} blocked by known failures`)
-  const notRun = cases.filter((testCase) => notRunBecause(testCase) !== null).length
-  const blocked = summary.blocked - excused - notRun
-  if (notRun > 0)
-    lines.push(
-      `${count(notRun, 'case was', 'cases were')} not run, so nothing is known about what ${notRun === 1 ? 'it asks' : 'they ask'}`,
-    )
-  if (blocked > 0)
-    lines.push(
-      `${casesOf(blocked)} blocked: a preparation or a control did not work, so nothing is known about what they ask`,
-    )
-  else if (notRun === 0 && halfShown.length > 0)
-    lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)
+  const found = findings.filter(({ known, level }) => known === null && level === 'must').length
+  if (found > 0) lines.push(`The model found ${count(found, 'answer', 'answers')} that the document does not allow`)
+  if (standing.excused > 0) lines.push(`${casesOf(standing.excused)} blocked by known failures`)
   if (summary.stale > 0)
     lines.push(
       `${count(summary.stale, 'baseline entry passes', 'baseline entries pass')} now: remove with --update-known`,
     )
-  if (summary.known > 0) lines.push(`${count(summary.known, 'failure is', 'failures are')} known (baseline)`)
-  if (gaps.length > 0) lines.push(...openMusts(gaps))
-  if (strictFault) lines.push('--strict: warnings and musts that are not testable count as failures')
-  if (verdict === 'conforms')
-    lines.push(
-      summary.warned > 0
-        ? `Every must was shown to hold; ${count(summary.warned, 'warning is', 'warnings are')} about what the document implies${strict ? '' : ' (--strict makes them fail)'}`
-        : 'Every must that can be shown was shown to hold',
-    )
-  if (partial === 'only' && gaps.length > 0) lines.push('Run without --only for a verdict on the whole document')
-  if (partial === 'shard' && gaps.length > 0)
-    lines.push('Merge the shard reports for a verdict on the whole: svc-conformance compare --merge FILE…')
+  if (standing.known > 0) lines.push(`${count(standing.known, 'failure is', 'failures are')} known (baseline)`)
   return lines
 }
+
+function whatIsOpen({ summary }: Evidence, { blocked, halfShown, gaps }: Standing): string[] {
+  const lines: string[] = []
+  if (summary.notRun > 0)
+    lines.push(
+      `${count(summary.notRun, 'case was', 'cases were')} not run, so nothing is known about what ${summary.notRun === 1 ? 'it asks' : 'they ask'}`,
+    )
+  if (blocked > 0)
+    lines.push(
+      `${casesOf(blocked)} blocked: a preparation or a control did not work, so nothing is known about what ${blocked === 1 ? 'it asks' : 'they ask'}`,
+    )
+  else if (summary.notRun === 0 && halfShown.length > 0)
+    lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)
+  if (gaps.length > 0) lines.push(...openMusts(gaps))
+  return lines
+}
+
+function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): string {
+  const without =
+    absent.length === 0 ? '' : `, apart from the API areas that the target file declares absent: ${absent.join(', ')}`
+  if (warnings === 0) return `Every must that can be shown was shown to hold${without}`
+  const effect = strict ? '' : ' (--strict makes them fail)'
+  return `Every must was shown to hold${without}; ${count(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
+}
+
+function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {
+  if (partial === null || gaps.length === 0) return []
+  return [
+    partial === 'only'
+      ? 'Run without --only for a verdict on the whole document'
+      : 'Merge the shard reports for a verdict on the whole: svc-conformance compare --merge FILE…',
+  ]
+}
+
+const shownReasons = 6
 
 /** The most common reason first, with how many musts it keeps open. */
 function openMusts(gaps: readonly RequirementReport[]): string[] {
   const byReason = new Map<string, number>()
-  for (const gap of gaps)
-    byReason.set(gap.reason ?? 'No reason given', (byReason.get(gap.reason ?? 'No reason given') ?? 0) + 1)
+  for (const { reason } of gaps) {
+    const text = reason ?? 'No reason given'
+    byReason.set(text, (byReason.get(text) ?? 0) + 1)
+  }
   const sorted = [...byReason].sort((one, other) => other[1] - one[1])
-  const shown = sorted.slice(0, 6).map(([reason, number]) => `  ${number} × ${reason}`)
-  const more = sorted.length > 6 ? [`  and ${sorted.length - 6} more reasons, see the requirements`] : []
+  const shown = sorted.slice(0, shownReasons).map(([reason, number]) => `  ${number} × ${reason}`)
+  const more =
+    sorted.length > shownReasons ? [`  and ${sorted.length - shownReasons} more reasons, see the requirements`] : []
   return [`${count(gaps.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
 }
 

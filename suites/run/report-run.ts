@@ -32,7 +32,6 @@ export interface FinishedRun {
 /** What a run is to print and write. */
 export interface RunReport {
   report: Report
-  exitCode: number
   /** The baseline as it is to be written; null where it stays as it is. */
   updated: KnownEntry[] | null
 }
@@ -43,11 +42,11 @@ export function reportRun(run: FinishedRun): RunReport {
   const ownExitCode = ownExitCodeOf(result)
   const report = reportWith(run, known, ownExitCode)
   if (!options.reporting.updateKnown || result.stopped !== null)
-    return { report, exitCode: ownExitCode ?? report.exitCode, updated: null }
-  const updated = updatedKnown(report.scenarios, report.stale, known)
+    return { report, updated: null }
+  const updated = updatedKnown(report, known)
   // What is written down now is known.
   const again = reportWith(run, updated, ownExitCode)
-  return { report: again, exitCode: ownExitCode ?? again.exitCode, updated }
+  return { report: again, updated }
 }
 
 function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode: number | null): Report {
@@ -82,8 +81,10 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
     durationMs,
     seed: String(seed),
     node: process.versions.node,
+    set: 'current',
     again: reporting.again,
     allow: target?.allow ?? ['sessions', 'keys', 'limits'],
+    absent: [],
     clock: facts === null ? null : clockOf(offsetMs(facts.offset)),
     shard: selection.shard === null ? null : `${selection.shard.index}/${selection.shard.count}`,
     stopped: stopped?.message ?? null,

@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, 60_000)
 
 test('the reference server conforms, and nothing is left open', () => {
-  expect(report.scenarios.filter(({ verdict }) => verdict !== 'passed').map(({ key }) => key)).toEqual([])
+  expect(report.cases.filter(({ verdict }) => verdict !== 'passed').map(({ key }) => key)).toEqual([])
   expect({ verdict: report.verdict, exitCode: report.exitCode }).toEqual({ verdict: 'conforms', exitCode: 0 })
   expect(report.requirements.filter(({ gap }) => gap)).toEqual([])
 })

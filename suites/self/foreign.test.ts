@@ -68,14 +68,12 @@ function runAgainst({ url, id, secret }: Started, only: readonly string[]): Prom
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   return new Promise((resolve) => {
     child.on('close', (exitCode) => {
-      const { scenarios } = JSON.parse(Buffer.concat(chunks).toString()) as {
-        scenarios: { key: string; verdict: string; problem: { message: string } | null }[]
+      const { cases } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        cases: { key: string; verdict: string; problem: { message: string } | null }[]
       }
-      const cases = (wanted: string): string[] =>
-        scenarios
-          .filter(({ verdict }) => verdict === wanted)
-          .map(({ key, problem }) => `${key}: ${problem?.message ?? ''}`)
-      resolve({ exitCode, failed: cases('failed'), blocked: cases('blocked'), warned: cases('warned') })
+      const keysOf = (wanted: string): string[] =>
+        cases.filter(({ verdict }) => verdict === wanted).map(({ key, problem }) => `${key}: ${problem?.message ?? ''}`)
+      resolve({ exitCode, failed: keysOf('failed'), blocked: keysOf('blocked'), warned: keysOf('warned') })
     })
   })
 }

@@ -1,9 +1,28 @@
 /** What a case showed. Values only: an outcome crosses from a vitest worker to the main process as JSON, already redacted. */
 
-export type Verdict = 'passed' | 'failed' | 'warned' | 'blocked' | 'known' | 'not-testable'
+export type Verdict =
+  | 'passed'
+  | 'failed'
+  | 'warned'
+  | 'blocked'
+  | 'known'
+  | 'not-testable'
+  /** The target file declares the API area absent. */
+  | 'not-applicable'
+  /** The run ended before it. */
+  | 'not-run'
 
-/** Worst first, as a requirement takes the worst of its cases. */
-export const worstFirst: readonly Verdict[] = ['failed', 'blocked', 'known', 'warned', 'not-testable', 'passed']
+/** Worst first, as a requirement takes the worst of its cases. What is not applicable takes nothing from a case that passed. */
+export const worstFirst: readonly Verdict[] = [
+  'failed',
+  'blocked',
+  'known',
+  'warned',
+  'not-run',
+  'not-testable',
+  'passed',
+  'not-applicable',
+]
 
 /** Servers may round moments to the second, so nothing is judged closer than this to one. */
 export const judgedMarginMs = 1000

@@ -1,0 +1,43 @@
+/** How every format names and marks a verdict. */
+import type { Verdict } from '../engine/judge/outcome.ts'
+
+/** What a reader wants to see first. */
+export const verdictOrder: readonly Verdict[] = [
+  'failed',
+  'blocked',
+  'warned',
+  'known',
+  'not-run',
+  'not-testable',
+  'not-applicable',
+  'passed',
+]
+
+/** One sign for each verdict. */
+export const glyphs: { readonly [verdict in Verdict]: string } = {
+  failed: '✗',
+  blocked: '■',
+  warned: '!',
+  known: '~',
+  'not-run': '…',
+  'not-testable': '–',
+  'not-applicable': '·',
+  passed: '✓',
+}
+
+/** What each sign means, in the order of `verdictOrder`. */
+export const meanings: { readonly [verdict in Verdict]: string } = {
+  failed: 'a sentence of the document does not hold',
+  blocked: 'a preparation or a control did not work, so nothing is known',
+  warned: 'something that the document only implies does not hold',
+  known: 'failed, and listed in the baseline',
+  'not-run': 'the run ended before it',
+  'not-testable': 'the target lacks something that the case needs',
+  'not-applicable': 'the target file declares the API area absent',
+  passed: 'it holds, and so did the control',
+}
+
+/** `not testable`: a verdict as a reader says it. */
+export function words(verdict: string): string {
+  return verdict.replaceAll('-', ' ')
+}
