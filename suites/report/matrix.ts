@@ -45,9 +45,9 @@ function columnName(index: number): string {
 }
 
 /** The signs that occur, and what they mean. */
-function legendOf({ cases }: Matrix): string {
+function legendOf({ rows }: Matrix): string {
   return verdictOrder
-    .filter((verdict) => cases.some(({ verdicts }) => verdicts.includes(verdict)))
+    .filter((verdict) => rows.some(({ verdicts }) => verdicts.includes(verdict)))
     .map((verdict) => `${glyphs[verdict]} ${words(verdict)}`)
     .join(', ')
 }

@@ -41,8 +41,7 @@ export function reportRun(run: FinishedRun): RunReport {
   const { options, known, result } = run
   const ownExitCode = ownExitCodeOf(result)
   const report = reportWith(run, known, ownExitCode)
-  if (!options.reporting.updateKnown || result.stopped !== null)
-    return { report, updated: null }
+  if (!options.reporting.updateKnown || result.stopped !== null) return { report, updated: null }
   const updated = updatedKnown(report, known)
   // What is written down now is known.
   const again = reportWith(run, updated, ownExitCode)
