@@ -47,5 +47,6 @@ function digestOfSources(): string {
       if (/\.(yaml|json)$/.test(file)) hash.update(`${file}\n`).update(readFileSync(join(packageRoot, folder, file)))
     }
   }
-  return hash.update(readFileSync(join(packageRoot, 'fixtures/test-keys.yaml'))).digest('hex')
+  for (const file of ['test-keys.yaml', 'language.yaml']) hash.update(readFileSync(join(packageRoot, 'fixtures', file)))
+  return hash.digest('hex')
 }

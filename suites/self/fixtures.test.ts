@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { allItems } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -30,6 +30,25 @@ function messagesWanted(text: string): string[] {
   const end = lines.findIndex((line) => !line.startsWith('# '))
   return lines.slice(0, end).map((line) => line.slice(2))
 }
+
+test('every fixture begins with the line that leads editors to its schema', () => {
+  const files = readdirSync(join(packageRoot, 'fixtures'), { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => /^(scenarios|vectors)\/.*\.yaml$|^(test-keys|language)\.yaml$/.test(file))
+    .filter((file) => file !== 'vectors/flags.yaml')
+  expect(files.length).toBeGreaterThan(300)
+  const schemas = files.map((file) => {
+    const [first = ''] = shipped(`fixtures/${file}`).split('\n')
+    const path = /^# yaml-language-server: \$schema=(\S+)$/.exec(first)?.[1] ?? 'no such line'
+    return [file, relative(join(packageRoot, 'spec', 'schemas'), resolve(packageRoot, 'fixtures', dirname(file), path))]
+  })
+  const schemaOf = (file: string): string => {
+    const [kind = ''] = file.split('/')
+    const name = { scenarios: 'fixture', vectors: 'vector' }[kind] ?? kind.replace('.yaml', '')
+    return `${name}.schema.json`
+  }
+  expect(schemas).toEqual(files.map((file) => [file, schemaOf(file)]))
+})
 
 describe('fixtures that must not load are rejected with these messages', () => {
   for (const name of readdirSync(join(folder, 'invalid'))) {
