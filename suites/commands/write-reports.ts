@@ -37,6 +37,16 @@ export function processOutlet(env: Environment): Outlet {
  * @throws SuiteError (`usage`) for a file that cannot be written, after the others were
  */
 export function writeReports(report: Report, requests: readonly ReportRequest[], outlet: Outlet): void {
+  writeFormats(report, render, requests, outlet)
+}
+
+/** The same for a report of another kind, with its own renderers. */
+export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'conclusion'>>(
+  report: R,
+  render: Renderers<R>,
+  requests: readonly ReportRequest[],
+  outlet: Outlet,
+): void {
   const problems: SuiteError[] = []
   for (const { format, file } of requests) {
     const text = render[format](report, file === null ? outlet : onDisk)
@@ -50,7 +60,11 @@ export function writeReports(report: Report, requests: readonly ReportRequest[],
 
 const onDisk = { colour: false }
 
-const render: { [format in ReportFormat]: (report: Report, outlet: Pick<Outlet, 'colour' | 'columns'>) => string } = {
+export type Renderers<R> = {
+  readonly [format in ReportFormat]: (report: R, outlet: Pick<Outlet, 'colour' | 'columns'>) => string
+}
+
+const render: Renderers<Report> = {
   text: renderText,
   json: renderJson,
   junit: renderJunit,

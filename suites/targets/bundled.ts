@@ -4,7 +4,9 @@
  */
 import {
   createProfile,
+  type Fault,
   type MockServer,
+  type Profile,
   profileChoices,
   rules,
   type ServerOptions,
@@ -17,7 +19,7 @@ import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { bundledSettings } from './bundled-settings.ts'
 import type { Wire } from './http.ts'
 
-export type { Mutant, ServerOptions, Variant }
+export type { Fault, MockServer, Mutant, Profile, ServerOptions, Variant }
 export { createProfile, profileChoices, rules, serve, startMockServer }
 
 /** Servers that are wrong in one way each. Loaded only where they are hunted. */

@@ -1,0 +1,112 @@
+/** When a client asks for new tokens with its key although it could refresh. */
+import type { Check, Finding } from '../check.ts'
+import { isGoodForRefresh, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
+
+/** A first grant and a second one are nobody's loss; from the third on they pile up. */
+const grantsLetPass = 2
+
+export const notANewGrant: Check = {
+  id: 'refresh/not-a-new-grant',
+  level: 'practice',
+  title: 'A pair is refreshed while its refresh token is good',
+  sentence:
+    'An access token has a time-to-live and can be renewed with its refresh token; a grant takes a new place among the sessions',
+  source: 'RFC 6749 §1.5 and §6; interface parts 2 and 8',
+  judge({ story }) {
+    const findings = story.requests.flatMap((request) => needlessGrant(story, request))
+    const due = story.pairs.some(({ heldMs, accessExpiryMs }) =>
+      story.requests.some(({ exchange }) => heldMs !== null && exchange.startedMs > accessExpiryMs),
+    )
+    return { exercised: due || findings.length > 0, findings }
+  },
+}
+
+function needlessGrant(story: Story, request: Request): Finding[] {
+  const { kind, exchange } = request
+  if (kind !== 'grant') return []
+  const earlier = grantsBefore(story, request).filter(({ issued }) => issued !== null)
+  if (earlier.length === 0) return []
+  const good = story.pairs.find(
+    (pair) => sameStart(pair.issuedBy, request) && isGoodForRefresh(story, pair, exchange.startedMs),
+  )
+  if (good === undefined) return []
+  const isDue = good.accessExpiryMs <= exchange.startedMs && !wasTried(story, good, exchange.startedMs)
+  const piles = request.start !== null && earlier.length >= grantsLetPass && !followsFailedRefresh(story, request)
+  if (!isDue && !piles) return []
+  const message = isDue
+    ? 'A new grant is asked for instead of a refresh, although the refresh token is good and was not tried. Refresh the pair'
+    : `This is grant ${earlier.length + 1} of one start, although an older pair is good. Keep one pair and refresh it`
+  return [{ message, exchanges: [good.issuedBy.exchange, exchange] }]
+}
+
+function grantsBefore({ requests }: Story, request: Request): Request[] {
+  return requests.filter(
+    (other) => other.kind === 'grant' && other.exchange.number < request.exchange.number && sameStart(other, request),
+  )
+}
+
+/** A grant is the way out of a refresh that did not work, whatever else is in hand. */
+function followsFailedRefresh({ requests }: Story, request: Request): boolean {
+  const before = requests.filter(
+    (other) =>
+      (other.kind === 'grant' || other.kind === 'refresh') &&
+      other.exchange.number < request.exchange.number &&
+      sameStart(other, request),
+  )
+  const last = before.at(-1)
+  return last !== undefined && last.kind === 'refresh' && last.outcome !== 'accepted'
+}
+
+/** Where nobody knows the starts of a client, one connection belongs to one start. */
+function sameStart(one: Request, other: Request): boolean {
+  return one.start === null ? one.exchange.connection === other.exchange.connection : one.start === other.start
+}
+
+function wasTried({ requests }: Story, pair: Pair, momentMs: number): boolean {
+  return requests.some((one) => one.kind === 'refresh' && one.pair === pair && one.exchange.startedMs < momentMs)
+}
+
+export const lateLoser: Check = {
+  id: 'refresh/late-loser-keeps-the-newer-pair',
+  level: 'practice',
+  title: 'A refusal that comes late does not cost the newer pair',
+  sentence: 'Of two requests with one old token the one that is answered last is refused: the newer pair stays in use',
+  source: 'RFC 9700 §4.14.2; interface part 3',
+  judge({ story }) {
+    const late = story.requests.filter((request) => isLateLoser(story, request))
+    const findings = late.flatMap((loser) => grantAfterLoser(story, loser))
+    return { exercised: late.length > 0, findings }
+  },
+}
+
+/** Refused for an old token, and answered after the newer pair was in hand. */
+function isLateLoser(_story: Story, { pair, outcome, exchange }: Request): boolean {
+  if (pair === null || outcome !== 'refused' || exchange.deliveredMs === null) return false
+  const momentMs = replacedMs(pair)
+  return momentMs !== null && exchange.startedMs < momentMs && exchange.deliveredMs > momentMs
+}
+
+function grantAfterLoser(story: Story, loser: Request): Finding[] {
+  const refusedMs = loser.exchange.deliveredMs ?? Number.POSITIVE_INFINITY
+  const newer = newestOf(loser.pair)
+  if (newer === null) return []
+  const grant = story.requests.find(
+    (one) =>
+      one.kind === 'grant' &&
+      one.exchange.startedMs >= refusedMs &&
+      sameStart(one, loser) &&
+      newer.accessExpiryMs > one.exchange.startedMs &&
+      isGoodForRefresh(story, newer, one.exchange.startedMs),
+  )
+  if (grant === undefined) return []
+  const message =
+    'After a refusal that came late a new grant is asked for, although a newer good pair is in hand. Look whether the token has changed, and use the newer one'
+  return [{ message, exchanges: [newer.issuedBy.exchange, loser.exchange, grant.exchange] }]
+}
+
+/** The last pair of a line that the client had in hand. */
+function newestOf(pair: Pair | null): Pair | null {
+  let newest: Pair | null = null
+  for (let at = pair?.successor ?? null; at !== null; at = at.successor) if (at.heldMs !== null) newest = at
+  return newest
+}

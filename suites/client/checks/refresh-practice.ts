@@ -1,0 +1,155 @@
+/** How a client refreshes: once, in time, and not for ever. */
+import type { Check, Finding } from '../check.ts'
+import { isAfter, type Pair, type Request, type Story } from '../story/story.ts'
+
+export const noExpiredTokenSent: Check = {
+  id: 'refresh/no-expired-token-sent',
+  level: 'practice',
+  title: 'A token that was refused as expired is not sent again',
+  sentence: 'One refusal tells that an access token has expired; a client refreshes then, or ahead of it',
+  source: 'RFC 6750 §3.1; RFC 6749 §1.5',
+  judge({ story }) {
+    const expired = story.pairs.filter(
+      ({ heldMs, accessExpiryMs }) =>
+        heldMs !== null && story.requests.some(({ exchange }) => exchange.startedMs > accessExpiryMs),
+    )
+    return { exercised: expired.length > 0, findings: expired.flatMap((pair) => sentAgain(story, pair)) }
+  },
+}
+
+function sentAgain(story: Story, pair: Pair): Finding[] {
+  const uses = story.requests.filter((request) => request.pair === pair && request.kind !== 'refresh')
+  const refused = uses.find(
+    ({ outcome, exchange }) => outcome === 'refused' && exchange.startedMs > pair.accessExpiryMs,
+  )
+  const deliveredMs = refused?.exchange.deliveredMs
+  if (refused === undefined || deliveredMs === undefined || deliveredMs === null) return []
+  return uses
+    .filter((request) => request !== refused && isAfter(story, request, deliveredMs))
+    .map(({ exchange }) => ({
+      message: 'An expired access token is sent again after it was refused. Refresh the pair first',
+      exchanges: [refused.exchange, exchange],
+    }))
+}
+
+export const singleFlight: Check = {
+  id: 'refresh/single-flight',
+  level: 'practice',
+  title: 'One refresh at a time',
+  sentence:
+    'Of two refreshes with one token the second is refused; the workers of a client wait for one refresh and share its pair',
+  source: 'RFC 9700 §4.14.2; interface part 3',
+  judge({ story }) {
+    const refreshes = story.requests.filter(({ kind, pair }) => kind === 'refresh' && pair !== null)
+    const exercised = story.setting.parallel !== 1 && refreshes.length > 0
+    const findings = [
+      ...refreshes.flatMap((one) => atOnce(story, one, refreshes)),
+      ...refreshes.flatMap((one) => unused(story, one)),
+    ]
+    return { exercised: exercised || findings.length > 0, findings }
+  },
+}
+
+/** Another refresh with the same token began while this one was under way, or before its answer can have been looked at. */
+function atOnce(story: Story, first: Request, refreshes: readonly Request[]): Finding[] {
+  const endMs = first.exchange.deliveredMs ?? first.exchange.answeredMs
+  if (endMs === null) return []
+  const second = refreshes.find(({ pair, exchange }) => {
+    if (pair !== first.pair || exchange.number <= first.exchange.number) return false
+    if (exchange.startedMs < endMs) return true
+    const isHeld = first.issued !== null && first.issued.heldMs !== null
+    return isHeld && story.setting.parallel !== 1 && !isAfter(story, { exchange } as Request, endMs)
+  })
+  if (second === undefined) return []
+  const message = 'Two refreshes of one token are under way at once. Let one worker refresh, and the others wait for it'
+  return [{ message, exchanges: [first.exchange, second.exchange] }]
+}
+
+/** A pair that came from a refresh is refreshed while it is young, before any call was made with it. */
+function unused({ requests }: Story, refresh: Request): Finding[] {
+  const { pair, exchange } = refresh
+  if (pair === null || pair.parent === null || pair.heldMs === null) return []
+  const used = requests.some(
+    (one) => one.pair === pair && one.kind !== 'refresh' && one.exchange.number < exchange.number,
+  )
+  const isYoung = exchange.startedMs < (pair.heldMs + pair.accessExpiryMs) / 2
+  if (used || !isYoung) return []
+  const message = 'A new pair is refreshed before its first call. Look whether the token has changed before refreshing'
+  return [{ message, exchanges: [pair.issuedBy.exchange, exchange] }]
+}
+
+export const lostAnswer: Check = {
+  id: 'refresh/lost-answer',
+  level: 'practice',
+  title: 'A refresh whose answer was lost is repeated once at most, then a grant follows',
+  sentence: 'The server may have rotated the pair: a retried rotation is refused, since the old pair is revoked',
+  source: 'RFC 9700 §4.14.2; interface part 3',
+  judge({ story }) {
+    const lost = story.requests.filter(
+      ({ kind, pair, outcome }) => kind === 'refresh' && pair !== null && (outcome === 'lost' || outcome === 'spoilt'),
+    )
+    const firsts = lost.filter((one) => lost.find(({ pair }) => pair === one.pair) === one)
+    return { exercised: firsts.length > 0, findings: firsts.flatMap((one) => afterLoss(story, one)) }
+  },
+}
+
+function afterLoss({ requests }: Story, first: Request): Finding[] {
+  const later = requests.filter(({ exchange }) => exchange.number > first.exchange.number)
+  const repeated = later.filter((one) => one.kind === 'refresh' && one.pair === first.pair)
+  if (repeated.length > 1) {
+    const message = `A refresh whose answer was lost is repeated ${repeated.length} times. Repeat it once at most, then ask for a new grant`
+    return [{ message, exchanges: [first, ...repeated.slice(0, 2)].map(({ exchange }) => exchange) }]
+  }
+  const recovered = later.some(({ kind, outcome }) => kind === 'grant' || outcome === 'accepted')
+  const others = later.filter((one) => !repeated.includes(one))
+  if (recovered || others.length === 0) return []
+  const message =
+    'After a refresh whose answer was lost no grant follows, and no call is accepted any more. Ask for a new grant'
+  return [{ message, exchanges: [first, ...others.slice(0, 2)].map(({ exchange }) => exchange) }]
+}
+
+/** So many refreshes without an accepted call are a loop. */
+const refreshesLetPass = 4
+
+export const noLoop: Check = {
+  id: 'refresh/no-loop-after-refusal',
+  level: 'practice',
+  title: 'Refusals do not make a client refresh for ever',
+  sentence:
+    'A refused refresh token stays refused; a call that is refused with a fresh token is not refused for its age',
+  source: 'RFC 6749 §5.2; RFC 9700 §4.14.2',
+  judge({ story }) {
+    const refused = story.requests.filter(({ kind, outcome }) => kind === 'refresh' && outcome === 'refused')
+    const barred = story.requests.some(
+      ({ kind, outcome, exchange, pair }) =>
+        kind === 'call' && outcome === 'refused' && pair !== null && exchange.faults.includes('refuse'),
+    )
+    const findings = [...refused.flatMap((one) => againAfterRefusal(story, one, refused)), ...withoutSuccess(story)]
+    return { exercised: refused.length > 0 || barred || findings.length > 0, findings }
+  },
+}
+
+function againAfterRefusal(story: Story, first: Request, refused: readonly Request[]): Finding[] {
+  const token = first.params?.refreshToken
+  if (refused.find(({ params }) => params?.refreshToken === token) !== first) return []
+  const momentMs = first.exchange.deliveredMs
+  if (momentMs === null) return []
+  const again = story.requests.filter(
+    (one) => one.kind === 'refresh' && one.params?.refreshToken === token && isAfter(story, one, momentMs),
+  )
+  if (again.length < 2) return []
+  const message = `A refused refresh token is sent ${again.length} times more. Ask for a new grant`
+  return [{ message, exchanges: [first, ...again.slice(0, 2)].map(({ exchange }) => exchange) }]
+}
+
+function withoutSuccess({ requests }: Story): Finding[] {
+  let row: Request[] = []
+  for (const request of requests) {
+    if (request.kind === 'call' && request.outcome === 'accepted') row = []
+    if (request.kind === 'refresh') row.push(request)
+    if (row.length <= refreshesLetPass) continue
+    const message = `This is refresh ${row.length} without an accepted call between. Report the refusal instead`
+    return [{ message, exchanges: row.slice(0, 5).map(({ exchange }) => exchange) }]
+  }
+  return []
+}

@@ -1,0 +1,70 @@
+/** What every request looks like: part 1 of the document. */
+import type { Check, Finding } from '../check.ts'
+import { headerOf } from '../story/authorization.ts'
+import { asObject } from '../story/rpc.ts'
+import type { Request } from '../story/story.ts'
+
+const callPath = '/api'
+
+export const postJson: Check = {
+  id: 'request/post-json',
+  level: 'document',
+  title: 'Every call is a POST of JSON to /api',
+  sentence:
+    'Every call is an HTTP POST to {base_url}/api with the header Content-Type: application/json and a JSON body',
+  source: 'interface part 1',
+  judge({ story }) {
+    // A browser asks with OPTIONS before its call, whatever the client does.
+    const requests = story.requests.filter(({ exchange }) => exchange.httpMethod !== 'OPTIONS')
+    return { exercised: requests.length > 0, findings: requests.flatMap(postJsonFindings) }
+  },
+}
+
+function postJsonFindings({ exchange, body }: Request): Finding[] {
+  const { httpMethod, target } = exchange
+  const type = headerOf(exchange, 'content-type')
+  const problems = [
+    httpMethod === 'POST' ? null : `The HTTP method is ${httpMethod}. Send POST`,
+    target === callPath ? null : `The request goes to "${target}". Send it to {base_url}/api`,
+    isJsonType(type)
+      ? null
+      : `The Content-Type is ${type === undefined ? 'missing' : `"${type}"`}. Send application/json`,
+    body.kind === 'not-json' ? 'The body is not JSON' : null,
+  ]
+  return problems.flatMap((message) => (message === null ? [] : [{ message, exchanges: [exchange] }]))
+}
+
+/** RFC 9110 §8.3.1: names of types are compared in any case, and parameters may follow. */
+const isJsonType = (type: string | undefined): boolean => /^\s*application\/json\s*(;|$)/i.test(type ?? '')
+
+export const envelope: Check = {
+  id: 'request/envelope',
+  level: 'document',
+  title: 'Every request has the four members of the envelope',
+  sentence: 'jsonrpc is "2.0", id an integer, method <group>/<operation>, params an object ({} when there are none)',
+  source: 'interface part 1, request envelope',
+  judge({ story }) {
+    const requests = story.requests.filter(({ body }) => body.kind === 'json')
+    return { exercised: requests.length > 0, findings: requests.flatMap(envelopeFindings) }
+  },
+}
+
+function envelopeFindings({ exchange, body }: Request): Finding[] {
+  const rpc = body.kind === 'json' ? asObject(body.value) : null
+  if (rpc === null) return [{ message: 'The body is no JSON object. Send one request object', exchanges: [exchange] }]
+  const problems = [
+    rpc.jsonrpc === '2.0' ? null : `jsonrpc is ${shown(rpc.jsonrpc)}. Send "2.0"`,
+    Number.isInteger(rpc.id) ? null : `id is ${shown(rpc.id)}. Send an integer`,
+    isMethodName(rpc.method) ? null : `method is ${shown(rpc.method)}. Send <group>/<operation>`,
+    asObject(rpc.params) === null ? `params is ${shown(rpc.params)}. Send an object, {} when there are none` : null,
+  ]
+  return problems.flatMap((message) => (message === null ? [] : [{ message, exchanges: [exchange] }]))
+}
+
+const isMethodName = (method: unknown): boolean => typeof method === 'string' && /^[^/\s]+\/[^/\s]+$/.test(method)
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'missing'
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

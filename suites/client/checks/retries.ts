@@ -1,0 +1,146 @@
+/** What is sent again, when, and how. */
+import type { Check, Finding } from '../check.ts'
+import type { Exchange } from '../journal.ts'
+import type { Request, Story } from '../story/story.ts'
+
+/** Timers may fire a little early, and the clocks of two processes are read at different moments. */
+const toleranceMs = 20
+
+export const retryAfterKept: Check = {
+  id: 'retry/after-is-kept',
+  level: 'practice',
+  title: 'Nothing is sent before the time that Retry-After names',
+  sentence: 'Retry-After says how long a client ought to wait before it makes a follow-up request',
+  source: 'RFC 9110 §10.2.3',
+  judge({ story }) {
+    // With several workers a request may have been under way.
+    if (story.setting.parallel !== 1) return { exercised: false, findings: [] }
+    const throttled = story.requests.filter(({ outcome }) => outcome === 'throttled')
+    return { exercised: throttled.length > 0, findings: throttled.flatMap((one) => tooEarly(story, one)) }
+  },
+}
+
+function tooEarly({ requests }: Story, throttled: Request): Finding[] {
+  const { answeredMs, deliveredMs, answer } = throttled.exchange
+  const waitMs = retryAfterMs(answer?.headers['retry-after'], answeredMs ?? 0)
+  if (waitMs === null || answeredMs === null || deliveredMs === null) return []
+  const early = requests.find(
+    ({ exchange }) => exchange.startedMs >= deliveredMs && exchange.startedMs < answeredMs + waitMs - toleranceMs,
+  )
+  if (early === undefined) return []
+  const afterMs = Math.round(early.exchange.startedMs - answeredMs)
+  const message = `Retry-After asked for ${waitMs} ms, the next request came after ${afterMs} ms. Send nothing before`
+  return [{ message, exchanges: [throttled.exchange, early.exchange] }]
+}
+
+/** RFC 9110 §10.2.3: seconds, or a date. */
+function retryAfterMs(text: string | undefined, nowMs: number): number | null {
+  if (text === undefined) return null
+  if (/^\d+$/.test(text)) return Number(text) * 1000
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? null : Math.max(0, date - nowMs)
+}
+
+export const signedAnew: Check = {
+  id: 'retry/signed-anew',
+  level: 'practice',
+  title: 'A request that is sent again is signed again',
+  sentence: 'A signature holds for one timestamp and one nonce; a server that has seen the nonce refuses it',
+  source: 'interface part 5.1; RFC 9421 §7.2.2',
+  judge({ story }) {
+    const signed = signedRequests(story)
+    const troubled = signed.findIndex(({ outcome }) => outcome !== 'accepted' && outcome !== 'refused')
+    const repeats = groupBy(signed, headerText).filter((same) => same.length > 1)
+    return {
+      exercised: (troubled >= 0 && troubled < signed.length - 1) || repeats.length > 0,
+      findings: repeats.map((same) => ({
+        message: 'One signature is sent twice. Choose a new timestamp and nonce, and sign again',
+        exchanges: firstTwo(same),
+      })),
+    }
+  },
+}
+
+export const nonceUnique: Check = {
+  id: 'nonce/unique',
+  level: 'practice',
+  title: 'Every signature has a nonce of its own',
+  sentence: 'A nonce is used once, so that a server can tell a request from its copy',
+  source: 'RFC 9421 §2.3; interface part 5.1 leaves the rule to the server',
+  judge({ story }) {
+    const signed = signedRequests(story)
+    // A whole signature that is sent again is another check.
+    const once = groupBy(signed, headerText).flatMap(([first]) => (first === undefined ? [] : [first]))
+    const repeats = groupBy(once, nonceOf).filter((same) => same.length > 1)
+    return {
+      exercised: once.length > 1,
+      findings: repeats.map((same) => ({
+        message: 'Two signatures have the same nonce. Draw a new random nonce for each',
+        exchanges: firstTwo(same),
+      })),
+    }
+  },
+}
+
+export const createKeyOnce: Check = {
+  id: 'retry/create-key-not-repeated',
+  level: 'practice',
+  title: 'A key creation whose answer was lost is not repeated',
+  sentence:
+    'A client should not automatically retry a request with a method that is not idempotent; there are ten places for keys',
+  source: 'RFC 9110 §9.2.2; interface part 8',
+  judge({ story }) {
+    const creations = story.requests.filter(({ method }) => method === 'manager/createApiKey')
+    const lost = creations.find(({ outcome }) => outcome === 'lost' || outcome === 'spoilt')
+    const wanted = story.setting.method === 'manager/createApiKey' ? story.setting.calls : null
+    const again = lost === undefined || wanted === null ? [] : creations.slice(wanted)
+    const message =
+      'A key creation is sent again although its answer was lost and it may have worked. Report the loss instead'
+    return {
+      exercised: lost !== undefined && wanted !== null,
+      findings:
+        lost !== undefined && again[0] !== undefined
+          ? [{ message, exchanges: [lost.exchange, again[0].exchange] }]
+          : [],
+    }
+  },
+}
+
+export const skewSurvived: Check = {
+  id: 'clock/skew-survived',
+  level: 'practice',
+  title: 'A clock that is off costs one refused call at most',
+  sentence: "The Date header says what the server's time is; a client corrects its timestamps by it",
+  source: 'RFC 9110 §6.6.1; interface part 5.1 needs timestamps that agree',
+  judge({ story }) {
+    const refused = story.requests.filter(({ exchange }) => exchange.stage === 'signature/timestamp')
+    const accepted = signedRequests(story).some(({ outcome }) => outcome === 'accepted')
+    const message = `${refused.length} calls are refused because the clocks differ. Correct the timestamp by the Date header of the first refusal`
+    const findings: Finding[] = refused.length > 1 ? [{ message, exchanges: firstTwo(refused) }] : []
+    return { exercised: findings.length > 0 || (story.setting.clockOffsetMs !== 0 && accepted), findings }
+  },
+}
+
+const signedRequests = ({ requests }: Story): Request[] =>
+  requests.filter(({ authorization }) => authorization.kind === 'signature')
+
+const headerText = ({ authorization }: Request): string =>
+  authorization.kind === 'signature' ? authorization.header : ''
+
+/** The fourth field, where there are five; else the whole header, which tells nothing about nonces. */
+function nonceOf(request: Request): string {
+  const fields = headerText(request).split(';')
+  return fields.length === 5 ? `nonce ${fields[3]}` : headerText(request)
+}
+
+function groupBy(requests: readonly Request[], nameOf: (request: Request) => string): Request[][] {
+  const groups = new Map<string, Request[]>()
+  for (const request of requests) {
+    const group = groups.get(nameOf(request))
+    if (group === undefined) groups.set(nameOf(request), [request])
+    else group.push(request)
+  }
+  return [...groups.values()]
+}
+
+const firstTwo = (requests: readonly Request[]): Exchange[] => requests.slice(0, 2).map(({ exchange }) => exchange)

@@ -1,0 +1,128 @@
+/** What a client asks for, and whether it reads what it got. */
+import type { Check, Evidence, Finding, Judged } from '../check.ts'
+import { textsOf } from '../story/rpc.ts'
+import type { Pair, Request, Story } from '../story/story.ts'
+
+/** Refusals that tell a client that a token can do less, or for less time, than it asked for. */
+const refusalsLetPass = 2
+
+export const lifetime: Check = {
+  id: 'scopes/lifetime',
+  level: 'document',
+  title: 'expiresIn:NUMBER is asked for as it is meant',
+  sentence:
+    'expiresIn:NUMBER: access token expires after NUMBER milliseconds; NUMBER must not exceed the time-to-live of the refresh token',
+  source: 'interface part 5.4',
+  judge(evidence) {
+    const kept = entriesKept(evidence, /^expiresIn:/)
+    const grants = grantsOf(evidence.story)
+    const findings = grants.flatMap(({ request, scope }) => lifetimeFindings(request, scope))
+    const asked = grants.some(({ scope }) => scope.some((entry) => /^expiresIn:/i.test(entry)))
+    return { exercised: kept.exercised || asked, findings: [...kept.findings, ...findings] }
+  },
+}
+
+function lifetimeFindings({ exchange }: Request, scope: readonly string[]): Finding[] {
+  const malformed = scope.find((entry) => /^expiresIn:/.test(entry) && !/^expiresIn:[1-9]\d*$/.test(entry))
+  if (malformed !== undefined)
+    return [{ message: `The scope has "${malformed}". Send a whole number of milliseconds`, exchanges: [exchange] }]
+  if (exchange.stage !== 'scope/expires-in') return []
+  return [{ message: 'The lifetime is longer than that of the refresh token. Ask for less', exchanges: [exchange] }]
+}
+
+export const addressAndSession: Check = {
+  id: 'scopes/address-and-session',
+  level: 'document',
+  title: 'ipAddr:ADDR and session:NAME are asked for as they are meant',
+  sentence:
+    'session:NAME creates a session with the given name; ipAddr:ADDR: token usable only from connections from the IPv4 address ADDR',
+  source: 'interface part 5.4',
+  judge: (evidence) => entriesKept(evidence, /^(ipAddr|session):/),
+}
+
+/** Every entry of SVC_SCOPE of this form stands in every grant, letter for letter. */
+function entriesKept({ story }: Evidence, form: RegExp): Judged {
+  const wanted = (story.setting.scope ?? []).filter((entry) => form.test(entry))
+  const grants = grantsOf(story)
+  if (wanted.length === 0) return { exercised: false, findings: [] }
+  const findings = grants.flatMap(({ request, scope }) =>
+    wanted
+      .filter((entry) => !scope.includes(entry))
+      .map((entry) => ({
+        message: `The grant was to ask for "${entry}" and asks for ${JSON.stringify(scope)}. Send the entry as it is`,
+        exchanges: [request.exchange],
+      })),
+  )
+  return { exercised: grants.length > 0, findings }
+}
+
+export const least: Check = {
+  id: 'scopes/least',
+  level: 'practice',
+  title: 'A grant asks for what the calls need, and for no more',
+  sentence: 'The privileges of an access token should be restricted to the minimum that is required',
+  source: 'RFC 9700 §2.3',
+  judge({ story }) {
+    const { scope: needed } = story.setting
+    if (needed === null) return { exercised: false, findings: [] }
+    const grants = grantsOf(story)
+    const findings = grants.flatMap(({ request, scope }): Finding[] => {
+      const more = scope.filter((entry) => !isRestriction(entry) && !includesInAnyCase(needed, entry))
+      if (more.length === 0) return []
+      const message = `The grant asks for ${more.map((entry) => `"${entry}"`).join(', ')} beside ${needed.join(', ')}. Ask for what the calls need`
+      return [{ message, exchanges: [request.exchange] }]
+    })
+    return { exercised: grants.length > 0, findings }
+  },
+}
+
+/** Entries that take something away. */
+const isRestriction = (entry: string): boolean => /^(session|ipAddr|expiresIn):/.test(entry)
+
+/** The document does not show whether the case of scope names counts. */
+const includesInAnyCase = (entries: readonly string[], entry: string): boolean =>
+  entries.some((other) => other.toLowerCase() === entry.toLowerCase())
+
+export const grantedIsRead: Check = {
+  id: 'scopes/granted-is-read',
+  level: 'practice',
+  title: 'A client reads what was granted, not only what it asked for',
+  sentence:
+    'The result names the scopes granted and the expiry of the access token, which may be less than was asked for',
+  source: 'RFC 6749 §3.3 and §5.1; interface part 4.2',
+  judge({ story }) {
+    const narrowed = story.pairs.filter((pair) => isGivenWith(pair, 'narrow-grant'))
+    const shortened = story.pairs.filter((pair) => isGivenWith(pair, 'shorten-lifetime'))
+    const outlived = shortened.filter(({ accessExpiryMs }) =>
+      story.requests.some(({ exchange }) => exchange.startedMs > accessExpiryMs),
+    )
+    const findings = [...scopeFindings(story, narrowed), ...shortened.flatMap((pair) => expiryFindings(story, pair))]
+    return { exercised: narrowed.length > 0 || outlived.length > 0, findings }
+  },
+}
+
+function isGivenWith({ issuedBy, heldMs }: Pair, fault: string): boolean {
+  return heldMs !== null && issuedBy.exchange.faults.includes(fault)
+}
+
+function scopeFindings({ requests }: Story, narrowed: readonly Pair[]): Finding[] {
+  const [first] = narrowed
+  const refused = requests.filter(({ exchange }) => exchange.stage === 'scope/area')
+  if (first === undefined || refused.length <= refusalsLetPass) return []
+  const message = `${refused.length} calls are refused for their scope, although the grant named fewer scopes than were asked for. Read "scope" of the result`
+  return [{ message, exchanges: [first.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
+}
+
+function expiryFindings({ requests }: Story, pair: Pair): Finding[] {
+  const refused = requests.filter((one) => one.pair === pair && one.kind !== 'refresh' && one.outcome === 'refused')
+  if (refused.length <= refusalsLetPass) return []
+  const message = `A token is sent ${refused.length} times after its expiry, which is earlier than was asked for. Read accessTokenExpiry of the result`
+  return [{ message, exchanges: [pair.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
+}
+
+function grantsOf({ requests }: Story): { request: Request; scope: readonly string[] }[] {
+  return requests.flatMap((request) => {
+    const scope = request.kind === 'grant' ? textsOf(request.params?.scope) : null
+    return scope === null ? [] : [{ request, scope }]
+  })
+}

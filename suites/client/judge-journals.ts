@@ -1,0 +1,75 @@
+import { type DiagnoseInput, diagnose } from '../diagnose/diagnose.ts'
+import { checks } from './all-checks.ts'
+import type { Check, Evidence, Finding } from './check.ts'
+import { errorIn200 } from './checks/answers.ts'
+import type { Journal } from './journal.ts'
+import { saysTooManyOk, scenarioFindings } from './scenario-findings.ts'
+import { readJournal } from './story/read-journal.ts'
+import { type Explain, judgeSignatures } from './story/signatures.ts'
+import type { Story } from './story/story.ts'
+
+/** What all journals together say about one check. */
+export interface CheckResult {
+  check: Check
+  verdict: 'passed' | 'failed' | 'warned' | 'not-exercised'
+  /** Those that decide the verdict: with findings where there are some, else those where it was exercised. */
+  scenarios: string[]
+  findings: { scenario: string; finding: Finding }[]
+}
+
+/** A run of diagnoses takes seconds; a client that signs wrong once does so again. */
+const diagnosesPerJournal = 2
+const diagnosesInAll = 12
+
+/**
+ * Judges journals by every check. Pure.
+ *
+ * @param paysFor the check that pays for what a scenario as a whole shows; null: there is no scenario
+ */
+export function judgeJournals(
+  journals: readonly Journal[],
+  paysFor: (scenario: string) => string | null,
+): CheckResult[] {
+  let left = diagnosesInAll
+  const evidence = journals.map((journal): Evidence => {
+    const story = readJournal(journal)
+    const explain = boundedExplain(() => left-- > 0)
+    return { story, signed: judgeSignatures(story, explain) }
+  })
+  const takesErrors = evidence.some(({ story }) => paysFor(story.scenario) === errorIn200.id && saysTooManyOk(story))
+  const findingsOf = (check: Check, story: Story): Finding[] => {
+    // A client that never reaches its server shows nothing, whatever it prints.
+    if (paysFor(story.scenario) !== check.id || story.requests.length === 0) return []
+    return scenarioFindings(story, takesErrors && check !== errorIn200)
+  }
+  return checks.map((check) => judgeCheck(check, evidence, findingsOf))
+}
+
+function boundedExplain(mayGoOn: () => boolean): Explain {
+  let left = diagnosesPerJournal
+  return (input) => {
+    if (left === 0 || !mayGoOn()) return null
+    left -= 1
+    return diagnose(input satisfies DiagnoseInput)
+  }
+}
+
+function judgeCheck(
+  check: Check,
+  evidence: readonly Evidence[],
+  ofScenario: (check: Check, story: Story) => Finding[],
+): CheckResult {
+  const exercised: string[] = []
+  const findings: CheckResult['findings'] = []
+  for (const one of evidence) {
+    const { scenario } = one.story
+    const judged = check.judge(one)
+    const all = [...judged.findings, ...ofScenario(check, one.story)]
+    if (judged.exercised || all.length > 0) exercised.push(scenario)
+    findings.push(...all.map((finding) => ({ scenario, finding })))
+  }
+  if (findings.length === 0)
+    return { check, verdict: exercised.length > 0 ? 'passed' : 'not-exercised', scenarios: exercised, findings }
+  const scenarios = [...new Set(findings.map(({ scenario }) => scenario))]
+  return { check, verdict: check.level === 'document' ? 'failed' : 'warned', scenarios, findings }
+}

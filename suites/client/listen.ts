@@ -1,0 +1,75 @@
+import { startMockServer } from '../targets/bundled.ts'
+import type { Journal, JournalKey } from './journal.ts'
+import { lenientProfile, makePrivateKeyFile } from './judged-server.ts'
+
+export interface ListenOptions {
+  port: number
+  /** What the initial key is to be; made up where it is not given. */
+  key: { id?: string; secret?: string }
+  signal: AbortSignal
+  /** Tells the environment for clients, as `NAME=value` lines. */
+  announce(lines: readonly string[]): void
+}
+
+const scheme = 'svc-hmac-sha256'
+const tokenPrefix = 'Bearer'
+const recordedBytes = 64 * 1024 * 1024
+
+/**
+ * Serves whatever calls until the signal comes, and returns what was seen.
+ *
+ * Rejects with the error of node:net where it cannot listen.
+ */
+export async function listen({ port, key, signal, announce }: ListenOptions): Promise<Journal> {
+  const privateKey = makePrivateKeyFile()
+  try {
+    const server = await startMockServer({
+      port,
+      rootKey: key,
+      profile: lenientProfile,
+      recording: { bytes: recordedBytes },
+    })
+    const signing = await server.makeKey({ publicKey: privateKey.publicKeyPem })
+    const { id, secret } = server.rootKey
+    announce([
+      `SVC_URL=${server.url}`,
+      `SVC_KEY_ID=${id}`,
+      `SVC_KEY_SECRET=${secret}`,
+      `SVC_SCHEME=${scheme}`,
+      `SVC_TOKEN_PREFIX=${tokenPrefix}`,
+      `# with SVC_AUTH=ecc: SVC_KEY_ID=${signing.id} SVC_PRIVATE_KEY_FILE=${privateKey.path}`,
+    ])
+    await aborted(signal)
+    await server.stop(1000)
+    const keys: JournalKey[] = [
+      { kind: 'secret', id, secret },
+      { kind: 'public', id: signing.id, publicKey: privateKey.publicKey, seed: privateKey.seed },
+    ]
+    return {
+      scenario: 'listen',
+      setting: {
+        auth: null,
+        scope: null,
+        method: 'solution/listSolutions',
+        calls: null,
+        parallel: null,
+        scheme,
+        tokenPrefix,
+        clockOffsetMs: 0,
+      },
+      keys,
+      exchanges: [...(server.recording?.exchanges() ?? [])],
+      elsewhere: [],
+      starts: null,
+    }
+  } finally {
+    privateKey.remove()
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { escapeHtml } from '../../report/html-parts.ts'
+import { htmlStyle } from '../../report/html-style.ts'
+import { printable } from '../../report/printable.ts'
+import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './model.ts'
+import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
+
+/** One self-contained page without a script; its own policy forbids the network. */
+export function renderHtml(raw: ClientReport): string {
+  const report = printable(raw)
+  const title = `${report.meta.command ?? 'Clients'}: ${words(report.verdict)}`
+  const wrong = wrongChecks(report)
+  const rest = report.checks.filter((check) => !wrong.includes(check))
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${htmlStyle}</style>
+</head>
+<body>
+<header>
+<h1>${escapeHtml(report.meta.command ?? 'Clients')}</h1>
+<p class="soft">${escapeHtml(headingOf(report))}. ${escapeHtml(summaryOf(report.summary))}</p>
+<p class="verdict fill ${classOf(report)}">${words(report.verdict)}</p>
+<ul class="conclusion">${report.conclusion.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>
+</header>
+<main>
+<h2>Checks</h2>
+${[...wrong, ...rest].map(checkDetails).join('\n')}
+<h2>Scenarios</h2>
+<div class="table"><table class="stack"><thead><tr><th>scenario</th><th>what happens</th><th>requests</th><th>accepted</th><th>ok</th><th>error</th><th>ended with</th></tr></thead>
+<tbody>${report.scenarios.map(scenarioLine).join('\n')}</tbody></table></div>
+${staleList(report)}
+</main>
+<footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, ${escapeHtml(report.meta.started)}</footer>
+</body>
+</html>
+`
+}
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(htmlStyle).digest('base64')}'; base-uri 'none'; form-action 'none'`
+
+const words = (verdict: string): string => verdict.replaceAll('-', ' ')
+
+const classOf = ({ verdict }: ClientReport): string =>
+  verdict === 'conforms' ? 'passed' : verdict === 'inconclusive' ? 'warned' : 'failed'
+
+/** The classes of the style that the report of a server shares. */
+const styleOf = ({ verdict, known }: CheckReport): string =>
+  known !== null ? 'known' : verdict === 'not-exercised' ? 'not-testable' : verdict
+
+function checkDetails(check: CheckReport): string {
+  const { id, title, level, sentence, source, verdict, known, message, scenarios, evidence, again } = check
+  const kind = styleOf(check)
+  const facts: [string, string | null][] = [
+    [verdict === 'failed' || verdict === 'warned' ? 'But' : 'Shown', message],
+    ['Known', known === null ? null : [known.reason, known.issue].filter((part) => part !== null).join(', ')],
+    ['In', scenarios.length === 0 ? null : scenarios.join(', ')],
+  ]
+  const list = facts.map(([name, text]) => (text === null ? '' : `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>`))
+  return `<details class="row ${kind}"${verdict === 'failed' && known === null ? ' open' : ''}><summary><span class="${kind}">${known === null ? words(verdict) : 'known'}</span> <code>${escapeHtml(id)}</code> ${escapeHtml(title)}</summary><div class="body"><p class="sentence"><b>${level}</b> ${escapeHtml(sentence)} <span class="soft">${escapeHtml(source)}</span></p><dl>${list.join('')}</dl>${evidence.map(evidencePart).join('')}<pre tabindex="0">${escapeHtml(again)}</pre></div></details>`
+}
+
+function evidencePart({ scenario, message, diagnosis, exchanges }: CheckEvidence): string {
+  const lines = [`${scenario}: ${message}`, ...diagnosis].map((line) => `<p>${escapeHtml(line)}</p>`)
+  const shown = exchanges.map(
+    (exchange) => `<pre tabindex="0" aria-label="Exchange">${escapeHtml(exchangeLines(exchange).join('\n'))}</pre>`,
+  )
+  return lines.join('') + shown.join('')
+}
+
+function scenarioLine({ id, about, requests, accepted, ok, error, ended }: ScenarioReport): string {
+  const cells = [requests, accepted, ok, error].map((number) => `<td>${number}</td>`).join('')
+  return `<tr><td><code>${escapeHtml(id)}</code></td><td>${escapeHtml(about)}</td>${cells}<td>${escapeHtml(ended.join(', then '))}</td></tr>`
+}
+
+function staleList({ stale }: ClientReport): string {
+  if (stale.length === 0) return ''
+  const lines = stale.map(({ check, reason }) => `<li><code>${escapeHtml(check)}</code> ${escapeHtml(reason)}</li>`)
+  return `<h2>Stale baseline entries: listed, but they pass</h2><ul>${lines.join('')}</ul>`
+}

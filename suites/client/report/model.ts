@@ -1,0 +1,116 @@
+/** The report about a client, as every format prints it. Plain data: it is also the JSON report (spec/schemas/client-report.schema.json). */
+import type { Level } from '../check.ts'
+
+export type ClientVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
+export type CheckVerdict = 'passed' | 'failed' | 'warned' | 'not-exercised'
+
+export interface ClientReport {
+  meta: ClientMeta
+  verdict: ClientVerdict
+  /** Of the process; 130 where it was interrupted. */
+  exitCode: 0 | 1 | 130
+  summary: ClientSummary
+  /** Why this verdict, and what would change it. */
+  conclusion: string[]
+  checks: CheckReport[]
+  scenarios: ScenarioReport[]
+  /** Baseline entries that are listed but pass. */
+  stale: ClientKnownEntry[]
+}
+
+export interface ClientMeta {
+  /** Of the suite. */
+  version: string
+  /** The command that was judged; null: whatever came. */
+  command: string | null
+  /** ISO 8601. */
+  started: string
+  durationMs: number
+  node: string
+  /** The ways to authorize that were tried. */
+  auth: string[]
+  /** The command that repeats this run; `--only ID` is added to it. */
+  again: string
+  /** Why the run ended early; null: it did not. */
+  stopped: string | null
+  /** What `--skip` left out, and why. */
+  skipped: { id: string; reason: string }[]
+}
+
+export interface ClientSummary {
+  passed: number
+  /** Those that no baseline knows. */
+  failed: number
+  warned: number
+  notExercised: number
+  /** Failed or warned, and listed in the baseline. */
+  known: number
+  stale: number
+}
+
+export interface CheckReport {
+  id: string
+  level: Level
+  verdict: CheckVerdict
+  /** A claim in the present tense. */
+  title: string
+  /** What the document says, or what the source recommends. */
+  sentence: string
+  source: string
+  /** Those that decide the verdict. */
+  scenarios: string[]
+  /** What was found first, or why nothing was. */
+  message: string
+  evidence: CheckEvidence[]
+  /** The baseline entry that makes it a known failure. */
+  known: { reason: string; issue: string | null } | null
+  /** The line that repeats what shows this check. */
+  again: string
+}
+
+export interface CheckEvidence {
+  scenario: string
+  /** What is, and what would be right. */
+  message: string
+  exchanges: ShownExchange[]
+  /** What the diagnosis of a signature says, line by line. */
+  diagnosis: string[]
+}
+
+/** Lines ready to print; secrets are shortened. */
+export interface ShownExchange {
+  number: number
+  /** Since the first start of the client in this scenario. */
+  atMs: number
+  connection: number
+  /** What was done to it on purpose. */
+  faults: string[]
+  request: string[]
+  answer: string[]
+}
+
+export interface ScenarioReport {
+  id: string
+  about: string
+  /** Requests that reached the server, and calls of them that were accepted. */
+  requests: number
+  accepted: number
+  ok: number
+  error: number
+  /** How each start ended. */
+  ended: string[]
+  durationMs: number
+  /** The end of what the client wrote to stderr, where it ended badly or did nothing. */
+  stderr: string
+}
+
+/** One entry of a baseline file. */
+export interface ClientKnownEntry {
+  check: string
+  /** Only what this scenario shows. */
+  scenario?: string
+  reason: string
+  issue: string | null
+  /** An entry that passes now and then is not stale. */
+  sometimes: boolean
+}

@@ -1,0 +1,138 @@
+import { verdictLine } from '../../report/explain.ts'
+import { type Paint, paintOf } from '../../report/lines.ts'
+import { printable } from '../../report/printable.ts'
+import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
+
+/** A client that broke everything is told about the first mistakes in full. */
+const fullChecks = 20
+const shownStderrLines = 6
+
+/** The report for people: what is wrong first, each with its sentence and its exchanges, then the verdict. */
+export function renderText(raw: ClientReport, options: { colour: boolean; columns?: number | undefined }): string {
+  const report = printable(raw)
+  const paint = paintOf(options.colour, options.columns)
+  const wrong = wrongChecks(report)
+  const sections = [
+    [heading(report)],
+    ...wrong.slice(0, fullChecks).map((check) => wrongCheck(check, paint)),
+    wrong.length > fullChecks ? [`and ${wrong.length - fullChecks} checks more; --only ID shows one`] : [],
+    ...endings(report, paint),
+    report.stale.map(({ check }) => paint.red(`Stale baseline entry: ${check} passes now`)),
+    table(report, paint),
+    conclusion(report, paint),
+  ]
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+/** Failed ones first, then warned ones, then known ones. */
+export function wrongChecks({ checks }: ClientReport): CheckReport[] {
+  const rank = ({ known, verdict }: CheckReport): number => (known !== null ? 2 : verdict === 'failed' ? 0 : 1)
+  return checks
+    .filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+    .sort((one, other) => rank(one) - rank(other))
+}
+
+export function headingOf({ meta, scenarios }: ClientReport): string {
+  const seconds = (meta.durationMs / 1000).toFixed(1)
+  const what = meta.command === null ? 'whatever called' : meta.command
+  return `svc-conformance ${meta.version} judged ${what}: ${scenarios.length} scenario${scenarios.length === 1 ? '' : 's'} in ${seconds} s`
+}
+
+const heading = headingOf
+
+function wrongCheck(check: CheckReport, paint: Paint): string[] {
+  const { id, title, level, sentence, source, evidence, verdict, known, scenarios } = check
+  const mark = known !== null ? paint.yellow('~') : verdict === 'failed' ? paint.red('✗') : paint.yellow('!')
+  const [first] = evidence
+  return [
+    `${mark} ${paint.bold(id)}`,
+    `  ${title}`,
+    '',
+    ...paint.hanging(`  ${level.toUpperCase().padEnd(9)} `, sentence),
+    paint.dim(`            ${source}`),
+    '',
+    ...paint.hanging('  But       ', check.message),
+    ...(known === null ? [] : paint.hanging('  Known     ', known.reason)),
+    ...paint.hanging('  In        ', scenariosOf(scenarios)),
+    ...(first === undefined ? [] : evidenceLines(first, paint)),
+    '',
+    `  Again     ${check.again}`,
+  ]
+}
+
+function scenariosOf(scenarios: readonly string[]): string {
+  const shown = scenarios.slice(0, 3).join(', ')
+  return scenarios.length > 3 ? `${shown} and ${scenarios.length - 3} more` : shown
+}
+
+function evidenceLines({ exchanges, diagnosis }: CheckEvidence, paint: Paint): string[] {
+  return [
+    ...diagnosis.flatMap((line) => paint.hanging('  Diagnosis ', line)),
+    ...exchanges.flatMap((exchange) => ['', ...exchangeLines(exchange).map((line) => `  ${line}`)]),
+  ]
+}
+
+/** `#3 at 120 ms on connection 1`, then both sides. */
+export function exchangeLines({ number, atMs, connection, faults, request, answer }: ShownExchange): string[] {
+  const spoilt = faults.length === 0 ? '' : `, fault: ${faults.join(', ')}`
+  return [
+    `request ${number}, ${atMs} ms after the start, connection ${connection}${spoilt}`,
+    ...request.map((line) => `> ${line}`),
+    ...answer.map((line) => `< ${line}`),
+  ]
+}
+
+/** Starts that ended badly, with what the client said itself. */
+function endings({ scenarios }: ClientReport, paint: Paint): string[][] {
+  const bad = scenarios.filter(
+    (scenario) => scenario.stderr !== '' || scenario.ended.some((one) => one !== 'exit code 0'),
+  )
+  const [first] = bad
+  if (first === undefined) return []
+  const more = bad.length > 1 ? ` (and in ${bad.length - 1} more)` : ''
+  const said = first.stderr === '' ? 'it wrote nothing to stderr' : 'its stderr ends with:'
+  const sentence = `In ${first.id}${more} the client ended with ${endingOf(first)}; ${said}`
+  return [[sentence, ...stderrLines(first).map((line) => paint.dim(`  ${line}`))]]
+}
+
+export const endingOf = ({ ended }: ScenarioReport): string => [...new Set(ended)].join(', then ')
+
+const stderrLines = ({ stderr }: ScenarioReport): string[] =>
+  stderr === '' ? [] : stderr.split('\n').slice(-shownStderrLines)
+
+function table({ checks }: ClientReport, paint: Paint): string[] {
+  const areas = [...new Set(checks.map(({ id }) => areaOf(id)))]
+  return areas.map((area) => {
+    const mine = checks.filter(({ id }) => areaOf(id) === area)
+    return paint.hanging(`  ${area.padEnd(10)} `, mine.map(wordOf).join('  ')).join('\n')
+  })
+}
+
+const marks = { passed: '✓', failed: '✗', warned: '!', 'not-exercised': '–' } as const
+
+const wordOf = ({ id, verdict, known }: CheckReport): string =>
+  `${known === null ? marks[verdict] : '~'} ${id.split('/')[1]}`.replaceAll(' ', '\u00a0')
+
+export const areaOf = (id: string): string => id.split('/')[0] ?? id
+
+function conclusion(report: ClientReport, paint: Paint): string[] {
+  const colour = report.exitCode === 0 ? paint.green : paint.red
+  const lines = report.conclusion.map((line) => `  ${line}`)
+  return [summaryOf(report.summary), colour(paint.bold(verdictLine(report))), ...lines]
+}
+
+export function summaryOf({ passed, failed, warned, notExercised, known, stale }: ClientReport['summary']): string {
+  const parts = [
+    `${passed} passed`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(warned > 0 ? [`${warned} warned`] : []),
+    ...(known > 0 ? [`${known} known`] : []),
+    ...(stale > 0 ? [`${stale} stale`] : []),
+    `${notExercised} not exercised`,
+  ]
+  const all = passed + failed + warned + notExercised + known
+  return `${all} check${all === 1 ? '' : 's'}: ${parts.join(', ')}`
+}

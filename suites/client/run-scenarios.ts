@@ -1,0 +1,86 @@
+import { availableParallelism } from 'node:os'
+import type { Journal } from './journal.ts'
+import { makePrivateKeyFile } from './judged-server.ts'
+import { runScenario, type ScenarioResult } from './run-scenario.ts'
+import type { Scenario } from './scenario.ts'
+
+export interface RunOptions {
+  command: string
+  scenarios: readonly Scenario[]
+  timeoutSeconds: number
+  /** Ends the run when it is aborted. */
+  signal: AbortSignal
+  onDone?: (done: number, total: number) => void
+}
+
+export type RunResult =
+  | { kind: 'journals'; journals: Journal[]; interrupted: boolean }
+  /** The command cannot be started; what the shell said. */
+  | { kind: 'not-started'; stderr: string }
+
+/** A start costs much of a core, and clients that all start at once would hold up those that are timed. */
+const startsPerCore = 2
+/** A client that does nothing at all does not hold up the others for longer. */
+const longestStartMs = 1500
+
+/** Runs every scenario, side by side. */
+export async function runScenarios(options: RunOptions): Promise<RunResult> {
+  const privateKey = makePrivateKeyFile()
+  const ended = new AbortController()
+  const signal = AbortSignal.any([options.signal, ended.signal])
+  const interrupted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })
+  const gate = createGate(availableParallelism() * startsPerCore)
+  let done = 0
+  const runOne = async (scenario: Scenario): Promise<ScenarioResult | null> => {
+    const leave = await gate.enter()
+    if (signal.aborted) {
+      leave()
+      return null
+    }
+    const late = setTimeout(leave, longestStartMs)
+    const { command, timeoutSeconds } = options
+    const result = await runScenario(scenario, { command, timeoutSeconds, privateKey, interrupted, onAwake: leave })
+    clearTimeout(late)
+    leave()
+    done += 1
+    options.onDone?.(done, options.scenarios.length)
+    // The others would not start either.
+    if (result.kind === 'not-started') ended.abort()
+    return result
+  }
+  try {
+    const results = await Promise.all(options.scenarios.map(runOne))
+    const notStarted = results.find((result) => result?.kind === 'not-started')
+    if (notStarted?.kind === 'not-started') return notStarted
+    const journals = results.flatMap((result) => (result?.kind === 'journal' ? [result.journal] : []))
+    return { kind: 'journals', journals, interrupted: options.signal.aborted }
+  } finally {
+    privateKey.remove()
+  }
+}
+
+/** Lets so many in at once; who is in may leave several times. */
+function createGate(places: number): { enter(): Promise<() => void> } {
+  let free = places
+  const waiting: (() => void)[] = []
+  const leaveOnce = (): (() => void) => {
+    let inside = true
+    return () => {
+      if (!inside) return
+      inside = false
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
+  return {
+    async enter() {
+      if (free > 0) free -= 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      return leaveOnce()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { SuiteError } from '../engine/errors.ts'
+import { suggestion } from '../engine/fixture/did-you-mean.ts'
+import { checks } from './all-checks.ts'
+import type { ClientAuth } from './journal.ts'
+import type { Scenario } from './scenario.ts'
+import { scenarios } from './scenarios.ts'
+
+export interface Selection {
+  auth: readonly ClientAuth[]
+  /** Ids of checks or scenarios, or how they begin. */
+  only: readonly string[]
+  skip: readonly { id: string; reason: string }[]
+}
+
+export interface Selected {
+  scenarios: Scenario[]
+  isReported(check: string): boolean
+}
+
+/**
+ * What `--auth`, `--only` and `--skip` select.
+ *
+ * @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean, and where nothing is left
+ */
+export function selectChecks({ auth, only, skip }: Selection): Selected {
+  for (const id of only) demandId('--only', id)
+  for (const { id } of skip) demandId('--skip', id)
+  const isSkipped = (id: string): boolean => skip.some((one) => answersTo(id, one.id))
+  const onlyChecks = only.filter((id) => checks.some((check) => answersTo(check.id, id)))
+  const isReported = (id: string): boolean =>
+    !isSkipped(id) && (onlyChecks.length === 0 || onlyChecks.some((one) => answersTo(id, one)))
+  const reported = checks.map(({ id }) => id).filter(isReported)
+  const wanted = scenarios.filter(
+    (scenario) =>
+      auth.includes(scenario.auth) &&
+      !isSkipped(scenario.id) &&
+      (only.length === 0 ||
+        only.some((id) => answersTo(scenario.id, id)) ||
+        isNeededFor(scenario, onlyChecks, reported)),
+  )
+  if (wanted.length === 0 || reported.length === 0)
+    throw new SuiteError('usage', 'Nothing is selected: "client --list" shows the checks and scenarios')
+  return { scenarios: wanted, isReported }
+}
+
+const answersTo = (id: string, asked: string): boolean => id.startsWith(asked)
+
+/** Whether a scenario is made for one of the checks that were asked for; what every request shows is seen in the plain ones. */
+function isNeededFor(scenario: Scenario, onlyChecks: readonly string[], reported: readonly string[]): boolean {
+  if (onlyChecks.length === 0) return false
+  const madeFor = (check: string): boolean => scenario.check === check || scenario.exercises.includes(check)
+  const isEverywhere = (check: string): boolean =>
+    !scenarios.some((one) => one.check === check || one.exercises.includes(check))
+  return reported.some((check) => madeFor(check) || (isEverywhere(check) && scenario.id.startsWith('plain/')))
+}
+
+/** A misspelt id would leave out what was meant, in silence. */
+function demandId(flag: string, id: string): void {
+  const ids = [...checks.map((check) => check.id), ...scenarios.map((scenario) => scenario.id)]
+  if (ids.some((one) => answersTo(one, id))) return
+  const areas = [...new Set(ids.map((one) => one.split('/')[0] ?? one))]
+  throw new SuiteError(
+    'usage',
+    `No check or scenario answers to "${flag} ${id}"${suggestion(id, id.includes('/') ? ids : areas) || '; "client --list" shows them'}`,
+  )
+}

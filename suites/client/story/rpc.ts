@@ -1,0 +1,38 @@
+import type { Exchange } from '../journal.ts'
+
+export interface JsonObject {
+  readonly [member: string]: unknown
+}
+
+/** The body of a request as JSON. */
+export type Body = { kind: 'json'; value: unknown } | { kind: 'not-json' } | { kind: 'cut-off' }
+
+export function readBody({ body, bodyBytes }: Pick<Exchange, 'body' | 'bodyBytes'>): Body {
+  if (body.length < bodyBytes) return { kind: 'cut-off' }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return { kind: 'json', value: JSON.parse(text) }
+  } catch {
+    return { kind: 'not-json' }
+  }
+}
+
+/** A JSON text as an object; null where it is none. */
+export function readObject(text: string | undefined): JsonObject | null {
+  try {
+    return asObject(JSON.parse(text ?? ''))
+  } catch {
+    return null
+  }
+}
+
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+/** The texts of a list; null where it is no list of texts. */
+export function textsOf(value: unknown): string[] | null {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : null
+}

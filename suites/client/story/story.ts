@@ -1,0 +1,76 @@
+import type { Exchange, JournalKey, Setting, Start } from '../journal.ts'
+import type { Authorization } from './authorization.ts'
+import type { Outcome } from './outcome.ts'
+import type { Body, JsonObject } from './rpc.ts'
+
+/** A journal as checks read it: every request with what it was, what came of it, and the tokens it was about. */
+export interface Story {
+  scenario: string
+  setting: Setting
+  /** Those of the journal, and those that the client created. */
+  keys: readonly JournalKey[]
+  /** Whole requests, in the order in which they began to arrive. */
+  requests: readonly Request[]
+  elsewhere: readonly Exchange[]
+  starts: readonly Start[] | null
+  pairs: readonly Pair[]
+  secrets: ReadonlySet<string>
+}
+
+export interface Request {
+  exchange: Exchange
+  kind: 'call' | 'grant' | 'refresh' | 'unread'
+  body: Body
+  method: string | null
+  params: JsonObject | null
+  authorization: Authorization
+  outcome: Outcome
+  /** Which start of the client sent it, from 0; null: nobody knows. */
+  start: number | null
+  /** The pair whose access token (a call) or refresh token (a refresh) was presented. */
+  pair: Pair | null
+  /** The pair that the server issued for it, whether or not the client got it. */
+  issued: Pair | null
+}
+
+/** An access token and its refresh token. */
+export interface Pair {
+  accessToken: string
+  refreshToken: string
+  accessExpiryMs: number
+  refreshExpiryMs: number
+  scope: readonly string[]
+  issuedBy: Request
+  /** The pair that was refreshed; null for a grant. */
+  parent: Pair | null
+  /** When the client had it in hand; null: it never did. */
+  heldMs: number | null
+  /** The pair that the server gave for its refresh token, whether or not the client got it. */
+  successor: Pair | null
+}
+
+/** With several workers, what arrives so soon after an answer may have been under way before it. */
+const underWayMs = 250
+
+/** True where a request was sent after the client had an answer, as far as can be told. */
+export function isAfter({ setting }: Pick<Story, 'setting'>, request: Request, momentMs: number): boolean {
+  const { startedMs } = request.exchange
+  return setting.parallel === 1 ? startedMs >= momentMs : startedMs > momentMs + underWayMs
+}
+
+/** When a refresh gave the client a newer pair than this one; null: it never did. */
+export function replacedMs(pair: Pair): number | null {
+  return pair.successor?.heldMs ?? null
+}
+
+/** Whether the refresh token of a pair could be used at a moment: in hand, not used up, not refused, not expired. */
+export function isGoodForRefresh({ requests }: Story, pair: Pair, momentMs: number): boolean {
+  if (pair.heldMs === null || pair.heldMs > momentMs || pair.refreshExpiryMs <= momentMs) return false
+  return !requests.some(
+    ({ kind, pair: presented, exchange, outcome, issued }) =>
+      kind === 'refresh' &&
+      presented === pair &&
+      exchange.startedMs < momentMs &&
+      (issued !== null || outcome === 'refused'),
+  )
+}
