@@ -143,7 +143,7 @@ export function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, 
   if (named.length > 1) throw new SuiteError('usage', `Give one key to ${to} with: only one of ${named.join(', ')}`)
 }
 
-/** The key of the caller, and other keys that he gave besides: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
+/** The key of the caller, and the other keys that were given: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
 export function readKeys(
   flags: KeyFlags,
   around: Surroundings = processSurroundings,
@@ -153,7 +153,7 @@ export function readKeys(
     ...(flags.publicKey === undefined ? [] : [ed25519Key(flags.publicKey, 'public', around)]),
     ...(flags.secrets ?? []).map(({ flag, name }) => {
       const secret = flag === 'secret-env' ? secretFromEnv(name, around) : secretFromFile(name, around)
-      return { name, key: secretKey(secret) }
+      return { name, key: secretKey(secret, name) }
     }),
   ]
   const [first, ...otherKeys] = keys
@@ -207,7 +207,13 @@ function bytesOf(path: string, what: string, around: Surroundings): Uint8Array {
   }
 }
 
-function secretKey(secret: string | Uint8Array): SigningKey {
+/** @param place as in `Cannot use the secret "key.pem"` @throws SuiteError (`usage`) for a PEM, which is never a secret */
+function secretKey(secret: string | Uint8Array, place: string): SigningKey {
+  const text = typeof secret === 'string' ? secret : new TextDecoder().decode(secret)
+  if (text.includes('-----BEGIN ')) {
+    const how = 'give the file with "--private-key" or, to check only, with "--public-key"'
+    throw new SuiteError('usage', `Cannot use the secret "${place}": it holds a PEM; ${how}`)
+  }
   return { kind: 'secret', secret }
 }
 

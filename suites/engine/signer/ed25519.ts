@@ -31,6 +31,16 @@ export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
   return expand(seed).pointBytes
 }
 
+/** Why 32 bytes are not a usable public key, as in `its point has a small order`; null for a usable one (RFC 8032 §5.1.3). */
+export function publicKeyProblem(publicKey: Uint8Array): string | null {
+  try {
+    const isWeak = Point.fromBytes(publicKey).isSmallOrder()
+    return isWeak ? 'its point has a small order, so signatures by it prove nothing' : null
+  } catch {
+    return 'its point is not on the curve'
+  }
+}
+
 /** The 64-byte signature of `data` (signatures/ecc); with a domain prefix as Ed25519ph has it, over the SHA-512 of the data. */
 export function ed25519Sign(seed: Uint8Array, data: Uint8Array, domain = noDomain): Uint8Array {
   const { prefix, scalar, pointBytes } = expand(seed)
