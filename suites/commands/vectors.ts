@@ -23,7 +23,7 @@ export function registerVectors(program: Command): void {
 export function vectorText(vector: FlatVector): string {
   const { id, title, why, valid, failsAt, received } = vector
   const data = fromBase64Strict(vector.dataToSignBase64) ?? utf8('')
-  const cases: [string, string | undefined][] = [
+  const values: [string, string | undefined][] = [
     ['key id', vector.keyId],
     ['secret', vector.secret],
     ['sha256', vector.dataToSignSha256],
@@ -37,7 +37,7 @@ export function vectorText(vector: FlatVector): string {
     `${id}  ${title}${valid ? '' : ` (refused at ${failsAt})`}`,
     ...(why === undefined ? [] : [`  ${why}`]),
     ...shortened(visibleLines(data)).map((line, at) => `  ${(at === 0 ? 'data' : '').padEnd(11)}${line}`),
-    ...cases.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(11)}${value}`])),
+    ...values.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(11)}${value}`])),
     '',
   ].join('\n')
 }

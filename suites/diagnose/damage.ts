@@ -1,10 +1,11 @@
 /** A signature that is the right one but for what happened to it on its way: a slip of the keyboard, a cut, a line break. */
+import { editDistance } from '../engine/fixture/did-you-mean.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import type { HeaderFields } from '../engine/signer/header.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import type { VerifyInput } from './verify.ts'
 
-/** So much of a signature says enough: 10 characters of BASE64 are 60 bits. */
+/** A part of the right signature with this many characters is no coincidence: 10 characters of BASE64 are 60 bits. */
 const tellingLength = 10
 const toleratedEdits = 3
 
@@ -13,18 +14,5 @@ export function isDamaged(input: VerifyInput, { keyId, timestamp, nonce, signatu
   if (input.key.kind === 'ed25519-public') return false
   const right = signDraft(draftOf({ ...input, keyId, timestamp, nonce })).signature
   if (signature.length >= tellingLength && right.includes(signature)) return true
-  return Math.abs(right.length - signature.length) <= toleratedEdits && edits(right, signature) <= toleratedEdits
-}
-
-/** Levenshtein's distance. */
-function edits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (const [i, mark] of [...a].entries()) {
-    const next = [i + 1]
-    for (const [j, other] of [...b].entries()) {
-      next.push(Math.min((row[j] ?? 0) + (mark === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
+  return Math.abs(right.length - signature.length) <= toleratedEdits && editDistance(right, signature) <= toleratedEdits
 }

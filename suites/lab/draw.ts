@@ -131,7 +131,7 @@ function table(pieces: readonly Piece[]): HTMLElement {
   const rows = pieces.map(({ origin, bytes }) => {
     const hex = toHex(bytes.subarray(0, 256)) + (bytes.length > 256 ? '…' : '')
     const name = element('th', '', names[origin] ?? origin)
-    name.setAttribute('scope', 'case')
+    name.setAttribute('scope', 'row')
     return element('tr', '', name, element('td', '', String(bytes.length)), element('td', 'value', hex))
   })
   return element(

@@ -73,7 +73,7 @@ describe('each package has one home', () => {
     ['supertest', /^suites\/targets\/http\.ts$/],
     ['yaml', /^suites\/engine\/fixture\/yaml-source\.ts$/],
     ['ajv', /^suites\/engine\/(fixture\/schema|judge\/match)/],
-    ['@noble', /^suites\/engine\/signer\/(ed25519|hmac)\.ts$/],
+    ['@noble', /^suites\/engine\/signer\/(bytes|ed25519|hmac)\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],
     ['rolldown', /^suites\/lab\/build-lab\.ts$/],
     [

@@ -1,4 +1,5 @@
 /** Bytes and their texts. Works in node and in browsers alike: no Buffer. */
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 
 const encoder = new TextEncoder()
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -37,17 +38,12 @@ export function latin1(text: string): Uint8Array | null {
 
 /** Lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
-  return text
+  return bytesToHex(bytes)
 }
 
 /** The bytes of hex in either case, or null where the text is not hex. */
 export function fromHex(text: string): Uint8Array | null {
-  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return null
-  const bytes = new Uint8Array(text.length / 2)
-  for (let at = 0; at < bytes.length; at++) bytes[at] = Number.parseInt(text.slice(at * 2, at * 2 + 2), 16)
-  return bytes
+  return text.length % 2 === 0 && /^[0-9a-fA-F]*$/.test(text) ? hexToBytes(text) : null
 }
 
 /** BASE64 of RFC 4648 §4, with padding. */
@@ -74,13 +70,7 @@ export function toBase64url(bytes: Uint8Array): string {
 
 /** One array after the other. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
+  return concatBytes(...parts)
 }
 
 /** Whether two byte arrays are the same. Not in constant time: this is the side that knows the secret. */

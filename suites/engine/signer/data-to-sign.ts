@@ -1,5 +1,5 @@
 /**
- * The data to sign as a case of pieces, each with its origin, so that a mistake can change one piece and a reader can see
+ * The data to sign as a list of pieces, each with its origin, so that a mistake can change one piece and a reader can see
  * which byte comes from where. signatures/data-to-sign: `<timestamp>;<nonce>;<METHOD>LF<URI>LF<body>LF`.
  */
 import { concat, fromUtf8, utf8 } from './bytes.ts'

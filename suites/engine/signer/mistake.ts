@@ -77,7 +77,7 @@ export function encodingMistake(said: Said, change: (bytes: Uint8Array, text: st
   return known(said, 'encoding', (draft) => ({ ...draft, encode: (bytes) => change(bytes, draft.encode(bytes)) }))
 }
 
-/** A mistake in the case of fields in the header. */
+/** A mistake in the list of fields of the header. */
 export function fieldsMistake(said: Said, change: (inOrder: string[]) => string[]): KnownMistake {
   return known({ ...said, found: false }, 'fields', (draft) => ({
     ...draft,

@@ -159,9 +159,9 @@ export const dataMistakes: readonly KnownMistake[] = [
     },
     (pieces) => {
       const start = pieces.findIndex(({ origin }) => origin === 'method' || origin === 'uri' || origin === 'body')
-      const httpServer = pieces.slice(0, start)
-      if (httpServer.at(-1)?.origin !== 'separator') return null
-      return [...pieces.slice(start), ...httpServer.slice(-1), ...httpServer.slice(0, -1)]
+      const front = pieces.slice(0, start)
+      if (front.at(-1)?.origin !== 'separator') return null
+      return [...pieces.slice(start), ...front.slice(-1), ...front.slice(0, -1)]
     },
   ),
   dataMistake(
