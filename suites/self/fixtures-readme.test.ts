@@ -4,7 +4,8 @@ import { bodyForms } from '../engine/case/write-body.ts'
 import { lintScenario } from '../engine/fixture/lint.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
 import { readSchema } from '../engine/fixture/schemas.ts'
-import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
+import { mistakeGroups, mistakesByWord, wordsOf } from '../engine/fixture/words.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { shipped, shippedContext } from './shipped.ts'
 
 const readme = shipped('fixtures/README.md')
@@ -36,6 +37,37 @@ test.each([
 ])('fixtures/README.md names all %s', (_what, words) => {
   expect(words.length).toBeGreaterThan(0)
   expect(words.filter((word) => !inCode.has(word))).toEqual([])
+})
+
+test.each([
+  ['alterations', 'alteration', Object.keys(alterWords)],
+  ['words of Basic', 'basicAlteration', [...Object.keys(alterWords), ...Object.keys(basicWords)]],
+  ['body forms', 'bodyFormWord', [...bodyForms]],
+  ...mistakeGroups.map((group): [string, string, string[]] => [
+    `mistakes of ${group}`,
+    `${group}Word`,
+    [...mistakesByWord(group).keys()],
+  ]),
+])('the schema allows the %s that the engine can make', (_what, definition, made) => {
+  expect([...wordsOf(definition)].sort()).toEqual(made.sort())
+})
+
+test('every word of the language is used by a fixture', async () => {
+  const { scenarios } = await openCorpus()
+  const used = new Set<string>()
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') used.add(value)
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value)) {
+        used.add(key)
+        visit(inner)
+      }
+    }
+  }
+  visit(scenarios)
+  const definitionsOfWords = ['basicAlteration', 'bodyFormWord', ...mistakeGroups.map((group) => `${group}Word`)]
+  const words = [...definitionsOfWords.flatMap(wordsOf), ...keysOf('matcher'), ...(definitions.plainNeed?.enum ?? [])]
+  expect(words.filter((word) => !used.has(word))).toEqual([])
 })
 
 test('every word that fixtures/README.md lists is one', () => {
