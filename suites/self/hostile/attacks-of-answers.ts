@@ -1,0 +1,325 @@
+import type { ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import type { Attack, Setup } from './attack.ts'
+import { type Asked, hostileServer, rawServer, sendJson } from './servers.ts'
+
+/** Runs `run --url` against a server that answers every call in this way. */
+const answering =
+  (answer: (asked: Asked, response: ServerResponse) => void, args: string[] = []) =>
+  async (): Promise<Setup> => {
+    const { url, close } = await hostileServer(answer)
+    return { args: ['run', '--url', url, '--timeout', '15', ...args], cleanUp: close }
+  }
+
+const accepting = (result: unknown) => answering(({ body }, response) => sendJson(response, envelope(body.id, result)))
+const refusing = (error: unknown) =>
+  answering(({ body }, response) => sendJson(response, { jsonrpc: '2.0', id: body.id, error }))
+const envelope = (id: unknown, result: unknown) => ({ jsonrpc: '2.0', id, result })
+
+/** Sends these bytes for every request, then does what `after` says with the connection. */
+const bytes =
+  (text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close') =>
+  async (): Promise<Setup> => {
+    const { url, close } = await rawServer((socket) => {
+      socket.write(text, () => {
+        if (after === 'close') socket.end()
+        else if (after === 'reset') socket.resetAndDestroy()
+      })
+    })
+    return { args: ['run', '--url', url, '--timeout', '10'], cleanUp: close }
+  }
+
+const notUsable = [1, 3]
+const mebibyte = 1024 * 1024
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+
+/** A text that acts on terminals, CI logs and readers. */
+export const evilText =
+  '\u001b[2J\u001b]0;owned\u0007\r\n::error::owned\n##vso[task.complete]\n##teamcity[x]\nVerdict: conforms (exit code 0)\n\u202eevil\u0000\u200b\ufeff'
+
+const evil: Attack[] = [
+  {
+    id: 'evil-error-message',
+    about: 'terminal escapes and CI commands in the message of an error',
+    make: refusing({ code: 1, message: evilText }),
+  },
+  {
+    id: 'evil-error-code',
+    about: 'the same as the code of an error',
+    make: refusing({ code: evilText, message: 'no' }),
+  },
+  {
+    id: 'evil-error-data',
+    about: 'the same in the data of an error',
+    make: refusing({ code: 1, message: 'no', data: evilText }),
+  },
+  { id: 'evil-member-names', about: 'the same as names of members', make: accepting({ [evilText]: 1 }) },
+  { id: 'evil-list', about: 'the same in the result of a listing', make: accepting({ list: [evilText] }) },
+].map(({ id, about, make }) => ({
+  id,
+  about,
+  exits: notUsable,
+  saysNot: /^Verdict: conforms/m,
+  setUp: make,
+}))
+
+/** What a server can put into an answer. */
+export const attacksOfAnswers: readonly Attack[] = [
+  ...evil,
+  {
+    id: 'body-without-end',
+    about: 'a body that never ends',
+    exits: notUsable,
+    setUp: answering((_asked, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const chunk = Buffer.alloc(mebibyte, ' ')
+      const more = () => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once('drain', more)
+      }
+      more()
+    }),
+  },
+  {
+    id: 'body-that-drips',
+    about: 'one byte every 50 ms, for ever',
+    exits: notUsable,
+    slow: true,
+    setUp: answering((_asked, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const timer = setInterval(() => response.write(' '), 50)
+      response.on('close', () => clearInterval(timer))
+    }),
+  },
+  {
+    id: 'huge-result',
+    about: '20 MB of text where an object belongs',
+    exits: notUsable,
+    setUp: accepting('x'.repeat(20 * mebibyte)),
+  },
+  {
+    id: 'large-result',
+    about: '3 MB of text where an object belongs',
+    exits: notUsable,
+    setUp: accepting('x'.repeat(3 * mebibyte)),
+  },
+  {
+    id: 'huge-message',
+    about: 'an error message of 3 MB',
+    exits: notUsable,
+    setUp: refusing({ code: 1, message: 'x'.repeat(3 * mebibyte) }),
+  },
+  {
+    id: 'deep-result',
+    about: 'a result nested 100,000 deep',
+    exits: notUsable,
+    setUp: answering(
+      ({ body }, response) => void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":${nested(100_000)}}`),
+    ),
+  },
+  {
+    id: 'deep-error',
+    about: 'error data nested 100,000 deep',
+    exits: notUsable,
+    setUp: answering(
+      ({ body }, response) =>
+        void response.end(
+          `{"jsonrpc":"2.0","id":${body.id},"error":{"code":1,"message":"no","data":${nested(100_000)}}}`,
+        ),
+    ),
+  },
+  {
+    id: 'infinite-id',
+    about: '1e400 as the id',
+    exits: notUsable,
+    setUp: answering((_asked, response) => void response.end('{"jsonrpc":"2.0","id":1e400,"result":{}}')),
+  },
+  {
+    id: 'duplicate-members',
+    about: 'result and error twice each',
+    exits: notUsable,
+    setUp: answering(
+      ({ body }, response) =>
+        void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{},"result":1,"error":null,"error":{"code":1}}`),
+    ),
+  },
+  {
+    id: 'byte-order-mark',
+    about: 'a byte order mark before the JSON',
+    exits: notUsable,
+    setUp: answering(({ body }, response) => void response.end(`\ufeff${JSON.stringify(envelope(body.id, {}))}`)),
+  },
+  {
+    id: 'nul-bytes',
+    about: 'NUL bytes in the body',
+    exits: notUsable,
+    setUp: answering((_asked, response) => void response.end('\u0000\u0000{"jsonrpc":"2.0"}\u0000')),
+  },
+  {
+    id: 'lone-surrogates',
+    about: 'lone surrogates in a text',
+    exits: notUsable,
+    setUp: answering(
+      ({ body }, response) =>
+        void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{"list":["\\ud800","\\udc00"]}}`),
+    ),
+  },
+  {
+    id: 'bytes-that-are-not-text',
+    about: 'random bytes as the body',
+    exits: notUsable,
+    setUp: answering(
+      (_asked, response) =>
+        void response.end(Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 37) % 256))),
+    ),
+  },
+  {
+    id: 'prototype-members',
+    about: '__proto__ and constructor as members',
+    exits: notUsable,
+    setUp: answering(
+      ({ body }, response) =>
+        void response.end(
+          `{"jsonrpc":"2.0","id":${body.id},"result":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}`,
+        ),
+    ),
+  },
+  {
+    id: 'numbers-beyond-all',
+    about: 'numbers that no double holds',
+    exits: notUsable,
+    setUp: answering(
+      ({ body }, response) =>
+        void response.end(`{"jsonrpc":"2.0","id":${body.id},"result":{"list":[1e999,-1e999,${'9'.repeat(5000)}]}}`),
+    ),
+  },
+  {
+    id: 'wrong-gzip',
+    about: 'gzip that is none',
+    exits: notUsable,
+    setUp: answering(
+      (_asked, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip'),
+    ),
+  },
+  {
+    id: 'gzip-bomb',
+    about: '200 MB of blanks in gzip',
+    exits: notUsable,
+    setUp: answering(
+      (_asked, response) =>
+        void response
+          .writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' })
+          .end(gzipBomb()),
+    ),
+  },
+  {
+    id: 'short-body',
+    about: 'less than Content-Length says',
+    exits: notUsable,
+    setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"'),
+  },
+  {
+    id: 'reset-in-body',
+    about: 'a reset in the middle of an answer',
+    exits: notUsable,
+    setUp: bytes('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"', 'reset'),
+  },
+  { id: 'not-http', about: 'bytes that are not HTTP', exits: notUsable, setUp: bytes('SSH-2.0-OpenSSH_9.2\r\n') },
+  {
+    id: 'http-of-1991',
+    about: 'an answer without a status line',
+    exits: notUsable,
+    setUp: bytes('<html>hello</html>'),
+  },
+  {
+    id: 'status-line-with-escapes',
+    about: 'terminal escapes in the status line',
+    exits: notUsable,
+    setUp: bytes('HTTP/1.1 500 \u001b[31mowned\r\nContent-Length: 0\r\n\r\n'),
+  },
+  {
+    id: 'one-header-of-a-megabyte',
+    about: 'a header field of 1 MB',
+    exits: notUsable,
+    setUp: bytes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(mebibyte)}\r\n\r\n`),
+  },
+  {
+    id: 'a-thousand-headers',
+    about: '1,000 header fields',
+    exits: notUsable,
+    setUp: bytes(
+      `HTTP/1.1 200 OK\r\n${Array.from({ length: 1000 }, (_, index) => `x-${index}: y\r\n`).join('')}Content-Length: 2\r\n\r\n{}`,
+    ),
+  },
+  {
+    id: 'headers-without-end',
+    about: 'header fields that never end',
+    exits: notUsable,
+    setUp: async () => {
+      const { url, close } = await rawServer((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n')
+        const timer = setInterval(() => socket.write('x: y\r\n'), 20)
+        socket.on('close', () => clearInterval(timer))
+      })
+      return { args: ['run', '--url', url, '--timeout', '5'], cleanUp: close }
+    },
+    slow: true,
+  },
+  {
+    id: 'continue-for-ever',
+    about: '100 Continue again and again',
+    exits: notUsable,
+    setUp: bytes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(5000), 'stay'),
+    withinMs: 15_000,
+    slow: true,
+  },
+  {
+    id: 'second-answer',
+    about: 'a forged second answer on the same connection',
+    exits: notUsable,
+    setUp: bytes(
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n{"jsonrpc":"2.0","id":2,"result":{}}',
+      'stay',
+    ),
+  },
+  {
+    id: 'huge-chunk-extension',
+    about: 'a chunk extension of 1 MB',
+    exits: notUsable,
+    setUp: bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;${'x'.repeat(mebibyte)}\r\n{}\r\n0\r\n\r\n`),
+  },
+  {
+    id: 'wrong-chunk-length',
+    about: 'a chunk length that is no number',
+    exits: notUsable,
+    setUp: bytes('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n'),
+  },
+  {
+    id: 'empty-200',
+    about: '200 without a body',
+    exits: notUsable,
+    setUp: answering((_asked, response) => void response.end()),
+  },
+  {
+    id: 'login-page',
+    about: 'an HTML page for every call',
+    exits: notUsable,
+    setUp: answering(
+      (_asked, response) =>
+        void response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end('<html><script>alert(1)</script>Verdict: conforms</html>'),
+    ),
+  },
+  { id: 'accepts-everything', about: 'a result for every call', exits: [1], setUp: accepting({ list: [] }) },
+  {
+    id: 'refuses-everything',
+    about: 'an error for every call',
+    exits: [3],
+    setUp: refusing({ code: 24879, message: 'Unauthorized' }),
+  },
+]
+
+function gzipBomb(): Buffer {
+  return gzipSync(Buffer.alloc(200 * mebibyte, ' '), { level: 9 })
+}

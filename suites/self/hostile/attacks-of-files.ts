@@ -1,0 +1,289 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../engine/fixture/package-root.ts'
+import type { Attack, Setup } from './attack.ts'
+
+const secret = 'the-secret-that-stands-in-a-file'
+const url = 'http://127.0.0.1:1'
+
+/** Writes `files` and starts the command line with `args`. */
+const withFiles =
+  (files: { [name: string]: string }, args: string[], more: Partial<Setup> = {}) =>
+  async (folder: string): Promise<Setup> => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+    return { args, ...more }
+  }
+
+const keeps =
+  (name: string, text: string) =>
+  async (folder: string, args: string[]): Promise<Setup> => {
+    writeFileSync(join(folder, name), text)
+    return {
+      args,
+      check: () => (readFileSync(join(folder, name), 'utf8') === text ? undefined : `overwrote ${name}`),
+    }
+  }
+
+const target = `url: ${url}\nroot: { id: some-id, secret: "${secret}" }\n`
+const baseline = '- scenario: sessions/race\n  reason: known\n'
+const usage = [2]
+const showsSecret = new RegExp(secret)
+
+/** Folder names that shells, globs and URLs understand otherwise. */
+const oddFolders: { [id: string]: string } = {
+  space: 'with space',
+  round: '(round)',
+  square: '[square]',
+  curly: '{curly}',
+  star: 'a*b',
+  question: 'a?b',
+  hash: 'a#b',
+  percent: '100%',
+}
+
+/** What files, the disk and the place of installation can do. */
+export const attacksOfFiles: readonly Attack[] = [
+  {
+    id: 'report-is-target-file',
+    about: 'a report that would overwrite the target file',
+    exits: usage,
+    saysNot: showsSecret,
+    setUp: (folder) =>
+      keeps('target.yaml', target)(folder, ['run', '--target', 'target.yaml', '--report', 'json=target.yaml']),
+  },
+  {
+    id: 'report-is-baseline',
+    about: 'a report that would overwrite the baseline',
+    exits: usage,
+    setUp: (folder) =>
+      keeps('known.yaml', baseline)(folder, [
+        'run',
+        '--url',
+        url,
+        '--known',
+        'known.yaml',
+        '--report',
+        'json=known.yaml',
+      ]),
+  },
+  {
+    id: 'report-is-link-to-target',
+    about: 'the same through a symbolic link',
+    exits: usage,
+    setUp: async (folder) => {
+      const setup = await keeps('target.yaml', target)(folder, [
+        'run',
+        '--target',
+        'target.yaml',
+        '--report',
+        'html=report.html',
+      ])
+      symlinkSync(join(folder, 'target.yaml'), join(folder, 'report.html'))
+      return setup
+    },
+  },
+  {
+    id: 'two-reports-one-file',
+    about: 'two reports into one file',
+    exits: usage,
+    setUp: withFiles({}, ['run', '--report', 'json=a', '--report', 'html=a']),
+  },
+  {
+    id: 'root-misspelt',
+    about: 'a misspelt root in a target file, which holds a secret',
+    exits: usage,
+    saysNot: showsSecret,
+    says: /root/,
+    setUp: withFiles({ 'target.yaml': `url: ${url}\nrot: { id: some-id, secret: "${secret}" }\n` }, [
+      'run',
+      '--target',
+      'target.yaml',
+    ]),
+  },
+  {
+    id: 'secret-behind-anchor',
+    about: 'a secret behind an anchor',
+    exits: usage,
+    saysNot: showsSecret,
+    setUp: withFiles({ 'target.yaml': `url: ${url}\nx: &s "${secret}"\nroot: { id: some-id, secret: *s }\n` }, [
+      'run',
+      '--target',
+      'target.yaml',
+    ]),
+  },
+  {
+    id: 'secret-in-broken-yaml',
+    about: 'YAML that does not parse at the line of the secret',
+    exits: usage,
+    saysNot: showsSecret,
+    setUp: withFiles({ 'target.yaml': `url: ${url}\nroot: { id: some-id, secret: "${secret}\n` }, [
+      'run',
+      '--target',
+      'target.yaml',
+    ]),
+  },
+  {
+    id: 'baseline-includes-itself',
+    about: 'a baseline whose anchor contains itself',
+    exits: usage,
+    setUp: withFiles({ 'known.yaml': '&a [*a]\n' }, ['run', '--known', 'known.yaml']),
+  },
+  {
+    id: 'billion-laughs',
+    about: 'YAML that grows a billionfold',
+    exits: usage,
+    setUp: withFiles(
+      {
+        'known.yaml': `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
+          .split('')
+          .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefgh'[index]}`).join(',')}]`)
+          .join('\n')}\n`,
+      },
+      ['run', '--known', 'known.yaml'],
+    ),
+  },
+  {
+    id: 'target-is-folder',
+    about: 'a folder as target file',
+    exits: usage,
+    setUp: async (folder) => {
+      mkdirSync(join(folder, 'target.yaml'))
+      return { args: ['run', '--target', 'target.yaml'] }
+    },
+  },
+  {
+    id: 'target-is-pipe',
+    about: 'a named pipe as target file',
+    exits: usage,
+    withinMs: 5000,
+    setUp: async (folder) => {
+      execFileSync('mkfifo', [join(folder, 'target.yaml')])
+      return { args: ['run', '--target', 'target.yaml'] }
+    },
+  },
+  {
+    id: 'target-of-100-megabytes',
+    about: 'a target file of 100 MB',
+    exits: usage,
+    setUp: async (folder) => {
+      writeFileSync(join(folder, 'target.yaml'), 'url: x\n')
+      truncateSync(join(folder, 'target.yaml'), 100 * 1024 * 1024)
+      return { args: ['run', '--target', 'target.yaml'] }
+    },
+  },
+  {
+    id: 'json-report-that-is-none',
+    about: '--failed with a file that is no report',
+    exits: usage,
+    setUp: withFiles({ 'report.json': '{"cases":7}' }, ['run', '--failed', 'report.json']),
+  },
+  {
+    id: 'full-disk',
+    about: 'stdout on a full disk',
+    exits: usage,
+    setUp: async () => ({
+      args: ['run', '--only', 'basic'],
+      ...(existsSync('/dev/full') ? { stdoutFile: '/dev/full' } : {}),
+    }),
+  },
+  {
+    id: 'full-disk-of-serve',
+    about: 'the same for serve',
+    exits: usage,
+    withinMs: 5000,
+    setUp: async () => ({ args: ['serve'], stdoutFile: '/dev/full' }),
+  },
+  {
+    id: 'closed-pipe',
+    about: 'a reader that goes away, such as head',
+    exits: [0, 2],
+    setUp: async () => ({ args: ['list', '--json'], closesStdout: true }),
+  },
+  {
+    id: 'encrypted-private-key',
+    about: 'an encrypted private key',
+    exits: usage,
+    setUp: withFiles(
+      {
+        'key.pem':
+          '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAi\n-----END ENCRYPTED PRIVATE KEY-----\n',
+      },
+      ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem'],
+    ),
+  },
+  {
+    id: 'certificate-as-key',
+    about: 'a certificate where a public key belongs',
+    exits: usage,
+    setUp: withFiles({ 'key.pem': '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUX\n-----END CERTIFICATE-----\n' }, [
+      'verify',
+      '--header',
+      'svc-hmac-sha256 a;1;1;n;c2ln',
+      '--body',
+      '{}',
+      '--public-key',
+      'key.pem',
+    ]),
+  },
+  {
+    id: 'small-order-key',
+    about: 'a public key of small order',
+    exits: [1, 2],
+    setUp: withFiles(
+      {
+        'key.pem': pem(
+          Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from([1]), Buffer.alloc(31)]),
+        ),
+      },
+      ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem'],
+    ),
+  },
+  {
+    id: 'key-not-on-the-curve',
+    about: 'a public key that is no point',
+    exits: usage,
+    setUp: withFiles(
+      { 'key.pem': pem(Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.alloc(32, 0x02)])) },
+      ['verify', '--header', 'svc-hmac-sha256 a;1;1;n;c2ln', '--body', '{}', '--public-key', 'key.pem'],
+    ),
+  },
+  {
+    id: 'huge-header-to-diagnose',
+    about: 'a header of 1 MB to diagnose',
+    exits: [1, 2, 3],
+    setUp: withFiles({ 'header.txt': `svc-hmac-sha256 ${';'.repeat(1024 * 1024)}` }, [
+      'diagnose',
+      '--header',
+      '@header.txt',
+      '--body',
+      '{}',
+      '--secret-env',
+      'SVC_KEY_SECRET',
+    ]),
+  },
+  ...Object.entries(oddFolders).map(
+    ([id, name]): Attack => ({
+      id: `installed-in-${id}`,
+      about: `installed in a folder named "${name}"`,
+      exits: [0],
+      slow: true,
+      says: /Verdict: (inconclusive|conforms)/,
+      setUp: async (folder) => installedIn(join(folder, name)),
+    }),
+  ),
+]
+
+/** A copy of the package as an installation has it, its dependencies linked. */
+function installedIn(place: string): Setup {
+  const home = join(place, 'node_modules', 'svc-conformance')
+  mkdirSync(home, { recursive: true })
+  for (const part of ['dist', 'spec', 'fixtures', 'package.json'])
+    execFileSync('cp', ['-R', join(packageRoot, part), join(home, part)])
+  symlinkSync(join(packageRoot, 'node_modules'), join(home, 'node_modules'))
+  return { args: ['run', '--only', 'basic'], bin: join(home, 'dist', 'suites', 'bin.js') }
+}
+
+function pem(der: Buffer): string {
+  return `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`
+}

@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createNetServer, type Socket } from 'node:net'
+import { startMockServer } from '../../targets/bundled.ts'
+import { listen } from './attack.ts'
+
+/** A server that somebody else wrote, with bad intent. */
+export interface HostileServer {
+  url: string
+  close(): void
+}
+
+/** A request as a hostile server reads it. */
+export interface Asked {
+  request: IncomingMessage
+  body: { id?: unknown; method?: string; params?: { [name: string]: unknown } }
+}
+
+/** Starts an HTTP server that answers with `answer`. */
+export async function hostileServer(answer: (asked: Asked, response: ServerResponse) => void): Promise<HostileServer> {
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    request.on('end', () => answer({ request, body: parse(text) }, response))
+    response.on('error', () => {})
+  })
+  server.on('clientError', (_error, socket) => socket.destroy())
+  const port = await listen(server)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** Starts a server of plain TCP: `onRequest` is called once for each chunk that comes. */
+export async function rawServer(onRequest: (socket: Socket) => void): Promise<HostileServer> {
+  const sockets = new Set<Socket>()
+  const server = createNetServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('data', () => onRequest(socket))
+  })
+  const port = await listen(server)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** Starts the reference server with one kind of answer replaced; it knows the key that attacks use. */
+export async function spoiltServer(
+  spoil: (answer: { status: number; headers: { [name: string]: string }; body: string }, method: string) => void,
+): Promise<HostileServer> {
+  const server = await startMockServer({
+    rootKey: { id: 'root-id', secret: 'a-root-secret-that-no-report-may-show' },
+    around: (handle) => async (request) => {
+      const answer = await handle(request)
+      spoil(answer, parse(request.body.toString('utf8')).method ?? '')
+      return answer
+    },
+  })
+  return { url: server.url, close: () => void server.close() }
+}
+
+/** Answers with JSON. */
+export function sendJson(response: ServerResponse, value: unknown, headers: { [name: string]: string } = {}): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
+}
+
+function parse(text: string): Asked['body'] {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    return {}
+  }
+}
