@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { allItems, type Item } from './engine/case/cases.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
+import { problemText } from './report/problem-text.ts'
 import { openCorpus } from './run/corpus-cache.ts'
 import { receiveEnding } from './run/ending-channel.ts'
 import { recordKeys } from './run/key-record.ts'
@@ -54,7 +55,7 @@ describe('scenarios', () => {
       task.meta.outcome = outcome
       const stopped = run.stopReason()
       if (stopped !== null) task.meta.stopped = stopped
-      if (handed === undefined) expect(outcome.problem, outcome.problem?.message).toBeNull()
+      if (handed === undefined) expect(outcome.problem, problemText(outcome.problem)).toBeNull()
     })
   }
 })

@@ -1,5 +1,5 @@
 import type { RunListener } from '../engine/case/events.ts'
-import type { Verdict } from '../engine/judge/outcome.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 
 export interface Progress {
   listener: RunListener

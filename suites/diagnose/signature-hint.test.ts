@@ -7,7 +7,9 @@ import { parseScenario } from '../engine/fixture/parse.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Target, TargetSettings } from '../engine/target.ts'
+import { hintText } from '../report/problem-text.ts'
 import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+import { signatureHint } from './signature-hint.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 const secret = 'not-a-secret'
@@ -37,7 +39,14 @@ async function ask(
 }
 
 function run(target: Target, steps: string): Promise<CaseOutcome> {
-  const started = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const started = startRun({
+    target,
+    corpus,
+    facts: noFacts(),
+    random: seededRandom(1),
+    unique: 'test',
+    diagnose: signatureHint,
+  })
   const text = `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`
   const scenario = parseScenario(text, 'fixtures/scenarios/a/b.yaml')
   const [testCase] = scenario.cases
@@ -45,12 +54,14 @@ function run(target: Target, steps: string): Promise<CaseOutcome> {
   return runCase(started, scenario, testCase)
 }
 
+const saidHint = ({ problem }: CaseOutcome): string => (problem?.hint === undefined ? '' : hintText(problem.hint))
+
 const compact = ({ id, method, params }: MadeUpCall): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 test('a server that writes the body anew is found out by the body that it refused, with few calls', async () => {
   const { outcome, calls } = await ask((call) => isSigned(call, compact(call), '/api'), { form: 'spaced' })
   expect(outcome.verdict).toBe('failed')
-  expect(outcome.problem?.hint).toContain('parsed and written again without white space (as JSON.stringify does)')
+  expect(saidHint(outcome)).toContain('parsed and written again without white space (as JSON.stringify does)')
   expect(calls).toBeLessThan(15)
 })
 
@@ -58,18 +69,18 @@ test('where other signatures are accepted nobody is asked for the scheme word', 
   const takes = (call: MadeUpCall): boolean => Number(call.id) % 2 === 0 && isSigned(call, compact(call), '/api')
   const { outcome } = await ask(takes, { form: 'indented' })
   expect(outcome.verdict).toBe('failed')
-  expect(outcome.problem?.hint ?? '').not.toContain('scheme')
+  expect(saidHint(outcome)).not.toContain('scheme')
 })
 
 test('where none is, it is the first question', async () => {
   const { outcome } = await ask(() => false, {})
-  expect(outcome.problem?.hint).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
+  expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
 })
 
 test.each(['api', '/', 'api/', '/API'])('what changes nothing where %s is signed is not tried', async (signedUri) => {
   const { outcome } = await ask(() => false, { settings: { signedUri } })
   expect(outcome.verdict).toBe('failed')
-  expect(outcome.problem?.hint).toContain('No classic mistake explains it')
+  expect(saidHint(outcome)).toContain('No classic mistake explains it')
 })
 
 /** Gives out tokens, and takes them behind one word only. */
@@ -89,10 +100,10 @@ const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: ac
   - { call: solution/listSolutions, auth: { token: $token }, expect: accepted }`
 
 test('where no token is taken behind any word, the hint is at --token-prefix', async () => {
-  expect((await run(tokenTarget('jwt', {}), tokenSteps)).problem?.hint).toBe(
+  expect(saidHint(await run(tokenTarget('jwt', {}), tokenSteps))).toBe(
     'Tokens were tried behind Bearer, Token, the reported tokenType and no word at all, and none was accepted. --token-prefix (or tokenPrefix in the target file) names the word of this deployment.',
   )
-  expect((await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps)).problem?.hint).toContain('behind "JWT"')
+  expect(saidHint(await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps))).toContain('behind "JWT"')
 })
 
 test('where another token is taken, the word is not in question', async () => {

@@ -1,8 +1,10 @@
 import { type Called, makeCall, sendRaw } from '../engine/case/call.ts'
-import { type Client, secretRoot } from '../engine/case/client.ts'
+import type { Client, Diagnose } from '../engine/case/client.ts'
+import { standInOf } from '../engine/case/stand-in.ts'
 import { tokenOf } from '../engine/case/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Auth, Mistake } from '../engine/fixture/model.ts'
+import type { Hint } from '../engine/judge/problem.ts'
 import { mistakesInBody, type ServerMistake, serverMistakes } from '../engine/signer/server-mistakes.ts'
 import type { WireRequest } from '../engine/target.ts'
 
@@ -13,14 +15,17 @@ interface Signer {
   member: string
 }
 
+/** Looks for the reason of a refusal by further calls; given to a run, since the engine imports nothing above it. */
+export const signatureHint: Diagnose = { signature: diagnoseSignature, token: diagnoseToken }
+
 /**
- * After a right signature was refused: sends it again with each classic mistake, a fresh nonce each, and says which one the
- * server takes. Only ever a hint, never a verdict; done once per run and kind of key, or once per what the body may have to do with
- * it where the server takes other signatures of this key.
+ * After a right signature was refused: sends it again with each known mistake, a new nonce each, and returns which one the server
+ * accepts. Only ever a hint, never a verdict. Done once per run and kind of key; where the server accepts other signatures of this
+ * key, once per mistake that the body may explain.
  *
- * @param refused the request that carried the signature, where nothing speaks against sending it again
+ * @param refused the request that carried the signature, where it may be sent again
  */
-export async function diagnoseTarget(client: Client, auth: Auth, refused?: WireRequest): Promise<string | undefined> {
+async function diagnoseSignature(client: Client, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
   const signer = signedBy(auth)
   if (signer === undefined) return undefined
   const { diagnoses } = client.run
@@ -32,33 +37,27 @@ export async function diagnoseTarget(client: Client, auth: Auth, refused?: WireR
     const suspects = mistakesInBody(refused.body, control.request.body)
     const sendAgain = (but: Mistake): Promise<Called> => resend(client, refused, authOf(signer, but))
     return once(diagnoses, [signer.kind, 'in body', ...suspects.map(({ id }) => id)].join(' '), () =>
-      firstTaken(client, suspects, sendAgain),
+      firstAccepted(client, suspects, sendAgain),
     )
   }
-  return once(diagnoses, signer.kind, () => tryClassics(client, signer))
+  return once(diagnoses, signer.kind, () => tryServerMistakes(client, signer))
 }
 
-/** After a token was refused: is any token taken behind the word that was found out or given? Once per run. */
-export function diagnoseTokens(client: Client): Promise<string | undefined> {
+/** After a token was refused: is any token accepted behind the word that was found out or given? Once per run. */
+function diagnoseToken(client: Client): Promise<Hint | undefined> {
   return once(client.run.diagnoses, 'token', async () => {
-    const token = await tokenOf(client, secretRoot(client.instance.root), ['solution'])
+    const token = await tokenOf(client, standInOf(client.run.corpus.testKeys, client.instance.root), ['solution'])
     if (token === undefined) return undefined
     const { answer } = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth: { token } })
-    return answer.outcome === 'refused' ? noTokenTaken(client.instance.settings.tokenPrefix) : undefined
+    return answer.outcome === 'refused' ? noTokenAccepted(client.instance.settings.tokenPrefix) : undefined
   })
 }
 
-function noTokenTaken(given: string | undefined): string {
-  const tried =
-    given === undefined
-      ? 'Tokens were tried behind Bearer, Token, the reported tokenType and no word at all'
-      : given === ''
-        ? 'Tokens are sent without a word before them'
-        : `Tokens are sent behind "${given}"`
-  return `${tried}, and none was accepted. --token-prefix (or tokenPrefix in the target file) names the word of this deployment.`
+function noTokenAccepted(prefix: string | undefined): Hint {
+  return { kind: 'no-token-accepted', ...(prefix === undefined ? {} : { prefix }) }
 }
 
-function once(diagnoses: Client['run']['diagnoses'], name: string, find: () => Promise<string | undefined>) {
+function once(diagnoses: Client['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
   const found = diagnoses.get(name) ?? find()
   diagnoses.set(name, found)
   return found
@@ -87,42 +86,38 @@ function resend(client: Client, { method, path, headers, body, from }: WireReque
   return sendRaw(client, from === undefined ? spec : { ...spec, from })
 }
 
-async function tryClassics(client: Client, signer: Signer): Promise<string | undefined> {
-  const hint = await firstTaken(client, serverMistakes(signer.kind), (but) => plainCall(client, signer, but))
+async function tryServerMistakes(client: Client, signer: Signer): Promise<Hint | undefined> {
+  const hint = await firstAccepted(client, serverMistakes(signer.kind), (but) => plainCall(client, signer, but))
   if (hint !== undefined || client.run.stopping.reason !== null || client.facts.junkTaken.length > 0) return hint
-  return unexplained(client.instance.settings.scheme, await takesOtherKind(client, signer.kind))
+  const { scheme } = client.instance.settings
+  return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(client, signer.kind) }
 }
 
-/** The hint of the first mistake with which the call is accepted. */
-async function firstTaken(
+/** The first mistake with which the call is accepted. */
+async function firstAccepted(
   client: Client,
   suspects: readonly ServerMistake[],
   send: (but: Mistake) => Promise<Called>,
-): Promise<string | undefined> {
-  for (const { mistake, hint } of suspects) {
+): Promise<Hint | undefined> {
+  for (const { mistake, id } of suspects) {
     const called = await send(mistake).catch(unlessNothingChanges)
-    if (called?.answer.outcome === 'accepted') return hint
+    if (called?.answer.outcome === 'accepted') return { kind: 'server-mistake', mistake: id }
     if (client.run.stopping.reason !== null) return undefined
   }
   return undefined
 }
 
-/** What is a mistake for other servers is none for one that signs `/` or `api`. */
+/** A mistake may change nothing here: some servers sign `/` or `api`. */
 function unlessNothingChanges(error: unknown): undefined {
   if (!(error instanceof SuiteError) || error.code !== 'fixture') throw error
 }
 
-/** Both kinds of signatures stand behind one scheme word. */
-async function takesOtherKind(client: Client, kind: Kind): Promise<boolean> {
+/** Whether the server accepts the other kind of signature: both kinds stand behind one scheme word. */
+async function acceptsOtherKind(client: Client, kind: Kind): Promise<boolean> {
   const other = [...client.testKeys].find(([, { seed, secret }]) =>
     kind === 'hmac' ? seed !== undefined : seed === undefined && secret !== undefined,
   )
   if (other === undefined) return false
   const { answer } = await plainCall(client, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
   return answer.outcome === 'accepted'
-}
-
-function unexplained(scheme: string, schemeIsKnown: boolean): string {
-  const perhaps = schemeIsKnown ? '' : ` Is "${scheme}" the scheme word of this deployment (--scheme)?`
-  return `No classic mistake explains it.${perhaps} "svc-conformance sign" shows every stage of a right signature.`
 }

@@ -64,6 +64,22 @@ export function redactExchange(exchange: Exchange, redactor: Redactor): Exchange
   return { request: lines(exchange.request), answer: lines(exchange.answer) }
 }
 
+/** Fields of a problem whose words are ours. */
+const ownWords = new Set(['kind', 'rule', 'outcome', 'expected', 'side', 'requirements', 'where'])
+
+/** The same value with every foreign text redacted. */
+export function redactValue<T>(value: T, redactor: Redactor): T {
+  const redact = (inner: unknown): unknown => {
+    if (typeof inner === 'string') return redactor.text(inner)
+    if (Array.isArray(inner)) return inner.map(redact)
+    if (typeof inner !== 'object' || inner === null) return inner
+    return Object.fromEntries(
+      Object.entries(inner).map(([name, field]) => [name, ownWords.has(name) ? field : redact(field)]),
+    )
+  }
+  return redact(value) as T
+}
+
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret, 'utf8')
   const spelled = [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Corpus, Requirement } from '../engine/fixture/model.ts'
-import type { Verdict } from '../engine/judge/outcome.ts'
+import type { ProblemFacts } from '../engine/judge/problem.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
 import { verdictLine } from './explain.ts'
@@ -152,24 +153,24 @@ describe('verdict and exit code', () => {
 })
 
 describe('a run that ended early', () => {
-  const blockedBy = (key: string, message: string) =>
+  const blockedBy = (key: string, facts: ProblemFacts) =>
     madeUpCase({
       key,
       verdict: 'blocked',
       proves: ['a/guard'],
-      problem: { requirements: [], step: '', message, exchanges: [] },
+      problem: { ...facts, requirements: [], step: '', exchanges: [] },
     })
-  const ended = (messages: string[], ownExitCode: number | null) =>
+  const ended = (problems: ProblemFacts[], ownExitCode: number | null) =>
     buildReport({
       meta: { ...madeUpMeta, stopped: 'The run was interrupted' },
-      outcomes: messages.map((message, index) => blockedBy(`case-${index}`, message)),
+      outcomes: problems.map((problem, index) => blockedBy(`case-${index}`, problem)),
       corpus: madeUpCorpus({ requirements: [guard], scenarios: [['case-0', ['a/guard']]] }),
       known: [],
       options: { strict: false, partial: 'only', ownExitCode },
     })
 
   test('says which cases were not run, and does not put it down to a preparation', () => {
-    const notRun = 'not run: the run was interrupted'
+    const notRun = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
     const interrupted = ended([notRun, notRun], 130)
     expect(verdictLine(interrupted)).toBe('Verdict: inconclusive (exit code 130)')
     expect(interrupted.summary).toMatchObject({ blocked: 0, notRun: 2 })
@@ -177,7 +178,7 @@ describe('a run that ended early', () => {
       'The run stopped early: The run was interrupted',
       '2 cases were not run, so nothing is known about what they ask',
     ])
-    const both = ended([notRun, 'preparation: it was refused'], null)
+    const both = ended([notRun, { kind: 'throttled', status: 429 }], null)
     expect(verdictLine(both)).toBe('Verdict: inconclusive (exit code 1)')
     expect(both.conclusion.slice(1, 3)).toEqual([
       '1 case was not run, so nothing is known about what it asks',
@@ -290,7 +291,10 @@ describe('requirements', () => {
 
 describe('the envelope of every answer', () => {
   const exchange = { request: ['POST /api'], answer: ['HTTP 200'] }
-  const note = (message: string) => ({ requirement: 'envelope/id-echo' as const, message, exchange })
+  const note = (sent: number, got: number) => ({
+    problem: { kind: 'wrong-id' as const, sent: `${sent}`, got: `${got}` },
+    exchange,
+  })
   const envelope = (cases: Parameters<typeof madeUpCase>[0][]) =>
     buildReport({
       meta: madeUpMeta,
@@ -302,13 +306,18 @@ describe('the envelope of every answer', () => {
 
   test('departures fail once, with their number and the first few exchanges', () => {
     const seen = envelope([
-      { key: 'one', envelope: [note('id 7 for 3'), note('id 8 for 4')], envelopeAnswers: 6 },
-      { key: 'two', envelope: [note('id 9 for 5'), note('id 10 for 6')], envelopeAnswers: 4 },
+      { key: 'one', envelope: [note(3, 7), note(4, 8)], envelopeAnswers: 6 },
+      { key: 'two', envelope: [note(5, 9), note(6, 10)], envelopeAnswers: 4 },
     ])
     const testCase = seen.cases.find((one) => one.key === 'envelope/every-answer/id')
     expect(testCase).toMatchObject({ verdict: 'failed', case: 'id' })
     expect(testCase?.problem?.message).toBe(
-      '4 of 10 successful answers: id 7 for 3; id 8 for 4; id 9 for 5; and 1 more like these',
+      [
+        '4 of 10 successful answers: expected the id 3 of the request, got 7',
+        'expected the id 4 of the request, got 8',
+        'expected the id 5 of the request, got 9',
+        'and 1 more like these',
+      ].join('; '),
     )
     expect(testCase?.problem?.exchanges).toHaveLength(3)
     expect(testCase?.again).toContain('--only envelope/id-echo --trace')
@@ -469,9 +478,9 @@ test('observations are merged by question, with distinct answers', () => {
 })
 
 test('what a known failure blocks does not fail the run, what another one blocks does', () => {
-  const message = 'expected the call to be accepted, it was refused'
-  const problem = { requirements: ['q/must'], step: 'solution/listSolutions', message, exchanges: [] }
-  const blocked = { ...problem, requirements: [], message: `preparation: ${message}` }
+  const wrong = { kind: 'wrong-outcome', expected: 'accepted', got: { outcome: 'refused', status: 200 } } as const
+  const problem = { ...wrong, requirements: ['q/must'], step: 'solution/listSolutions', exchanges: [] }
+  const blocked = { ...problem, requirements: [], inPreparation: true as const }
   const seen = (known: KnownEntry[]) =>
     buildReport({
       meta: madeUpMeta,

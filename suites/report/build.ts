@@ -1,10 +1,11 @@
 import type { Corpus } from '../engine/fixture/model.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import { blockersOf, notRunBecause } from './causes.ts'
+import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
+import { blockersOf } from './causes.ts'
 import { envelopeCases, everyAnswer } from './envelope.ts'
 import { wordsOfKey } from './explain.ts'
 import { applyKnown, knownFindings, staleEntries } from './known.ts'
-import type { CaseReport, Finding, KnownEntry, Meta, Observation, Plan, Report } from './model.ts'
+import type { CaseReport, Finding, KnownEntry, Meta, Observation, Plan, Report, ReportedProblem } from './model.ts'
+import { hintText, type ProblemRenderer, problemText } from './problem-text.ts'
 import { reportRequirements } from './requirements.ts'
 import { shellWord } from './shell.ts'
 import { judgeRun, summarize } from './verdict.ts'
@@ -19,6 +20,8 @@ export interface BuildInput {
   known: readonly KnownEntry[]
   plan?: Plan | null
   left?: readonly string[]
+  /** Makes the message of a problem. */
+  render?: ProblemRenderer
   options: {
     strict: boolean
     partial: 'only' | 'shard' | null
@@ -40,7 +43,7 @@ export function buildReport(input: BuildInput): Report {
   const outcomes = [...input.outcomes, ...ofAnswers]
   return assembleReport({
     ...input,
-    cases: outcomes.map((outcome) => reportCase(outcome, input.known, input.meta.again)),
+    cases: outcomes.map((outcome) => reportCase(outcome, input.known, input.meta.again, input.render ?? problemText)),
     findings: knownFindings(input.findings ?? [], input.known),
     stale: staleEntries(outcomes, input.known),
     observed: observedIn(input.outcomes),
@@ -115,7 +118,12 @@ export function assembleReport(input: AssembleInput): Report {
 
 const byKey = (one: CaseReport, other: CaseReport): number => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0)
 
-function reportCase(outcome: CaseOutcome, known: readonly KnownEntry[], again: string): CaseReport {
+function reportCase(
+  outcome: CaseOutcome,
+  known: readonly KnownEntry[],
+  again: string,
+  render: ProblemRenderer,
+): CaseReport {
   const { verdict, requirements, entry } = applyKnown(outcome, known)
   // Nothing is asked by a case about every answer; the cases that prove its requirement get such answers too.
   const asked = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
@@ -124,17 +132,22 @@ function reportCase(outcome: CaseOutcome, known: readonly KnownEntry[], again: s
     case: outcome.case,
     key: outcome.key,
     title: outcome.title,
-    verdict: verdict === 'blocked' && notRunBecause(outcome) !== null ? 'not-run' : verdict,
+    verdict: verdict === 'blocked' && outcome.problem?.kind === 'not-run' ? 'not-run' : verdict,
     proves: outcome.proves,
     requirements,
     sides: outcome.sides,
     calls: outcome.calls,
     durationMs: outcome.durationMs,
-    problem: outcome.problem,
+    problem: outcome.problem === null ? null : reportProblem(outcome.problem, render),
     again: `${again} --only ${shellWord(asked)} --trace`,
     known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
     blockedBy: null,
   }
+}
+
+function reportProblem({ hint, ...problem }: Problem, render: ProblemRenderer): ReportedProblem {
+  const told = hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }
+  return { ...problem, message: render(problem), ...told }
 }
 
 const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>

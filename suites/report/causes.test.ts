@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { CaseOutcome, Problem, Verdict } from '../engine/judge/outcome.ts'
+import type { Problem } from '../engine/judge/outcome.ts'
+import type { ProblemFacts } from '../engine/judge/problem.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import { madeUpCase } from '../self/made-up.ts'
 import { blockersOf, groupByCause, type Levels } from './causes.ts'
 import type { CaseReport } from './model.ts'
@@ -10,21 +12,28 @@ const requirements = [
   { id: 'signatures/hmac', level: 'must', kind: 'guard' },
 ] as Levels
 
-const refused = 'expected the call to be accepted, it was refused (error 24876)'
-const taken = 'expected the call to be refused, it was accepted'
+const refused = {
+  kind: 'wrong-outcome',
+  expected: 'accepted',
+  got: { outcome: 'refused', status: 200, code: 24876 },
+} as const
+const accepted = { kind: 'wrong-outcome', expected: 'refused', got: { outcome: 'accepted' } } as const
+const wrongType = {
+  kind: 'wrong-value',
+  path: 'result.id',
+  mismatch: { rule: 'schema', wanted: 'must be string', place: '', got: '1' },
+} as const
 
-function testCase(key: string, problem: Partial<Problem>, verdict: Verdict = 'failed'): CaseReport {
-  const whole = {
-    requirements: ['grants/credentials'],
-    step: 'manager/auth',
-    message: refused,
-    exchanges: [],
-    ...problem,
-  }
-  return {
-    ...madeUpCase({ key, verdict } as Partial<CaseOutcome> & { key: string }),
-    problem: whole,
-  } as unknown as CaseReport
+type Change = Partial<Pick<Problem, 'requirements' | 'exchanges' | 'hint' | 'inPreparation'>>
+
+function testCase(
+  key: string,
+  facts: ProblemFacts = refused,
+  change: Change = {},
+  verdict: Verdict = 'failed',
+): CaseReport {
+  const problem = { ...facts, requirements: ['grants/credentials'], step: 'manager/auth', exchanges: [], ...change }
+  return { ...madeUpCase({ key, verdict }), problem } as unknown as CaseReport
 }
 
 function call(method: string, params: object, authorization?: string): Problem['exchanges'] {
@@ -40,8 +49,8 @@ describe('cases of what looks like one cause', () => {
   test('are those whose same call got the same answer; what says most is told', () => {
     const exchanges = call('manager/auth', { grantType: 'api_key_credentials', scope: ['solution'] })
     const cases = [
-      testCase('envelope/post-grant', { requirements: ['envelope/post-api'], exchanges }),
-      testCase('grants/accepted', { exchanges }),
+      testCase('envelope/post-grant', refused, { requirements: ['envelope/post-api'], exchanges }),
+      testCase('grants/accepted', refused, { exchanges }),
     ]
     expect(keysOf(cases)).toEqual([['grants/accepted', 'envelope/post-grant']])
   })
@@ -53,100 +62,95 @@ describe('cases of what looks like one cause', () => {
     ['another kind of caller', call('manager/auth', { grantType: 'g', scope: ['solution'] }, 'Basic')],
   ])('are not those with %s', (_what, exchanges) => {
     const usual = call('manager/auth', { grantType: 'g', scope: ['solution'] })
-    expect(keysOf([testCase('one', { exchanges: usual }), testCase('two', { exchanges })])).toEqual([['one'], ['two']])
+    const cases = [testCase('one', refused, { exchanges: usual }), testCase('two', refused, { exchanges })]
+    expect(keysOf(cases)).toEqual([['one'], ['two']])
   })
 
   test('are those that break one sentence in one way, and not those that break another one', () => {
     const cases = [
-      testCase('basic/one', { message: taken }),
-      testCase('basic/two', { message: taken }),
-      testCase('signatures/one', { message: taken, requirements: ['signatures/hmac'] }),
-      testCase('basic/three', { message: 'result.id: 1 is not a text' }),
+      testCase('basic/one', accepted),
+      testCase('basic/two', accepted),
+      testCase('signatures/one', accepted, { requirements: ['signatures/hmac'] }),
+      testCase('basic/three', wrongType),
     ]
     expect(keysOf(cases)).toEqual([['basic/one', 'basic/two'], ['signatures/one'], ['basic/three']])
   })
 
-  test('are those whose message differs in a number only', () => {
-    expect(
-      keysOf([
-        testCase('a', { message: 'the id is 7 and not 8' }),
-        testCase('b', { message: 'the id is -1 and not 2' }),
-      ]),
-    ).toEqual([['a', 'b']])
+  test('are those that differ only in what came', () => {
+    const other = { ...wrongType, mismatch: { ...wrongType.mismatch, got: '-12' } }
+    expect(keysOf([testCase('a', wrongType), testCase('b', other)])).toEqual([['a', 'b']])
   })
 
   test('are those for which one mistake was found out', () => {
-    const cases = [
-      testCase('a', { hint: 'All 32 bytes', message: 'x' }),
-      testCase('b', { hint: 'All 32 bytes', message: 'y' }),
-    ]
-    expect(keysOf(cases)).toEqual([['a', 'b']])
+    const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
+    expect(keysOf([testCase('a', accepted, { hint }), testCase('b', wrongType, { hint })])).toEqual([['a', 'b']])
   })
 
   test('are those that are blocked for one reason, whatever they prove', () => {
     const blocked = (key: string, id: string) =>
-      testCase(key, { requirements: [id], message: 'no test keys' }, 'blocked')
+      testCase(key, { kind: 'no-way-to-create' }, { requirements: [id] }, 'blocked')
     expect(keysOf([blocked('a', 'envelope/post-api'), blocked('b', 'signatures/hmac')])).toEqual([['b', 'a']])
   })
 
   test('the case whose own claim broke tells it', () => {
-    const chain = { ...testCase('grants/chain', { message: taken }), proves: ['grants/credentials', 'signatures/hmac'] }
-    const own = { ...testCase('grants/own', { message: taken }), proves: ['grants/credentials'] }
+    const chain = { ...testCase('grants/chain', accepted), proves: ['grants/credentials', 'signatures/hmac'] }
+    const own = { ...testCase('grants/own', accepted), proves: ['grants/credentials'] }
     expect(keysOf([chain, own])).toEqual([['grants/own', 'grants/chain']])
-    const namesake = { ...testCase('grants/credentials', { message: taken }), proves: ['grants/credentials'] }
+    const namesake = { ...testCase('grants/credentials', accepted), proves: ['grants/credentials'] }
     expect(keysOf([chain, own, namesake])[0]?.[0]).toBe('grants/credentials')
   })
 })
 
 describe('a case is blocked by a failure', () => {
   const exchanges = call('manager/auth', { grantType: 'g', scope: ['solution'] })
-  const blocked = (message: string) => testCase('it', { exchanges, message }, 'blocked')
-  const blockerOf = (failed: CaseReport, message: string) =>
-    blockersOf(requirements, [failed, blocked(message)]).get('it')
+  const blockerOf = (failed: CaseReport, facts: ProblemFacts, change: Change = {}) =>
+    blockersOf(requirements, [failed, testCase('it', facts, { exchanges, ...change }, 'blocked')]).get('it')
+  const inPreparation = true
 
   test('where its preparation failed in the same way', () => {
-    expect(blockerOf(testCase('grants/accepted', { exchanges }), `preparation: ${refused}`)).toBe('grants/accepted')
-    expect(blockerOf(testCase('grants/accepted', { exchanges }, 'known'), `preparation: ${refused}`)).toBe(
+    const known = testCase('grants/accepted', refused, { exchanges }, 'known')
+    expect(blockerOf(testCase('grants/accepted', refused, { exchanges }), refused, { inPreparation })).toBe(
       'grants/accepted',
     )
+    expect(blockerOf(known, refused, { inPreparation })).toBe('grants/accepted')
   })
 
   test('where a hint was looked for in one of them only', () => {
-    expect(blockerOf(testCase('a', { exchanges, hint: 'a mistake' }), `preparation: ${refused}`)).toBe('a')
+    const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
+    expect(blockerOf(testCase('a', refused, { exchanges, hint }), refused, { inPreparation })).toBe('a')
   })
 
   test('where a field of its preparation is wrong in the same way', () => {
-    const wrong = 'result.accessTokenExpiry: expected a number, it is missing'
-    expect(blockerOf(testCase('a', { message: wrong }), `preparation: ${wrong}`)).toBe('a')
+    expect(blockerOf(testCase('a', wrongType), wrongType, { inPreparation, requirements: [] })).toBe('a')
   })
 
   test('where a test key, or what keeps all out, is missing', () => {
+    const missing: ProblemFacts = { kind: 'test-key-missing', testKey: 'bob', tried: [], fresh: true }
+    expect(blockerOf(testCase('test-keys/bob'), missing)).toBe('test-keys/bob')
+    const open = testCase('authorization/required', accepted, { requirements: ['authorization/required'] })
+    expect(blockerOf(open, { kind: 'open-to-all', method: 'a/b' })).toBe('authorization/required')
+    expect(blockerOf(open, { kind: 'junk-accepted', method: 'a/b' })).toBe('authorization/required')
+  })
+
+  test('where an expiry is not a timestamp', () => {
+    const wrong = testCase('grants/result', wrongType, { requirements: ['grants/result-access-token-expiry'] })
+    const seconds = { kind: 'expiry-not-a-timestamp', digits: 10 } as const
+    expect(blockerOf(wrong, seconds)).toBe('grants/result')
     expect(
-      blockerOf(testCase('test-keys/bob', { message: 'x' }), 'the key of "bob" could not be created (basic: refused)'),
-    ).toBe('test-keys/bob')
-    const open = testCase('authorization/required', { message: taken, requirements: ['authorization/required'] })
-    expect(blockerOf(open, 'a/b also accepts calls without any authorization, so that …')).toBe(
-      'authorization/required',
-    )
+      blockerOf(testCase('refresh/own-expiry', accepted, { requirements: ['refresh/own-expiry'] }), seconds),
+    ).toBeUndefined()
   })
 
-  test('where an expiry is no moment', () => {
-    const wrong = testCase('grants/result', { message: 'x', requirements: ['grants/result-access-token-expiry'] })
-    const message = 'the reported expiry is no 13-digit timestamp in milliseconds, it has 10 digits'
-    expect(blockerOf(wrong, message)).toBe('grants/result')
-    expect(blockerOf(testCase('refresh/own-expiry', { requirements: ['refresh/own-expiry'] }), message)).toBeUndefined()
-  })
-
-  test.each([
-    ['another answer', testCase('a', { exchanges, message: refused.replace('24876', '1') }), refused],
-    ['another call', testCase('a', { exchanges: call('solution/listSolutions', {}) }), refused],
-    ['a warning', testCase('a', { exchanges }, 'warned'), refused],
+  test.each<[string, CaseReport, ProblemFacts]>([
+    ['another answer', testCase('a', { ...refused, got: { ...refused.got, code: 1 } }, { exchanges }), refused],
+    ['another call', testCase('a', refused, { exchanges: call('solution/listSolutions', {}) }), refused],
+    ['a warning', testCase('a', refused, { exchanges }, 'warned'), refused],
     [
-      'another member',
-      testCase('test-keys/bob', { message: 'x' }),
-      'the key of "carol" could not be created (basic: refused)',
+      'another test key',
+      testCase('test-keys/bob'),
+      { kind: 'test-key-missing', testKey: 'carol', tried: [], fresh: true },
     ],
-  ])('and not by %s', (_what, failed, message) => {
-    expect(blockerOf(failed, `preparation: ${message}`)).toBeUndefined()
+  ])('and not by %s', (_what, failed, facts) => {
+    expect(blockerOf(failed, facts, { inPreparation })).toBeUndefined()
   })
 })

@@ -1,6 +1,7 @@
 /** One defect often shows in several cases: what looks like one cause is told once, and the other cases are listed under it. */
 import type { Problem } from '../engine/judge/outcome.ts'
-import type { CaseReport, RequirementReport } from './model.ts'
+import type { Mismatch } from '../engine/judge/problem.ts'
+import type { CaseReport, ReportedProblem, RequirementReport } from './model.ts'
 
 /** What a requirement weighs. */
 export type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
@@ -26,33 +27,41 @@ export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Caus
 }
 
 /**
- * Which failed case tells why a case is blocked, by key: its preparation failed as that case did. Cases that are blocked by something else
- * are not there.
+ * Which failed case explains why a case is blocked, by key: its preparation failed as that case did. Cases that are blocked by
+ * something else are left out.
  */
 export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<string, string> {
   const failures = cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'known')
   const tellers = new Map<string, string>()
   for (const { first, others } of groupByCause(levels, failures.map(asFailure)))
     for (const testCase of [first, ...others]) for (const cause of causesOf(testCase)) tellers.set(cause, first.key)
-  const openToAll = failures.find(({ problem }) => problem?.requirements.some((id) => gateRequirements.includes(id)))
-  const wrongExpiry = failures.find(({ problem }) =>
-    problem?.requirements.some((id) => expiryRequirements.includes(id)),
-  )
   const blockers = new Map<string, string>()
   for (const testCase of cases) {
     if (testCase.verdict !== 'blocked' || testCase.problem === null) continue
-    const { message } = testCase.problem
-    const member = /^the key of "([a-z]+)" could not be created/.exec(message)?.[1]
     const blocker =
       causesOf(asFailure(testCase))
         .map((cause) => tellers.get(cause))
-        .find((key) => key !== undefined) ??
-      failures.find(({ key }) => key === `test-keys/${member}`)?.key ??
-      (message.startsWith('the reported expiry is no 13-digit') ? wrongExpiry?.key : undefined) ??
-      (/also accepts calls without any authorization|or none at all/.test(message) ? openToAll?.key : undefined)
+        .find((key) => key !== undefined) ?? blockerByKind(testCase.problem, failures)
     if (blocker !== undefined) blockers.set(testCase.key, blocker)
   }
   return blockers
+}
+
+/** The failure that an obstacle is known to come from. */
+function blockerByKind(problem: Problem, failures: readonly CaseReport[]): string | undefined {
+  const breaking = (ids: readonly string[]): string | undefined =>
+    failures.find((failure) => failure.problem?.requirements.some((id) => ids.includes(id)))?.key
+  switch (problem.kind) {
+    case 'test-key-missing':
+      return failures.find(({ key }) => key === `test-keys/${problem.testKey}`)?.key
+    case 'expiry-not-a-timestamp':
+      return breaking(expiryRequirements)
+    case 'junk-accepted':
+    case 'open-to-all':
+      return breaking(junkControlRequirements)
+    default:
+      return undefined
+  }
 }
 
 /** A known failure has been accepted for now, and with it what cannot be asked because of it. */
@@ -60,14 +69,8 @@ export function blockedByKnown(cases: readonly CaseReport[], { verdict, blockedB
   return verdict === 'blocked' && cases.some((testCase) => testCase.key === blockedBy && testCase.verdict === 'known')
 }
 
-/** Why a case was not run, where the run ended before it; null for a case that something else blocks, or nothing. */
-export function notRunBecause({ problem }: Pick<CaseReport, 'problem'>): string | null {
-  if (problem === null) return null
-  return /^not run: (.*)$/s.exec(problem.message)?.[1] ?? null
-}
-
 /** A method that is open to all breaks one of these. */
-const gateRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
+const junkControlRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
 
 /** Without these there is no moment to wait for. */
 const expiryRequirements: readonly string[] = [
@@ -75,27 +78,25 @@ const expiryRequirements: readonly string[] = [
   'grants/result-refresh-token-expiry',
 ]
 
-/** A known failure, or a preparation that did not work, told as the failure that it is. */
+/** A known failure, or a preparation that did not work, seen as the failure that it is. */
 function asFailure(testCase: CaseReport): CaseReport {
   const { problem } = testCase
   if (problem === null) return { ...testCase, verdict: 'failed' }
-  return {
-    ...testCase,
-    verdict: 'failed',
-    problem: { ...problem, message: problem.message.replace(/^preparation: /, '') },
-  }
+  const { inPreparation: _preparation, ...plain } = problem
+  return { ...testCase, verdict: 'failed', problem: plain as CaseReport['problem'] }
 }
 
-/** What it may be recognized by in another case: with its hint and without it, since a hint is not looked for everywhere. */
+/** What a case may be recognized by in another one: with its hint and without it, since a hint is not looked for everywhere. */
 function causesOf(testCase: CaseReport): string[] {
   const { problem } = testCase
   if (problem === null) return [causeOf(testCase)]
   const { hint: _hint, ...plain } = problem
   // A field that is wrong is wrong in a preparation too, which proves nothing.
-  const field = problem.message.startsWith('result')
-    ? [causeOf({ ...testCase, problem: { ...plain, requirements: [] } })]
-    : []
-  return [causeOf(testCase), causeOf({ ...testCase, problem: plain }), ...field]
+  const field =
+    problem.kind === 'wrong-value'
+      ? [causeOf({ ...testCase, problem: { ...plain, requirements: [] } as CaseReport['problem'] })]
+      : []
+  return [causeOf(testCase), causeOf({ ...testCase, problem: plain as CaseReport['problem'] }), ...field]
 }
 
 /**
@@ -104,12 +105,54 @@ function causesOf(testCase: CaseReport): string[] {
  */
 function causeOf({ key, verdict, problem }: CaseReport): string {
   if (problem === null) return key
-  if (verdict !== 'failed' && verdict !== 'warned') return problem.message.replace(/^the key of "[a-z]+"/, 'the key')
-  if (problem.hint !== undefined) return `hint ${problem.hint}`
-  if (problem.message.startsWith('expected the call to be accepted'))
-    return `${problem.message} ${shapeOfCall(problem)}`
-  // What came differs from case to case where an id or a moment is in it.
-  return [problem.message.replaceAll(/-?\d+/g, '#'), ...problem.requirements].join(' ')
+  if (verdict !== 'failed' && verdict !== 'warned') return JSON.stringify(['reason', reasonKey(problem)])
+  if (problem.hint !== undefined) {
+    const { message: _words, ...hint } = problem.hint
+    return JSON.stringify(['hint', hint])
+  }
+  if (problem.kind === 'wrong-outcome' && problem.expected === 'accepted')
+    return JSON.stringify(['call', problem.got, shapeOfCall(problem)])
+  return JSON.stringify(['broken', failureKey(problem), problem.requirements])
+}
+
+/** Test keys that cannot be created have one reason. */
+function reasonKey(problem: ReportedProblem): unknown {
+  const {
+    message: _words,
+    requirements: _of,
+    step: _at,
+    where: _in,
+    hint: _hint,
+    exchanges: _shown,
+    ...facts
+  } = problem
+  return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts
+}
+
+/** How an expectation was broken. What came is left out, because it differs from case to case where an id or a moment is in it. */
+function failureKey(problem: ReportedProblem): unknown {
+  switch (problem.kind) {
+    case 'wrong-value':
+      return [problem.kind, problem.path, mismatchKey(problem.mismatch)]
+    case 'wrong-count':
+      return [problem.kind, problem.side, typeof problem.wanted]
+    case 'envelope-of-answers':
+      return [problem.kind, problem.departures.map(({ kind }) => kind)]
+    case 'wrong-jsonrpc':
+    case 'wrong-id':
+    case 'wrong-result-type':
+      return problem.kind
+    case 'wrong-outcome':
+    case 'call-not-answered':
+      return [problem.kind, problem.kind === 'wrong-outcome' ? problem.expected : '', problem.got]
+    default:
+      return reasonKey(problem)
+  }
+}
+
+function mismatchKey(mismatch: Mismatch): unknown {
+  if (mismatch.rule === 'schema') return [mismatch.rule, mismatch.wanted, mismatch.place]
+  return mismatch.rule === 'equals' ? [mismatch.rule, mismatch.wanted] : mismatch.rule
 }
 
 /** The method, who called, and which params there were, without their values; of scopes the word before the colon. */

@@ -1,9 +1,12 @@
 /** Departures from the success envelope are collected over the whole run and fail once each, not in every case. */
-import type { CaseOutcome, EnvelopeNote, Verdict } from '../engine/judge/outcome.ts'
+import { envelopeRequirements } from '../engine/judge/envelope.ts'
+import type { CaseOutcome, EnvelopeNote, Problem } from '../engine/judge/outcome.ts'
+import type { EnvelopeProblem } from '../engine/judge/problem.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 
 const shownExchanges = 3
 
-const cases: { testCase: string; requirement: EnvelopeNote['requirement']; title: string }[] = [
+const cases: { testCase: string; requirement: string; title: string }[] = [
   { testCase: 'jsonrpc', requirement: 'envelope/response-jsonrpc', title: 'Every answer carries jsonrpc "2.0"' },
   { testCase: 'id', requirement: 'envelope/id-echo', title: 'Every answer carries the id of its request' },
   {
@@ -22,7 +25,7 @@ export function envelopeCases(outcomes: readonly CaseOutcome[]): CaseOutcome[] {
   const answers = outcomes.reduce((sum, outcome) => sum + outcome.envelopeAnswers, 0)
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
   return cases.map(({ testCase, requirement, title }) => {
-    const mine = notes.filter((note) => note.requirement === requirement)
+    const mine = notes.filter(({ problem }) => envelopeRequirements[problem.kind] === requirement)
     const verdict: Verdict =
       mine.length > 0 ? 'failed' : answers > 0 ? 'passed' : calls > 0 ? 'blocked' : 'not-testable'
     return {
@@ -44,17 +47,16 @@ export function envelopeCases(outcomes: readonly CaseOutcome[]): CaseOutcome[] {
   })
 }
 
-const problemOf = (verdict: Verdict, requirement: string, notes: EnvelopeNote[], answers: number) => ({
-  requirements: verdict === 'failed' ? [requirement] : [],
-  step: 'every successful answer of the run',
-  message: messageOf(verdict, notes, answers),
-  exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
-})
-
-function messageOf(verdict: Verdict, notes: EnvelopeNote[], answers: number): string {
-  if (verdict === 'blocked') return 'No call was accepted, so there was no successful answer to look at'
-  if (verdict === 'not-testable') return 'No call was made'
-  const distinct = [...new Set(notes.map((note) => note.message))]
-  const more = distinct.length > shownExchanges ? `; and ${distinct.length - shownExchanges} more like these` : ''
-  return `${notes.length} of ${answers} successful answers: ${distinct.slice(0, shownExchanges).join('; ')}${more}`
+function problemOf(verdict: Verdict, requirement: string, notes: EnvelopeNote[], answers: number): Problem {
+  const common = {
+    requirements: verdict === 'failed' ? [requirement] : [],
+    step: 'every successful answer of the run',
+    exchanges: notes.slice(0, shownExchanges).map((note) => note.exchange),
+  }
+  if (verdict === 'blocked') return { kind: 'no-successful-answer', ...common }
+  if (verdict === 'not-testable') return { kind: 'no-call', ...common }
+  const distinct = [...new Map(notes.map(({ problem }) => [JSON.stringify(problem), problem])).values()]
+  const departures: EnvelopeProblem[] = distinct.slice(0, shownExchanges)
+  const more = distinct.length - departures.length
+  return { kind: 'envelope-of-answers', departures, more, count: notes.length, answers, ...common }
 }

@@ -1,6 +1,9 @@
 /** What every format says about a case that did not pass, and how verdicts are counted and named. */
-import type { Exchange, Verdict } from '../engine/judge/outcome.ts'
+import type { Exchange } from '../engine/judge/outcome.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
+import { notRunText } from './problem-text.ts'
+import { keyOfReason } from './reasons.ts'
 
 export interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
@@ -25,7 +28,7 @@ export function explainCase(report: Report, testCase: CaseReport): Explanation |
     at: problem.step,
     where: problem.where ?? null,
     but: problem.message,
-    hint: problem.hint ?? null,
+    hint: problem.hint?.message ?? null,
     exchanges: problem.exchanges.map(({ request, answer }) => ({
       request: request.map(clip),
       answer: answer.map(clip),
@@ -35,6 +38,11 @@ export function explainCase(report: Report, testCase: CaseReport): Explanation |
 
 function sentenceOf({ level, id, text, anchor }: RequirementReport): Explanation['sentences'][number] {
   return { level: level === 'must' ? 'MUST' : 'IMPLIED', id, text, anchor }
+}
+
+/** Why a case was not run because the run ended before it; null for every other case. */
+export function notRunBecause({ problem }: Pick<CaseReport, 'problem'>): string | null {
+  return problem?.kind === 'not-run' ? notRunText(problem.because) : null
 }
 
 /** The line, or its beginning and how long it is. */
@@ -79,17 +87,30 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
 /** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
 export type OpenKind = 'must' | 'implied' | 'excused'
 
+export interface OpenGroup {
+  kind: OpenKind
+  reason: string
+  /** The user knows what `--only` leaves out, so nobody lists it. */
+  notSelectedByOnly: boolean
+  ids: string[]
+}
+
 /** Not-testable requirements by kind and reason, what a run could change first. */
-export function groupNotTestable(report: Report): { kind: OpenKind; reason: string; ids: string[] }[] {
+export function groupNotTestable(report: Report): OpenGroup[] {
   const order: readonly OpenKind[] = ['must', 'implied', 'excused']
-  const groups = new Map<string, { kind: OpenKind; reason: string; ids: string[] }>()
-  for (const { id, level, verdict, reason, gap } of report.requirements) {
+  const groups = new Map<string, OpenGroup>()
+  for (const { id, level, verdict, reasons, reason, gap } of report.requirements) {
     if (verdict !== 'not-testable') continue
     const kind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
-    const text = reason ?? 'No reason given'
-    const group = groups.get(`${kind} ${text}`) ?? { kind, reason: text, ids: [] }
+    const key = [kind, ...reasons.map(keyOfReason)].join(' ')
+    const group = groups.get(key) ?? {
+      kind,
+      reason: reason ?? 'No reason given',
+      notSelectedByOnly: reasons.some((one) => one.kind === 'not-selected' && one.by === 'only'),
+      ids: [],
+    }
     group.ids.push(id)
-    groups.set(`${kind} ${text}`, group)
+    groups.set(key, group)
   }
   return [...groups.values()].sort(
     (one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length,

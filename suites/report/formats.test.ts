@@ -23,7 +23,8 @@ describe('text', () => {
 
   At    solution/listSolutions (fixtures/scenarios/signatures/hmac-accepted.yaml:9:5)
   But   expected the call to be accepted, it was refused
-  Hint  The server accepts this call when all 32 bytes of the MAC are sent. Compare only the first 20.
+  Hint  The server accepts this call when all 32 bytes of the MAC are sent. Send the first 20 bytes of the 32
+        of the MAC, no more and no less
 
   > POST /api
   > authorization: svc-hmac-sha256 b047…;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e…
@@ -54,7 +55,13 @@ describe('text', () => {
 
   test('a case that proves no sentence leaves no gap where the sentences stand', () => {
     const testCase = report.cases.find(({ verdict }) => verdict === 'blocked') as CaseReport
-    const problem = { requirements: [], step: '', message: 'the clock jumped', exchanges: [] }
+    const problem = {
+      kind: 'clock-jumped' as const,
+      message: 'the clock jumped',
+      requirements: [],
+      step: '',
+      exchanges: [],
+    }
     const cases = [{ ...testCase, key: 'sessions/age', title: 'Observed', proves: [], problem, blockedBy: null }]
     expect(renderText({ ...report, cases }, { colour: false })).toContain(
       '■ sessions/age\n  Observed\n\n  But   the clock jumped\n',
@@ -63,7 +70,14 @@ describe('text', () => {
 
   test('cases that were not run are counted, not explained one by one', () => {
     const testCase = report.cases.find(({ verdict }) => verdict === 'blocked') as CaseReport
-    const problem = { requirements: [], step: '', message: 'not run: the run was interrupted', exchanges: [] }
+    const problem = {
+      kind: 'not-run' as const,
+      because: { kind: 'interrupted' as const, during: 'run' as const },
+      message: 'not run: the run was interrupted',
+      requirements: [],
+      step: '',
+      exchanges: [],
+    }
     const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
     expect(renderText({ ...report, cases }, { colour: false })).toContain(
       '■ 2 cases were not run: the run was interrupted\n          a/one\n          a/two\n\n',
@@ -119,9 +133,10 @@ describe('text', () => {
 
   test('what --only leaves out is one line, without ids', () => {
     const reason = 'Not selected by --only'
+    const reasons = [{ kind: 'not-selected' as const, by: 'only' as const }]
     const requirements = report.requirements.map((one, index) => ({
       ...one,
-      ...(index < 3 ? { verdict: 'not-testable' as const, reason, gap: index === 0 } : {}),
+      ...(index < 3 ? { verdict: 'not-testable' as const, reasons, reason, gap: index === 0 } : {}),
     }))
     const said = renderText({ ...report, requirements }, { colour: false })
     expect(said).toContain(`\n\n${reason}: 3 requirements\n\n`)
@@ -242,7 +257,10 @@ describe('markdown', () => {
     const inLetters = (index: number): string => [...String(index)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
     const asNumber = (testCase: CaseReport | undefined, index: number): CaseReport => {
       if (testCase?.problem == null) throw new Error('no failed case')
-      return { ...testCase, problem: { ...testCase.problem, message: `${inLetters(index)} failed` } }
+      const { requirements, step, exchanges } = testCase.problem
+      const reason = `${inLetters(index)} failed`
+      const facts = { kind: 'as-declared' as const, reason, message: reason }
+      return { ...testCase, problem: { ...facts, requirements, step, exchanges } }
     }
     const [testCase] = report.cases.filter((one) => one.verdict === 'failed')
     const long = { ...report, cases: Array.from({ length: 2000 }, (_, index) => asNumber(testCase, index)) }

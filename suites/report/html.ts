@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { groupByCause, notRunBecause } from './causes.ts'
-import { answersOf, countVerdicts, summarySentence } from './explain.ts'
+import { groupByCause } from './causes.ts'
+import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
 import { caseDetails, coverage, escapeHtml, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'

@@ -1,5 +1,5 @@
-import { blockedByKnown, notRunBecause } from './causes.ts'
-import { explainCase } from './explain.ts'
+import { blockedByKnown } from './causes.ts'
+import { explainCase, notRunBecause } from './explain.ts'
 import type { CaseReport, Report } from './model.ts'
 import { printable } from './printable.ts'
 

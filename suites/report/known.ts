@@ -1,5 +1,6 @@
 /** The baseline: failures that are known. A listed failure does not fail the run, a listed case that passes does. */
-import type { CaseOutcome, Verdict } from '../engine/judge/outcome.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import type { Finding, KnownEntry, Report } from './model.ts'
 
 type Judged = Pick<CaseOutcome, 'id' | 'case' | 'key' | 'verdict' | 'requirements'>

@@ -1,4 +1,4 @@
-import type { Verdict } from '../engine/judge/outcome.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import { summarySentence } from './explain.ts'
 import { table } from './lines.ts'
 import type { Report } from './model.ts'

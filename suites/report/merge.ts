@@ -1,6 +1,6 @@
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
-import { worstFirst } from '../engine/judge/outcome.ts'
+import { worst } from '../engine/judge/verdict.ts'
 import { assembleReport } from './build.ts'
 import { entryNamesCase } from './known.ts'
 import type { CaseReport, Finding, KnownEntry, Meta, Report } from './model.ts'
@@ -58,7 +58,7 @@ function mergeCases(reports: readonly Report[]): CaseReport[] {
   const cases = new Map<string, CaseReport>()
   for (const testCase of reports.flatMap(({ cases }) => cases)) {
     const earlier = cases.get(testCase.key)
-    if (earlier === undefined || rank(testCase) < rank(earlier)) cases.set(testCase.key, testCase)
+    if (earlier === undefined || isWorse(testCase, earlier)) cases.set(testCase.key, testCase)
   }
   return [...cases.values()]
 }
@@ -68,8 +68,8 @@ function mergeFindings(reports: readonly Report[]): Finding[] {
   return [...new Map(reports.flatMap(({ findings }) => findings.map((finding) => [finding.id, finding]))).values()]
 }
 
-function rank({ verdict }: CaseReport): number {
-  return worstFirst.indexOf(verdict)
+function isWorse(one: CaseReport, other: CaseReport): boolean {
+  return one.verdict !== other.verdict && worst([one.verdict, other.verdict]) === one.verdict
 }
 
 /** An entry is stale when some shard says so and none saw the failure. */

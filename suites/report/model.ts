@@ -1,5 +1,8 @@
 /** The one report that every format prints. Plain data: it is also the JSON report (spec/schemas/report.schema.json). */
-import type { CaseOutcome, Exchange, Verdict } from '../engine/judge/outcome.ts'
+import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
+import type { CaseOutcome, Exchange, Problem } from '../engine/judge/outcome.ts'
+import type { Hint } from '../engine/judge/problem.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 
 export type RunVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 
@@ -54,7 +57,9 @@ export interface RequirementReport {
   verdict: Verdict
   /** Keys of the cases that prove it. */
   cases: string[]
-  /** Why it is blocked or not testable, and what would change that. */
+  /** Why it is blocked or not testable. */
+  reasons: RequirementReason[]
+  /** The same in words, with what would change that. */
   reason: string | null
   /** A must that this run leaves open. */
   gap: boolean
@@ -62,8 +67,13 @@ export interface RequirementReport {
 
 export type Level = 'must' | 'implied'
 
+/** A problem with its messages, which say in words what the other fields say. */
+export type ReportedProblem = Problem & { message: string; hint?: Hint & { message: string } }
+
 /** What a case showed, with what the report adds; observations, envelope notes and throttling are told elsewhere. */
-export interface CaseReport extends Omit<CaseOutcome, 'observations' | 'envelope' | 'envelopeAnswers' | 'throttled'> {
+export interface CaseReport
+  extends Omit<CaseOutcome, 'problem' | 'observations' | 'envelope' | 'envelopeAnswers' | 'throttled'> {
+  problem: ReportedProblem | null
   /** The line that reproduces this case. */
   again: string
   /** The baseline entry that makes a failure a known one. */

@@ -1,23 +1,21 @@
 import { expect, test } from 'vitest'
+import { reasonText } from './problem-text.ts'
 import { joinReasons } from './reasons.ts'
 
-const probe = (area: string): string =>
-  `it calls a method that the document does not show; probes.${area} in the target file names one`
+const probe = (name: string) => ({ kind: 'needs-probe', probe: name }) as const
+const keys = { kind: 'needs-permission', permission: 'keys' } as const
+const cleanup = { kind: 'needs-cleanup' } as const
 
 test('reasons that ask for a probe each are one that asks for all of them', () => {
-  expect(joinReasons([probe('store'), 'it creates API keys', probe('inbox'), probe('store')])).toEqual([
-    { reason: 'it creates API keys', of: ['it creates API keys'] },
-    {
-      reason:
-        'it calls methods that the document does not show; probes.inbox, probes.store in the target file name them',
-      of: [probe('store'), probe('inbox')],
-    },
+  const groups = joinReasons([probe('store'), keys, probe('inbox'), probe('store')])
+  expect(groups).toEqual([{ reasons: [keys] }, { reasons: [probe('store'), probe('inbox')] }])
+  expect(groups.map(({ reasons }) => reasonText(reasons))).toEqual([
+    'it creates API keys; --allow keys permits it',
+    'it calls methods that the document does not show; probes.inbox, probes.store in the target file name them',
   ])
 })
 
 test('one probe and other reasons stay as they are, each once', () => {
-  expect(joinReasons([probe('store'), 'b', 'b', probe('store')]).map(({ reason }) => reason)).toEqual([
-    probe('store'),
-    'b',
-  ])
+  const groups = joinReasons([probe('store'), cleanup, cleanup, probe('store')])
+  expect(groups).toEqual([{ reasons: [cleanup] }, { reasons: [probe('store')] }])
 })

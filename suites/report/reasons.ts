@@ -1,20 +1,16 @@
-/** Reasons that differ in the probe they ask for are one reason. */
+/** Reasons that differ only in the probe that they ask for are told as one. */
+import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
 
-const probeReason =
-  /^(it calls )a method( that the document does not show; )(probes\.[\w-]+)( in the target file names )one$/
+/** Two reasons with the same key are the same. */
+export function keyOfReason(reason: RequirementReason): string {
+  return JSON.stringify(Object.entries(reason).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
 
-/**
- * Each reason once, and those that ask for one probe each as one that asks for all of them.
- *
- * @returns each reason with the reasons that it stands for
- */
-export function joinReasons(reasons: readonly string[]): { reason: string; of: string[] }[] {
-  const distinct = [...new Set(reasons)]
-  const probing = distinct.filter((reason) => probeReason.test(reason))
-  const [, before, between, , after] = probeReason.exec(probing[0] ?? '') ?? []
-  if (probing.length < 2) return distinct.map((reason) => ({ reason, of: [reason] }))
-  const probes = probing.map((reason) => probeReason.exec(reason)?.[3] ?? '').sort()
-  const joined = `${before}methods${between}${probes.join(', ')}${after?.replace('names', 'name')}them`
-  const others = distinct.filter((reason) => !probing.includes(reason))
-  return [...others.map((reason) => ({ reason, of: [reason] })), { reason: joined, of: probing }]
+/** Each reason once; those that ask for a probe stand together in one group. */
+export function joinReasons<Reason extends RequirementReason>(reasons: readonly Reason[]): { reasons: Reason[] }[] {
+  const distinct = [...new Map(reasons.map((reason) => [keyOfReason(reason), reason])).values()]
+  const probing = distinct.filter(({ kind }) => kind === 'needs-probe')
+  const others = distinct.filter(({ kind }) => kind !== 'needs-probe')
+  const groups = others.map((reason) => ({ reasons: [reason] }))
+  return probing.length === 0 ? groups : [...groups, { reasons: probing }]
 }

@@ -1,4 +1,4 @@
-import { groupByCause, notRunBecause } from './causes.ts'
+import { groupByCause } from './causes.ts'
 import {
   answersOf,
   casesWith,
@@ -6,6 +6,7 @@ import {
   countVerdicts,
   explainCase,
   groupNotTestable,
+  notRunBecause,
   openHeadings,
   summarySentence,
   verdictLine,
@@ -13,7 +14,6 @@ import {
 import { type Paint, paintOf, table } from './lines.ts'
 import type { CaseReport, Plan, Report } from './model.ts'
 import { printable } from './printable.ts'
-import { notSelectedByOnly } from './requirements.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** So many failures are told in full; a server with more of them has one cause or two. */
@@ -246,8 +246,8 @@ function areas(report: Report, paint: Paint): string[] {
 /** What --only leaves out is a number: its ids would stand between the reader and the one case that was asked. */
 function notTestable(report: Report, paint: Paint): string[][] {
   const all = groupNotTestable(report)
-  const groups = all.filter(({ reason }) => reason !== notSelectedByOnly)
-  const unselected = all.filter(({ reason }) => reason === notSelectedByOnly).flatMap(({ ids }) => ids).length
+  const groups = all.filter((group) => !group.notSelectedByOnly)
+  const unselected = all.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids).length
   const kinds = [...new Set(groups.map(({ kind }) => kind))]
   const sections = kinds.map((kind) => [
     paint.bold(openHeadings[kind]),
@@ -259,7 +259,7 @@ function notTestable(report: Report, paint: Paint): string[][] {
       ]),
   ])
   const count = unselected === 1 ? '1 requirement' : `${unselected} requirements`
-  return unselected === 0 ? sections : [...sections, [paint.dim(`${notSelectedByOnly}: ${count}`)]]
+  return unselected === 0 ? sections : [...sections, [paint.dim(`Not selected by --only: ${count}`)]]
 }
 
 function observations(report: Report, paint: Paint): string[] {

@@ -1,5 +1,5 @@
 /** How every format names and marks a verdict. */
-import type { Verdict } from '../engine/judge/outcome.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 
 /** What a reader wants to see first. */
 export const verdictOrder: readonly Verdict[] = [

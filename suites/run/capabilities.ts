@@ -2,7 +2,8 @@ import type { Item } from '../engine/case/cases.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { namesIn, testKeysUsed } from '../engine/case/test-case.ts'
 import type { Need, SafetyClass } from '../engine/fixture/model.ts'
-import { judgedMarginMs } from '../engine/judge/outcome.ts'
+import { roundingMs } from '../engine/judge/margins.ts'
+import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
 import type { TargetSettings } from '../engine/target.ts'
 
 /** What a target and its user offer; decides which cases can be asked. */
@@ -16,12 +17,13 @@ export interface Capabilities {
   outwaitsRefresh: boolean
   secondAddress: boolean
   /** What the preflight found wrong with the second address that was named. */
-  secondAddressProblem?: string
+  secondAddressProblem?: SecondAddressProblem
   clientAddress: boolean
   probes: readonly string[]
   solutions: number
   cleanup: boolean
-  rootKind: 'secret' | 'ed25519'
+  /** The test key to use where a step needs a secret. */
+  standIn: string
   /** Members whose keys are kept from an earlier run. */
   keptTestKeys: readonly string[]
   testKeyNames: readonly string[]
@@ -35,7 +37,7 @@ export function capabilitiesOf(
   >,
   rest: Pick<
     Capabilities,
-    'allow' | 'lasting' | 'fresh' | 'clockControlled' | 'rootKind' | 'keptTestKeys' | 'testKeyNames'
+    'allow' | 'lasting' | 'fresh' | 'clockControlled' | 'standIn' | 'keptTestKeys' | 'testKeyNames'
   >,
 ): Capabilities {
   return {
@@ -57,12 +59,12 @@ export function refineCapabilities(capabilities: Capabilities, facts: TargetFact
     secondAddress: secondAddress !== undefined,
     ...(secondAddressProblem === undefined ? {} : { secondAddressProblem }),
     clientAddress: clientAddress !== undefined,
-    outwaitsRefresh: refreshLifeMs !== undefined && refreshLifeMs + judgedMarginMs < maxWaitMs,
+    outwaitsRefresh: refreshLifeMs !== undefined && refreshLifeMs + roundingMs < maxWaitMs,
   }
 }
 
 /** Why an item cannot be asked of this target, and what would change that; undefined where it can. */
-export function cannotAsk(item: Item, capabilities: Capabilities): string | undefined {
+export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefined {
   for (const need of needsOf(item, capabilities)) {
     const reason = unmet(need, capabilities)
     if (reason !== undefined) return reason
@@ -71,14 +73,14 @@ export function cannotAsk(item: Item, capabilities: Capabilities): string | unde
 }
 
 /** The declared needs, and those of the test keys that it calls as. */
-export function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, rootKind }: Capabilities): Need[] {
+export function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, standIn }: Capabilities): Need[] {
   if (item.kind === 'test-key') {
     const auth = item.member['created-with']
     return typeof auth === 'object' && 'token' in auth ? ['keys', 'sessions'] : ['keys']
   }
   const { scenario, testCase } = item
   const used = testKeysUsed(scenario, testCase, testKeyNames)
-  if (rootKind === 'ed25519' && used.has('root')) used.add('erin')
+  if (used.has('root')) used.add(standIn)
   const makesKeys = lasting && [...used].some((name) => name !== 'root' && !keptTestKeys.includes(name))
   const addressed = namesIn(scenario, testCase).has('client')
   return [
@@ -88,45 +90,33 @@ export function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, rootK
   ]
 }
 
-function unmet(need: Need | 'client-address', capabilities: Capabilities): string | undefined {
-  const { allow, probes, solutions } = capabilities
+function unmet(need: Need | 'client-address', capabilities: Capabilities): Gap | undefined {
+  const { allow, probes, solutions, secondAddressProblem } = capabilities
   switch (need) {
     case 'sessions':
-      return allow.includes(need) ? undefined : 'it takes access tokens; --allow sessions permits it'
     case 'keys':
-      return allow.includes(need) ? undefined : 'it creates API keys; --allow keys permits it'
     case 'limits':
-      return allow.includes(need)
-        ? undefined
-        : 'it fills a limit of the target; --allow sessions,keys,limits permits it'
+      return allow.includes(need) ? undefined : { kind: 'needs-permission', permission: need }
     case 'fresh-instance':
-      return capabilities.fresh ? undefined : 'it needs a fresh instance; --disposable says that this is one'
+      return capabilities.fresh ? undefined : { kind: 'needs-fresh-instance' }
     case 'second-address':
-      return capabilities.secondAddress
-        ? undefined
-        : `it calls from a second address; ${capabilities.secondAddressProblem ?? 'secondAddress in the target file names one'}`
+      if (capabilities.secondAddress) return undefined
+      return {
+        kind: 'needs-second-address',
+        ...(secondAddressProblem === undefined ? {} : { because: secondAddressProblem }),
+      }
     case 'client-address':
-      return capabilities.clientAddress
-        ? undefined
-        : 'the address that the server sees is not known; clientAddress in the target file tells it'
+      return capabilities.clientAddress ? undefined : { kind: 'needs-client-address' }
     case 'clock-control':
-      return capabilities.clockControlled || capabilities.outwaitsRefresh
-        ? undefined
-        : 'it lets days pass, which takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime'
+      return capabilities.clockControlled || capabilities.outwaitsRefresh ? undefined : { kind: 'needs-clock-control' }
     case 'cleanup':
-      return capabilities.cleanup
-        ? undefined
-        : 'it creates a key that only a cleanup method removes; cleanup in the target file names that method'
+      return capabilities.cleanup ? undefined : { kind: 'needs-cleanup' }
     case 'solutions':
-      return solutions >= 2 ? undefined : 'it needs two solutions; solutions in the target file names them'
+      return solutions >= 2 ? undefined : { kind: 'needs-solutions' }
     default: {
       const probe = need.slice('probe:'.length)
-      if (probe === 'solution-context' && solutions < 2) {
-        return 'it needs two solutions; solutions in the target file names them'
-      }
-      return probes.includes(probe)
-        ? undefined
-        : `it calls a method that the document does not show; probes.${probe} in the target file names one`
+      if (probe === 'solution-context' && solutions < 2) return { kind: 'needs-solutions' }
+      return probes.includes(probe) ? undefined : { kind: 'needs-probe', probe }
     }
   }
 }

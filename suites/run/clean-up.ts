@@ -5,6 +5,7 @@ import { noFacts } from '../engine/case/target-facts.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
+import { stopText } from '../report/problem-text.ts'
 import { type Ending, endedTarget } from './ending.ts'
 import { type Removal, removeKeys } from './remove-keys.ts'
 
@@ -37,7 +38,7 @@ export async function cleanUp(
   try {
     client = await openClient(run)
     const { left, problems } = await removeKeys(client, keys)
-    return { left, problems: ending.reason === null ? problems : [ending.reason.message] }
+    return { left, problems: ending.reason === null ? problems : [stopText(ending.reason)] }
   } finally {
     await client?.instance.close()
   }

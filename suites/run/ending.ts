@@ -1,4 +1,4 @@
-import type { StopReason } from '../engine/case/events.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
 import type { Instance, Target, WireAnswer } from '../engine/target.ts'
 
 /** What ends a run from outside: Ctrl-C, or the time that `--timeout` gives it. Waits and calls end at once. */

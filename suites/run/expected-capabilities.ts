@@ -1,4 +1,5 @@
 import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { standInOf } from '../engine/case/stand-in.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import { urlSettings } from '../targets/url-settings.ts'
@@ -21,7 +22,7 @@ export function expectedCapabilities(
       lasting: false,
       fresh: true,
       clockControlled: true,
-      rootKind: 'secret',
+      standIn: 'root',
       keptTestKeys: [],
       testKeyNames,
     })
@@ -31,7 +32,7 @@ export function expectedCapabilities(
     lasting: true,
     fresh: target.disposable,
     clockControlled: false,
-    rootKind: target.root.kind,
+    standIn: standInOf(corpus.testKeys, target.root),
     keptTestKeys: keptTestKeys.flatMap(({ member }) => member ?? []),
     testKeyNames,
   })

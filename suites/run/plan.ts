@@ -1,8 +1,10 @@
 import type { Item } from '../engine/case/cases.ts'
 import { provesOf } from '../engine/case/cases.ts'
 import type { CallStep, SendStep, Step } from '../engine/fixture/model.ts'
+import type { Gap } from '../engine/judge/problem.ts'
 import type { Plan } from '../report/model.ts'
-import { joinReasons } from '../report/reasons.ts'
+import { reasonText } from '../report/problem-text.ts'
+import { joinReasons, keyOfReason } from '../report/reasons.ts'
 
 /** What preflight, token discovery and the junk of the gates take, about. */
 const preflightCalls = 20
@@ -16,7 +18,7 @@ const preflightCalls = 20
 export function makePlan(
   selected: readonly Item[],
   notSelected: number,
-  cannot: (item: Item) => string | undefined,
+  cannot: (item: Item) => Gap | undefined,
   { keptTestKeys, cleanup }: { keptTestKeys: readonly string[]; cleanup: boolean },
 ): Plan {
   const asked = selected.filter((item) => cannot(item) === undefined)
@@ -81,16 +83,23 @@ function fills(item: Extract<Item, { kind: 'case' }>, what: 'keys' | 'sessions')
 }
 
 /** Why cases are left out, the most common reason first. */
-function reasons(items: readonly Item[], cannot: (item: Item) => string | undefined): Plan['cannot'] {
-  const byReason = new Map<string, Item[]>()
+function reasons(items: readonly Item[], cannot: (item: Item) => Gap | undefined): Plan['cannot'] {
+  const byReason = new Map<string, { gap: Gap; items: Item[] }>()
   for (const item of items) {
-    const reason = cannot(item)
-    if (reason !== undefined) byReason.set(reason, [...(byReason.get(reason) ?? []), item])
+    const gap = cannot(item)
+    if (gap === undefined) continue
+    const known = byReason.get(keyOfReason(gap)) ?? { gap, items: [] }
+    known.items.push(item)
+    byReason.set(keyOfReason(gap), known)
   }
-  return joinReasons([...byReason.keys()])
-    .map(({ reason, of }) => {
-      const mine = of.flatMap((one) => byReason.get(one) ?? [])
-      return { reason, cases: mine.length, requirements: [...new Set(mine.flatMap(provesOf))].sort() }
+  return joinReasons([...byReason.values()].map(({ gap }) => gap))
+    .map(({ reasons: joined }) => {
+      const mine = joined.flatMap((gap) => byReason.get(keyOfReason(gap))?.items ?? [])
+      return {
+        reason: reasonText(joined),
+        cases: mine.length,
+        requirements: [...new Set(mine.flatMap(provesOf))].sort(),
+      }
     })
     .sort((one, other) => other.cases - one.cases)
 }

@@ -1,10 +1,11 @@
 import { type Called, isSendable, makeCall } from '../engine/case/call.ts'
-import { type Client, secretRoot } from '../engine/case/client.ts'
+import type { Client } from '../engine/case/client.ts'
 import type { CredentialKind, TargetFacts } from '../engine/case/target-facts.ts'
 import { createKeyOf } from '../engine/case/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Auth, SafetyClass } from '../engine/fixture/model.ts'
 import { describe } from '../engine/judge/classify.ts'
+import type { SecondAddressProblem } from '../engine/judge/problem.ts'
 
 const listSolutions = 'solution/listSolutions'
 /** Junk that no server knows. */
@@ -139,7 +140,7 @@ function accessTokenOf({ answer }: Called): string | undefined {
 /** Which word stands before a token. */
 async function learnTokens(client: Client): Promise<void> {
   const { facts, instance } = client
-  if (secretRoot(instance.root) !== 'root') return
+  if (instance.root.kind !== 'secret') return
   const { answer } = await grant(client, ['solution'])
   if (answer.outcome !== 'accepted') return
   const result = answer.result as { [name: string]: unknown } | null
@@ -227,16 +228,16 @@ async function secondAddressProblem(
   client: Client,
   address: string,
   allow: readonly SafetyClass[],
-): Promise<string | undefined> {
+): Promise<SecondAddressProblem | undefined> {
   if (address === client.facts.clientAddress) {
-    return `${address} is the address that all other calls come from; secondAddress in the target file names another one`
+    return { kind: 'same-address', address }
   }
   const fromSecond = (spec: { method: string; params: unknown; auth: Auth }): Promise<Called> =>
     makeCall(client, { ...spec, from: 'second-address' })
   const { answer: heard } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
   if (heard.status === null) {
     const reason = heard.outcome === 'broken' ? heard.reason : 'no answer'
-    return `no call from ${address} gets an answer (${reason}); secondAddress in the target file names an address of this machine`
+    return { kind: 'no-answer', address, reason }
   }
   if (!allow.includes('sessions') || client.instance.root.kind !== 'secret') return undefined
   const worksThere = async (scope: string[]): Promise<boolean> => {
@@ -248,6 +249,6 @@ async function secondAddressProblem(
   }
   if (await worksThere(['solution', `ipAddr:${address}`])) return undefined
   return (await worksThere(['solution']))
-    ? `the target does not see ${address} as the address of our calls from there: is a proxy in front of it?`
-    : `the target takes no token from ${address}: is that address allowed to call it?`
+    ? { kind: 'seen-as-another', address }
+    : { kind: 'no-token-accepted', address }
 }

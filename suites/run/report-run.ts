@@ -4,6 +4,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import { buildReport } from '../report/build.ts'
 import { updatedKnown } from '../report/known.ts'
 import type { KnownEntry, Meta, Report } from '../report/model.ts'
+import { stopText } from '../report/problem-text.ts'
 import type { RunOptions } from './options.ts'
 import type { PlannedRun } from './plan-run.ts'
 import type { SuiteResult } from './run-suite.ts'
@@ -55,7 +56,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     meta: metaOf(run),
     outcomes: [
       ...result.outcomes,
-      ...planned.skipped.map(({ item, reason }) => skipItem(item, `left out by --skip: ${reason}`)),
+      ...planned.skipped.map(({ item, reason }) => skipItem(item, { kind: 'left-out', reason })),
     ],
     corpus,
     known,
@@ -86,7 +87,7 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
     absent: [],
     clock: facts === null ? null : clockOf(offsetMs(facts.offset)),
     shard: selection.shard === null ? null : `${selection.shard.index}/${selection.shard.count}`,
-    stopped: stopped?.message ?? null,
+    stopped: stopped === null ? null : stopText(stopped),
   }
 }
 

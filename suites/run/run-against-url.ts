@@ -3,6 +3,7 @@ import type { RunEvent, RunListener } from '../engine/case/events.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
+import { stopText } from '../report/problem-text.ts'
 import { urlTarget } from '../targets/url.ts'
 import { cleanUp, cleanUpLimitMs } from './clean-up.ts'
 import { stillValidKeys } from './kept-test-keys.ts'
@@ -63,7 +64,7 @@ const both =
 function demandToGoOn({ cases }: Endings): void {
   if (cases.reason === null) return
   const exitCode = cases.reason.kind === 'interrupted' ? 130 : 3
-  throw new SuiteError('interrupted', `Ended before the first case: ${cases.reason.message}`, { exitCode })
+  throw new SuiteError('interrupted', `Ended before the first case: ${stopText(cases.reason)}`, { exitCode })
 }
 
 /** Keys of runs that were killed, or that could not remove them. */
@@ -97,10 +98,7 @@ async function finish(
   const { keys: all, unanswered } = keys.read()
   const kept = all.filter(keys.isKept)
   const others = all.filter((key) => !keys.isKept(key))
-  const deadline = setTimeout(
-    () => ending.end({ kind: 'time', message: `the clean-up took longer than ${cleanUpLimitMs / 1000} s` }),
-    cleanUpLimitMs,
-  )
+  const deadline = setTimeout(() => ending.end({ kind: 'time', cleanUpLimitMs }), cleanUpLimitMs)
   let removal: { left: readonly CreatedKey[]; problems: readonly string[] } = { left: others, problems: [] }
   try {
     if (keys.record !== null && settings.cleanup !== undefined)

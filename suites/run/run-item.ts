@@ -20,12 +20,7 @@ export async function runItem(run: Run, item: Item): Promise<CaseOutcome> {
   if (client !== null && makesKeys && !scenario.needs.includes('limits')) {
     const places = keyLimit - client.createdKeys.keys.length
     if (places < placesKept) {
-      return unjudged(
-        scenario,
-        testCase,
-        'not-testable',
-        `fewer than ${placesKept} places for API keys remain on the target; a cleanup method in the target file frees them`,
-      )
+      return unjudged(scenario, testCase, 'not-testable', { kind: 'few-places-for-keys', places: placesKept })
     }
   }
   const before = new Set(client?.createdKeys.keys)

@@ -1,9 +1,10 @@
 import { type Item, skipItem } from '../engine/case/cases.ts'
-import type { RunListener, StopReason } from '../engine/case/events.ts'
+import type { RunListener } from '../engine/case/events.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
 import { createEnding, type Ending } from './ending.ts'
 import type { RunOptions } from './options.ts'
 import { runVitest } from './run-vitest.ts'
@@ -80,9 +81,9 @@ function interruptions({ cases, cleanUp }: Endings, { options, say }: SuiteRun) 
   return {
     first: () => {
       say(cleansUp ? 'Interrupted: cleaning up; press Ctrl-C again to leave at once' : 'Interrupted')
-      cases.end({ kind: 'interrupted', message: 'the run was interrupted' })
+      cases.end({ kind: 'interrupted', during: 'run' })
     },
-    second: () => cleanUp.end({ kind: 'interrupted', message: 'the clean-up was interrupted' }),
+    second: () => cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
   }
 }
 
@@ -112,8 +113,8 @@ function notReached(
 ): CaseOutcome[] {
   const seen = new Set(outcomes.map(({ key }) => key))
   const missing = selected.filter(({ key }) => !seen.has(key))
-  if (reason !== null) return missing.map((item) => skipItem(item, `not run: ${reason.message}`, 'blocked'))
-  return missing.map((item) => skipItem(item, 'not run: the suite could not run this case', 'blocked'))
+  const because = reason ?? { kind: 'defect' as const }
+  return missing.map((item) => skipItem(item, { kind: 'not-run', because }, 'blocked'))
 }
 
 /** What could not be reached in the time that was left says nothing about the target. */

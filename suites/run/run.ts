@@ -2,13 +2,16 @@
  * The one place where a run is put together: the command asks it in a vitest worker, plain vitest and the tests of the suite itself in
  * their own process.
  */
+import { signatureHint } from '../diagnose/signature-hint.ts'
 import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
-import { closeClient, endRun, openClient, type Run, secretRoot, startRun } from '../engine/case/client.ts'
+import { closeClient, endRun, openClient, type Run, startRun } from '../engine/case/client.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
-import type { RunListener, StopReason } from '../engine/case/events.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import { standInOf } from '../engine/case/stand-in.ts'
 import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
 import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
@@ -57,7 +60,12 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   const { instance } = client
   await closeClient(client)
   const capabilities = refineCapabilities(capabilitiesOfRun(setup, instance), facts, instance.settings.maxWaitMs)
-  const items = orderItems(setup.items, setup.target.lasting, seededRandom(setup.seed), secretRoot(instance.root))
+  const items = orderItems(
+    setup.items,
+    setup.target.lasting,
+    seededRandom(setup.seed),
+    standInOf(setup.corpus.testKeys, instance.root),
+  )
   const runner = createRunner(run, items, capabilities)
   return {
     items,
@@ -133,6 +141,7 @@ export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
     keptTestKeys,
     earlierKeys,
     emit: listener ?? (() => {}),
+    diagnose: signatureHint,
   })
   ending?.onEnd((reason) => run.stopping.stop(reason))
   return run
@@ -144,7 +153,7 @@ function capabilitiesOfRun({ target, allow, corpus, keptTestKeys = [] }: RunSetu
     lasting: target.lasting,
     fresh: target.fresh,
     clockControlled: instance.clock.controlled,
-    rootKind: instance.root.kind,
+    standIn: standInOf(corpus.testKeys, instance.root),
     keptTestKeys: keptTestKeys.flatMap(({ member }) => member ?? []),
     testKeyNames: corpus.testKeys.map(({ name }) => name),
   })

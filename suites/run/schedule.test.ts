@@ -36,7 +36,7 @@ const capabilities: Capabilities = {
   probes: [],
   solutions: 0,
   cleanup: false,
-  rootKind: 'secret',
+  standIn: 'root',
   keptTestKeys: [],
   testKeyNames: ['root', 'dave'],
 }

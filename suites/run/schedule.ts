@@ -1,5 +1,6 @@
 import { type Item, skipItem } from '../engine/case/cases.ts'
-import { openClient, type Run, secretRoot } from '../engine/case/client.ts'
+import { openClient, type Run } from '../engine/case/client.ts'
+import { standInOf } from '../engine/case/stand-in.ts'
 import { testKeysUsed } from '../engine/case/test-case.ts'
 import { ensureTestKeys } from '../engine/case/test-keys.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
@@ -51,7 +52,7 @@ async function createTestKeys(run: Run, items: readonly Item[]): Promise<void> {
   const client = await openClient(run)
   const names = run.corpus.testKeys.map(({ name }) => name)
   const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
-  if (used.has('root')) used.add(secretRoot(client.instance.root))
+  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, client.instance.root))
   // A member that cannot be made is told by every case that needs it.
   for (const name of used) await ensureTestKeys(client, [name])
 }

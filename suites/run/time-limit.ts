@@ -19,10 +19,10 @@ export function limitTime({ limits, target }: RunOptions, { cases, cleanUp }: En
   // Timers run on the monotonic clock.
   const timers = [
     setTimeout(() => {
-      cases.end({ kind: 'time', message: 'the time for the whole run (--timeout) is up' })
+      cases.end({ kind: 'time' })
     }, wholeMs - reservedMs),
     setTimeout(() => {
-      cleanUp.end({ kind: 'time', message: 'the time for the whole run (--timeout) is up' })
+      cleanUp.end({ kind: 'time' })
     }, wholeMs),
   ]
   return () => {

@@ -1,8 +1,8 @@
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
-import type { StopReason } from '../engine/case/events.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 
 /** What the main thread hands to the vitest worker that runs the cases. Plain data. */

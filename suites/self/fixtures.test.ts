@@ -8,6 +8,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseScenario, readScenario } from '../engine/fixture/parse.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { problemText } from '../report/problem-text.ts'
 import { runAll } from '../run/run.ts'
 import { obedientTarget } from './obedient-target.ts'
 import { shipped, shippedContext } from './shipped.ts'
@@ -92,7 +93,7 @@ describe('fixtures that must load and not pass end as their first line says', ()
     expect(outcome?.verdict).toBe(verdict)
     // What a case did not show, no requirement of it shows.
     expect(Object.values(outcome?.requirements ?? {})).toContain(verdict)
-    expect(outcome?.problem?.message.startsWith(message), outcome?.problem?.message).toBe(true)
+    expect(problemText(outcome?.problem).startsWith(message), problemText(outcome?.problem)).toBe(true)
   })
 
   test('a failing step fails only what it proves', async () => {

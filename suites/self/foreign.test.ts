@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { urlTarget } from '../targets/url.ts'
@@ -201,6 +202,6 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
     const elsewhere = outcomes.filter(
       ({ verdict: is, proves }) => is === 'failed' && !proves.some((id) => id.startsWith(`${area}/`)),
     )
-    expect(elsewhere.map(({ key, problem }) => `${key}: ${problem?.message}`)).toEqual([])
+    expect(elsewhere.map(({ key, problem }) => `${key}: ${problemText(problem)}`)).toEqual([])
   })
 })

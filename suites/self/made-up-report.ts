@@ -31,9 +31,11 @@ const outcomes: CaseOutcome[] = [
     problem: {
       requirements: ['signatures/hmac'],
       step: 'solution/listSolutions',
-      message: 'expected the call to be accepted, it was refused',
+      kind: 'wrong-outcome',
+      expected: 'accepted',
+      got: { outcome: 'refused', status: 200 },
       where: 'fixtures/scenarios/signatures/hmac-accepted.yaml:9:5',
-      hint: 'The server accepts this call when all 32 bytes of the MAC are sent. Compare only the first 20.',
+      hint: { kind: 'server-mistake', mistake: 'signature/untruncated' },
       exchanges: [exchange],
     },
     observations: [{ question: 'envelope/error-id', answer: 'the id of the request' }],
@@ -41,7 +43,13 @@ const outcomes: CaseOutcome[] = [
   madeUpCase({ key: 'basic/hostile', title: hostile, verdict: 'failed', proves: ['basic/credentials'] }),
   ...['one', 'two', 'three'].map((name) => ({
     ...madeUpCase({ key: `tokens/${name}`, verdict: 'blocked', proves: ['tokens/authorize'] }),
-    problem: { requirements: [], step: 'manager/auth', message: 'The control was refused', exchanges: [exchange] },
+    problem: {
+      kind: 'as-declared' as const,
+      reason: 'The control was refused',
+      requirements: [],
+      step: 'manager/auth',
+      exchanges: [exchange],
+    },
   })),
   madeUpCase({ key: 'keys/warned', verdict: 'warned', proves: ['keys/public-key-material'] }),
   madeUpCase({ key: 'keys/known', verdict: 'failed', proves: ['keys/unique-ids'] }),
@@ -50,7 +58,8 @@ const outcomes: CaseOutcome[] = [
     problem: {
       requirements: [],
       step: 'addresses/bound',
-      message: 'Needs a second address: name one as secondAddress in the target file',
+      kind: 'as-declared' as const,
+      reason: 'Needs a second address: name one as secondAddress in the target file',
       exchanges: [],
     },
   },

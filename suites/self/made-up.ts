@@ -50,7 +50,8 @@ export const madeUpCase = (testCase: Partial<CaseOutcome> & { key: string }): Ca
         : {
             requirements: proves,
             step: 'solution/listSolutions',
-            message: `${testCase.key} is ${verdict}`,
+            kind: 'as-declared',
+            reason: `${testCase.key} is ${verdict}`,
             exchanges: [],
           },
     observations: [],

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import type { TargetSettings } from '../engine/target.ts'
+import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
@@ -83,7 +84,7 @@ test.each(unusual)('$name', { timeout: 60_000 }, async ({ server, settings, targ
   const outcomes = await runAll({ target: target(server, settings), corpus, items })
   const open = outcomes.filter(({ verdict }) => verdict !== 'passed')
   const wrong = open.filter(({ verdict }) => verdict !== 'not-testable')
-  expect(wrong.map(({ key, verdict, problem }) => `${verdict} ${key}: ${problem?.message}`)).toEqual([])
-  expect(open.map(({ problem }) => problem?.message ?? '').filter((message) => !reasons.test(message))).toEqual([])
+  expect(wrong.map(({ key, verdict, problem }) => `${verdict} ${key}: ${problemText(problem)}`)).toEqual([])
+  expect(open.map(({ problem }) => problemText(problem)).filter((message) => !reasons.test(message))).toEqual([])
   expect(open.length).toBeLessThan(outcomes.length / 4)
 })

@@ -1,5 +1,6 @@
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
+import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
@@ -38,7 +39,7 @@ export async function runVariant(variant: Variant | Merged, lasting = false, see
     verdict: report.verdict,
     exitCode: report.exitCode,
     departures: departing.map(({ verdict, key }) => `${verdict} ${key}`).sort(),
-    messages: departing.map(({ key, problem, envelope }) => `${key}: ${problem?.message ?? envelope[0]?.message}`),
+    messages: departing.map(({ key, problem, envelope }) => `${key}: ${problemText(problem ?? envelope[0]?.problem)}`),
   }
 }
 

@@ -1,9 +1,13 @@
+/** One try of a case: asks each step, has it judged, and records what it showed. */
 import { SuiteError } from '../errors.ts'
 import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/model.ts'
 import { withCase } from '../fixture/references.ts'
-import { type Judgement, judge, judgeTally, readable, type Schemas, type Side } from '../judge/judge-step.ts'
+import { envelopeRequirements } from '../judge/envelope.ts'
+import { readable, type Schemas, type Side } from '../judge/expectation.ts'
+import { judgeStep, type StepEnd, type StepVerdict } from '../judge/judge-step.ts'
 import { valueAt } from '../judge/match.ts'
-import type { CaseOutcome, EnvelopeNote } from '../judge/outcome.ts'
+import type { CaseOutcome } from '../judge/outcome.ts'
+import type { EnvelopeProblem, ProblemFacts } from '../judge/problem.ts'
 import type { Called } from './call.ts'
 import type { Client } from './client.ts'
 import { observation } from './observe.ts'
@@ -11,17 +15,12 @@ import { hasRounds, perform } from './perform-step.ts'
 import { type Names, resolve, UnresolvedReference, UnusableValue } from './references.ts'
 import type { CredentialKind } from './target-facts.ts'
 import { allProves } from './test-case.ts'
-import { askedTooMuch, atItsEnd, tooLate, waitStep, whyClockUnknown } from './timing.ts'
-import type { Wait } from './wait.ts'
+import { isClockKnown, type Wait, waitStep } from './wait.ts'
 
-/** What ended a case at a step before its last one, or a warning on the way. */
-export interface CaseStop {
-  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'token-ended'
+/** A step that ended its case, or a warning on the way. */
+export interface CaseStop extends StepEnd {
   step: Step
-  message: string
-  /** The calls to show. */
-  called: Called[]
-  /** The requirements that the step was to prove; none for a preparation. */
+  /** The requirements that the step was to prove; none unless it broke. */
   proves: string[]
 }
 
@@ -33,13 +32,13 @@ export interface Attempt {
   unreached: Set<string>
   stops: CaseStop[]
   observations: CaseOutcome['observations']
-  envelope: { requirement: EnvelopeNote['requirement']; message: string; called: Called }[]
+  envelope: { problem: EnvelopeProblem; called: Called }[]
   envelopeAnswers: number
-  /** Judged acceptances outside the preparations, to be held against the gates. */
+  /** Judged acceptances outside the preparations, to be compared with the junk-credential controls. */
   acceptances: { method: string; kind: CredentialKind }[]
   /** Methods on which a refusal held. */
   refusedMethods: Set<string>
-  /** What a `refused-or` that was refused would have kept: later steps that name it have nothing to ask. */
+  /** Names that a refused `refused-or` did not give: later steps that use them have nothing to ask. */
   notGiven: Set<string>
   throttled: boolean
   /** Every call, in order. */
@@ -62,147 +61,128 @@ export function emptyAttempt(): Attempt {
   }
 }
 
-/** Runs the given and then the steps of a case, in order, until something ends it. */
-export async function attemptCase(
-  client: Client,
-  scenario: Scenario,
-  testCase: Case,
-  names: Names,
-  schemas: Schemas,
-  isMust: (requirement: string) => boolean,
-): Promise<Attempt> {
+/** What the steps of a case have in common. */
+export interface CaseContext {
+  client: Client
+  names: Names
+  schemas: Schemas
+  isMust: (requirement: string) => boolean
+}
+
+interface PlacedStep {
+  step: Step
+  given: boolean
+  /** For a preparation everything that the case proves: it is the control of all of it. */
+  proves: string[]
+}
+
+/** Runs the given steps and then the others, in order, until one ends the case. */
+export async function attemptCase(context: CaseContext, scenario: Scenario, testCase: Case): Promise<Attempt> {
   const attempt = emptyAttempt()
-  const caseProves = testCase.proves ?? scenario.proves
-  // A preparation is the control of everything that the case is to show.
-  const everything = allProves(scenario, testCase)
-  const all = [
-    ...scenario.given.map((step) => ({ step: withCase(step, testCase.values), given: true })),
-    ...scenario.steps.map((step) => ({ step: withCase(step, testCase.values), given: false })),
-  ]
-  for (const [index, { step, given }] of all.entries()) {
-    const proves = step.proves ?? caseProves
-    const stop = await takeStep(client, step, given, given ? everything : proves, names, schemas, attempt)
-    if (stop === undefined) continue
-    attempt.stops.push(stop)
-    // A warning ends nothing: what comes after it can still be judged.
-    const goesOn = stop.kind === 'broke' && !stop.proves.some(isMust)
-    if (goesOn) continue
-    // What was asked and not judged is as open as what comes after it.
-    for (const { step: later, given: laterGiven } of all.slice(stop.kind === 'broke' ? index + 1 : index)) {
-      if (!laterGiven && isJudged(later)) for (const id of later.proves ?? caseProves) attempt.unreached.add(id)
-    }
-    if (given && stop.kind !== 'broke') for (const id of everything) attempt.unreached.add(id)
+  const steps = placeSteps(scenario, testCase)
+  for (const [index, placed] of steps.entries()) {
+    const verdict = await takeStep(context, placed, attempt)
+    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.client, attempt)
+    if (verdict.kind === 'held' || verdict.kind === 'nothing-expected') continue
+    attempt.stops.push({ ...verdict, step: placed.step, proves: verdict.kind === 'broke' ? placed.proves : [] })
+    // A warning ends nothing: the steps after it can still be judged.
+    if (verdict.kind === 'broke' && !placed.proves.some(context.isMust)) continue
+    recordUnreached(steps, index, verdict, attempt)
     break
   }
   return attempt
 }
 
-const isJudged = (step: Step): boolean => !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)
+function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
+  const everything = allProves(scenario, testCase)
+  const own = testCase.proves ?? scenario.proves
+  const place =
+    (given: boolean) =>
+    (raw: Step): PlacedStep => {
+      const step = withCase(raw, testCase.values)
+      return { step, given, proves: given ? everything : (step.proves ?? own) }
+    }
+  return [...scenario.given.map(place(true)), ...scenario.steps.map(place(false))]
+}
 
-async function takeStep(
-  client: Client,
-  step: Step,
-  given: boolean,
-  proves: string[],
-  names: Names,
-  schemas: Schemas,
-  attempt: Attempt,
-): Promise<CaseStop | undefined> {
-  const stop = (kind: CaseStop['kind'], message: string, called: Called[] = []): CaseStop => ({
-    kind,
-    step,
-    message,
-    called,
-    proves: kind === 'broke' ? proves : [],
-  })
+/** Asks one step and has it judged. */
+async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
+  const { client, names } = context
+  const { step } = placed
   const { reason } = client.run.stopping
-  if (reason !== null) return stop('blocked', `not run: ${reason.message}`)
+  if (reason !== null) return end('blocked', { kind: 'not-run', because: reason })
   try {
     if ('wait' in step) {
-      const problem = await waitStep(client, resolve(step.wait, names) as Wait)
-      return problem === undefined ? undefined : stop(problem.kind, problem.message)
+      return (await waitStep(client, resolve(step.wait, names) as Wait)) ?? { kind: 'nothing-expected' }
     }
     const calls = await perform(client, step, names)
-    attempt.calls.push(...calls)
-    attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
-    keepValues(step, calls, names)
-    noteEnvelope(calls, proves, attempt)
-    if (calls.length === 0) return isJudged(step) ? stop('not-testable', nothingToAsk(step)) : undefined
-    if (step.observe !== undefined) {
-      attempt.observations.push({
-        question: step.observe,
-        answer: observation(step, calls, names),
-        ...(step.step === undefined ? {} : { step: step.step }),
-      })
-      return undefined
+    recordCalls(placed, step, calls, names, attempt)
+    if (calls.length === 0 && isJudged(step)) {
+      return end('not-testable', { kind: 'nothing-to-ask', list: String(step.for) })
     }
-    const clockless = whyClockUnknown(client, step)
-    if (clockless !== undefined) return stop('not-testable', clockless)
-    const judgement = judgeCalls(step, calls, names, schemas)
-    if (judgement === undefined) return undefined
-    if (judgement.kind === 'undecided') return stop('blocked', judgement.message, [judgement.called])
-    const late = tooLate(step, calls, names)
-    if (late !== undefined) return stop(late.kind, late.message, calls.slice(-1))
-    if (judgement.kind === 'broke') {
-      const tooMuch = askedTooMuch(client, step, judgement.called)
-      if (tooMuch !== undefined) return stop('not-testable', tooMuch, [judgement.called])
-      const ended = atItsEnd(step, calls)
-      if (ended !== undefined) return stop('token-ended', ended, [judgement.called])
-      if (!given) return stop('broke', judgement.message, [judgement.called])
-      const { outcome } = judgement.called.answer
-      const reason =
-        outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
-      return reason !== undefined
-        ? stop('not-testable', reason, [judgement.called])
-        : stop('blocked', `preparation: ${judgement.message}`, [judgement.called])
-    }
-    const wrong = given ? undefined : ownEnvelope(calls, proves)
-    if (wrong !== undefined) return stop('broke', wrong.message, [wrong.called])
-    noteHeld(step, given, proves, judgement.sides, attempt)
-    noteNotGiven(step, judgement.sides, attempt)
-    const control = rootControl(step)
-    if (control !== undefined && judgement.sides.includes('accepted')) client.run.acceptedControls.add(control)
-    return undefined
+    if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
+    return judgeStep(step, calls, names, {
+      given: placed.given,
+      proves: placed.proves,
+      schemas: context.schemas,
+      clockIsKnown: isClockKnown(client),
+      refreshLifeMs: client.facts.refreshLifeMs,
+    })
   } catch (error) {
-    if (error instanceof UnresolvedReference) {
-      const [name = ''] = error.reference.slice(1).split('.')
-      return attempt.notGiven.has(name) ? undefined : stop('blocked', error.message)
-    }
-    if (error instanceof UnusableValue) return stop('blocked', error.message)
-    // A mistake that is none against this target: its scheme word may be in capitals already.
-    if (error instanceof SuiteError && error.code === 'fixture') return stop('not-testable', error.message)
-    throw error
+    return judgeUnasked(error, attempt)
   }
 }
 
-/** Which ordinary call of the root key a step makes, if it is one: the sign by which a lock-out is noticed. */
-function rootControl(step: Step): 'basic' | 'hmac' | undefined {
-  if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
-  if ('but' in step.auth) return undefined
-  if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'
-  return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
+function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
+  return { kind, problem, called: [] }
 }
 
-function judgeCalls(step: CallStep | SendStep, calls: Called[], names: Names, schemas: Schemas): Judgement | undefined {
-  if (step.tally !== undefined) return judgeTally(calls, step.tally)
-  if (step.expect === undefined) return undefined
-  const sides = new Set<Side>()
+/** A step whose call could not be made. */
+function judgeUnasked(error: unknown, attempt: Attempt): StepVerdict {
+  if (error instanceof UnresolvedReference) {
+    const [name = ''] = error.reference.slice(1).split('.')
+    return attempt.notGiven.has(name)
+      ? { kind: 'nothing-expected' }
+      : end('blocked', { kind: 'value-missing', reference: error.reference })
+  }
+  if (error instanceof UnusableValue) {
+    return end('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
+  }
+  // A mistake that changes nothing against this target: its scheme word may be in capitals already.
+  if (error instanceof SuiteError && error.code === 'fixture') {
+    return end('not-testable', { kind: 'cannot-be-sent', reason: error.message })
+  }
+  throw error
+}
+
+function isJudged(step: Step): boolean {
+  return !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)
+}
+
+/** Keeps what the fixture keeps, counts successful answers, and notes what an observing step saw. */
+function recordCalls(
+  { proves }: PlacedStep,
+  step: CallStep | SendStep,
+  calls: Called[],
+  names: Names,
+  attempt: Attempt,
+): void {
+  attempt.calls.push(...calls)
+  attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
+  keepValues(step, calls, names)
   for (const called of calls) {
-    const judgement = judge(called, step.expect, names, schemas)
-    if (judgement.kind !== 'held') return judgement
-    for (const side of judgement.sides) sides.add(side)
+    if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
+    for (const problem of called.departures) {
+      // A case that is about this requirement fails by itself.
+      if (!proves.includes(envelopeRequirements[problem.kind])) attempt.envelope.push({ problem, called })
+    }
   }
-  return { kind: 'held', sides: [...sides] }
-}
-
-/** A judgement about no call at all would hold whatever the target does. */
-function nothingToAsk(step: CallStep | SendStep): string {
-  return `there is nothing to ask: "${step.for}" is empty`
-}
-
-function noteNotGiven(step: CallStep | SendStep, sides: Side[], attempt: Attempt): void {
-  if (typeof step.expect !== 'object' || !('refused-or' in step.expect) || !sides.includes('refused')) return
-  for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
+  if (step.observe === undefined || calls.length === 0) return
+  attempt.observations.push({
+    question: step.observe,
+    answer: observation(step, calls, names),
+    ...(step.step === undefined ? {} : { step: step.step }),
+  })
 }
 
 function keepValues(step: CallStep | SendStep, calls: Called[], names: Names): void {
@@ -213,38 +193,43 @@ function keepValues(step: CallStep | SendStep, calls: Called[], names: Names): v
   }
 }
 
-function noteEnvelope(calls: Called[], proves: string[], attempt: Attempt): void {
-  for (const called of calls) {
-    if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
-    for (const note of called.notes) {
-      // A case that is about this very requirement fails by itself.
-      if (!proves.includes(note.requirement)) attempt.envelope.push({ ...note, called })
-    }
-  }
-}
-
-function ownEnvelope(calls: Called[], proves: string[]): { message: string; called: Called } | undefined {
-  for (const called of calls) {
-    const note = called.notes.find(({ requirement }) => proves.includes(requirement))
-    if (note !== undefined) return { message: note.message, called }
-  }
-  return undefined
-}
-
-function noteHeld(step: CallStep | SendStep, given: boolean, proves: string[], sides: Side[], attempt: Attempt): void {
+function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], client: Client, attempt: Attempt): void {
+  if ('wait' in step) return
   for (const id of proves) {
     const shown = attempt.sides.get(id) ?? new Set()
     for (const side of sides) shown.add(side)
     attempt.sides.set(id, shown)
   }
+  if (typeof step.expect === 'object' && 'refused-or' in step.expect && sides.includes('refused')) {
+    for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
+  }
+  const control = rootControl(step)
+  if (control !== undefined && sides.includes('accepted')) client.run.acceptedControls.add(control)
   if (given || 'send' in step) return
   if (sides.includes('refused')) attempt.refusedMethods.add(step.call)
-  if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: gateKindOf(step) })
+  if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: credentialKindOf(step) })
 }
 
-function gateKindOf(step: CallStep): CredentialKind {
-  const { auth, params } = step
-  if (step.call === 'manager/auth') {
+/** What comes after the end of a case stays open, and so does the step itself unless it was judged. */
+function recordUnreached(steps: PlacedStep[], index: number, { kind }: StepEnd, attempt: Attempt): void {
+  const broke = kind === 'broke'
+  for (const later of steps.slice(broke ? index + 1 : index)) {
+    if (!later.given && isJudged(later.step)) for (const id of later.proves) attempt.unreached.add(id)
+  }
+  const ended = steps[index]
+  if (ended?.given && !broke) for (const id of ended.proves) attempt.unreached.add(id)
+}
+
+/** Which ordinary call of the root key a step makes, if it makes one: a lock-out is noticed by it. */
+function rootControl(step: Step): 'basic' | 'hmac' | undefined {
+  if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
+  if ('but' in step.auth) return undefined
+  if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'
+  return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
+}
+
+function credentialKindOf({ call, auth, params }: CallStep): CredentialKind {
+  if (call === 'manager/auth') {
     const grant = typeof params === 'object' && params !== null && 'grantType' in params ? params.grantType : undefined
     return grant === 'refresh_token' ? 'refresh' : 'credentials'
   }

@@ -49,7 +49,7 @@ export function authorize(input: AuthorizeInput): Authorization {
   if (auth === 'none') return {}
   if ('header' in auth) return { header: auth.header }
   if ('token' in auth) {
-    if (typeof auth.token !== 'string') throw new UnusableValue('a text as the token', auth.token)
+    if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
     return { header: tokenHeader(alter(auth.token, auth.but), input.tokenPrefix) }
   }
   if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }

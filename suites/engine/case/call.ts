@@ -1,13 +1,15 @@
 import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
-import { envelopeNotes } from '../judge/envelope.ts'
+import { envelopeProblems } from '../judge/envelope.ts'
+import type { EnvelopeProblem } from '../judge/problem.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
-import { type Client, credentialOfKey, secretRoot } from './client.ts'
+import { type Client, credentialOfKey } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { type Build, type Delivered, deliver, deliverTogether } from './deliver.ts'
 import { UnusableValue } from './references.ts'
 import { rememberSent } from './secrets.ts'
+import { standInOf } from './stand-in.ts'
 import { writeBody } from './write-body.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -41,7 +43,8 @@ export interface RawSpec {
 }
 
 export interface Called extends Delivered {
-  notes: ReturnType<typeof envelopeNotes>
+  /** Departures of a successful answer from the response envelope. */
+  departures: EnvelopeProblem[]
   /** What a fixture may keep as `sent.*`. */
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
   /** The number of a requested `expiresIn:NUMBER`. */
@@ -75,7 +78,7 @@ export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Call
     return {
       ...one,
       sent,
-      notes: envelopeNotes(one.answer, sent.id, spec.method),
+      departures: envelopeProblems(one.answer, sent.id, spec.method),
       ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
       ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
     }
@@ -121,7 +124,7 @@ export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
   }
   const delivered = await deliver(client, build)
   client.run.stopping.hear(delivered.answer)
-  return { ...delivered, sent, notes: [] }
+  return { ...delivered, sent, departures: [] }
 }
 
 function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Called['sent'] } {
@@ -228,14 +231,14 @@ export function credentialFor(client: Client, member: unknown): Credential {
   if (typeof member === 'string' && found !== undefined) return found
   const key = (typeof member === 'object' && member !== null ? member : {}) as CreatedKey
   if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
-    throw new UnusableValue('an API key with an id and a secret', member)
+    throw new UnusableValue('key', member)
   }
   return credentialOfKey(key)
 }
 
-/** Where the root key has a public key, steps that need its secret are played by erin. */
+/** The test key to use where a step needs the secret of a test key: root may have a stand-in. */
 export function actor(client: Client, member: string): string {
-  return member === 'root' ? secretRoot(client.instance.root) : member
+  return member === 'root' ? standInOf(client.run.corpus.testKeys, client.instance.root) : member
 }
 
 function keyName(spec: CallSpec): string {

@@ -1,5 +1,6 @@
 import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/model.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
+import type { ProblemFacts } from '../judge/problem.ts'
 import { type Random, shuffled } from '../random.ts'
 import { caseKey, unjudged } from './test-case.ts'
 import { creationCase, creationScenario } from './test-key-scenario.ts'
@@ -102,7 +103,7 @@ function makesKeys({ given, steps }: Scenario): boolean {
 /** The outcome of an item that cannot be asked of this target, or was not reached. */
 export function skipItem(
   item: Item,
-  reason: string,
+  reason: ProblemFacts,
   verdict: 'not-testable' | 'blocked' = 'not-testable',
 ): CaseOutcome {
   return item.kind === 'test-key'

@@ -1,8 +1,9 @@
-import type { Corpus } from '../fixture/model.ts'
+import type { Auth, Corpus } from '../fixture/model.ts'
+import type { Hint } from '../judge/problem.ts'
 import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
-import type { Instance, RootKey, Target } from '../target.ts'
+import type { Instance, RootKey, Target, WireRequest } from '../target.ts'
 import type { Credential } from './authorize.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
 import { createPace, type Line, type Pace } from './deliver.ts'
@@ -32,11 +33,20 @@ export interface Run {
   /** Ways in which the root key was accepted before, to notice a lock-out. */
   acceptedControls: Set<'basic' | 'hmac'>
   /** What was found out about refused right signatures, per kind of key. */
-  diagnoses: Map<string, Promise<string | undefined>>
+  diagnoses: Map<string, Promise<Hint | undefined>>
   /** Shared by every case on a lasting target. */
   sharedClient: Client | null
   /** One key pair per member: making them anew for every case would cost more than most cases. */
   keyPairs: Map<string, Ed25519KeyPair>
+  /** What finds out by further calls why a right call was refused; a hint is looked for only where it is given. */
+  diagnose?: Diagnose | undefined
+}
+
+/** Looks for the reason of a refusal. Given from above, so that the engine does not depend on the diagnosis. */
+export interface Diagnose {
+  /** @param refused the request that carried a right signature and was refused */
+  signature(client: Client, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
+  token(client: Client): Promise<Hint | undefined>
 }
 
 /** A place on one instance: a case sits here alone (bundled), or all cases one after another (lasting). */
@@ -63,6 +73,7 @@ export interface RunOptions {
   keptTestKeys?: readonly CreatedKey[]
   earlierKeys?: readonly CreatedKeysEntry[]
   emit?: RunListener
+  diagnose?: Diagnose
 }
 
 export function startRun(options: RunOptions): Run {
@@ -145,11 +156,7 @@ export function credentialOfKey(key: CreatedKey): Credential {
       }
 }
 
-/** Who `root` is where a secret is needed: a root key with a public key is stood in for by erin. */
-export function secretRoot(root: RootKey): string {
-  return root.kind === 'secret' ? 'root' : 'erin'
-}
-
-export function requirementLevel(corpus: Corpus, id: string): 'must' | 'implied' {
-  return corpus.requirements.find((requirement) => requirement.id === id)?.level ?? 'must'
+/** Whether a requirement of the corpus is a must; one that the corpus does not name counts as a must. */
+export function isMustIn(corpus: Corpus): (requirement: string) => boolean {
+  return (id) => corpus.requirements.find((requirement) => requirement.id === id)?.level !== 'implied'
 }

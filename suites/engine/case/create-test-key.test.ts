@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
@@ -27,13 +28,13 @@ function createBob(fresh: boolean, takes: (authorization: string) => boolean) {
 test('where no way creates a key, a target that is not fresh may have its ten already', async () => {
   const { verdict, problem } = await createBob(false, () => false)
   expect(verdict).toBe('blocked')
-  expect(problem?.message).toContain('or the target has its ten API keys')
+  expect(problemText(problem)).toContain('or the target has its ten API keys')
 })
 
 test('a fresh target has none, so it fails, and it is asked whether it is fresh', async () => {
   const { verdict, problem } = await createBob(true, () => false)
   expect(verdict).toBe('failed')
-  expect(problem?.hint).toContain('Is this instance fresh')
+  expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
 })
 
 test.each([true, false])('where another way creates it, this one is broken (fresh: %s)', async (fresh) => {

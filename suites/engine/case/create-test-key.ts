@@ -1,128 +1,153 @@
-import { diagnoseTarget } from '../../diagnose/signature-hint.ts'
 import type { Auth, CallStep, TestKey } from '../fixture/model.ts'
-import { describe } from '../judge/classify.ts'
-import { conclude } from '../judge/judge-case.ts'
+import { summarizeAnswer } from '../judge/classify.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
-import { emptyAttempt } from './attempt.ts'
-import { type Called, makeCall } from './call.ts'
-import { type Client, closeClient, openClient, type Run, requirementLevel, secretRoot } from './client.ts'
+import type { Hint, ProblemFacts } from '../judge/problem.ts'
+import { type Attempt, emptyAttempt } from './attempt.ts'
+import { actor, type Called, makeCall } from './call.ts'
+import { type Client, closeClient, openClient, type Run } from './client.ts'
+import { recordCase } from './record-case.ts'
+import { standInOf } from './stand-in.ts'
 import { unjudged } from './test-case.ts'
 import { creationCase, creationScenario, declaredWay, type Way } from './test-key-scenario.ts'
-import { createKeyOf, ensureTestKeys, tokenOf } from './test-keys.ts'
+import { type Creation, createKeyOf, ensureTestKeys, tokenOf } from './test-keys.ts'
 
-/** Creates a member in the way that it declares, which is the evidence; where that fails the cases make it in another way. */
-export async function createTestKey(run: Run, member: TestKey): Promise<CaseOutcome> {
+/** Creates a test key in the way that it declares, which is the evidence; where that fails the cases create it in another way. */
+export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
   const startedMs = performance.now()
-  const scenario = creationScenario(member)
   const client = await openClient(run)
   const callsBefore = client.calls
-  const timed = (outcome: CaseOutcome): CaseOutcome => ({
-    ...outcome,
-    calls: client.calls - callsBefore,
-    durationMs: Math.round((performance.now() - startedMs) * 10) / 10,
-  })
   try {
-    const stopped = run.stopping.reason
-    if (stopped !== null) return unjudged(scenario, creationCase, 'blocked', `not run: ${stopped.message}`)
-    // Who stands in for a root key with a public key can be created by its private key only.
-    const standsIn = secretRoot(client.instance.root) === member.name
-    const declared = standsIn ? ({ way: 'ecc', by: 'root' } as const) : declaredBy(member, client)
-    if (declared === undefined) return unjudged(scenario, creationCase, 'blocked', 'no way to create it is declared')
-    if (client.testKeys.has(member.name)) {
-      return unjudged(
-        scenario,
-        creationCase,
-        'not-testable',
-        run.keptTestKeys.some((key) => key.member === member.name)
-          ? 'its key is kept from an earlier run; without the kept test keys it is created anew'
-          : 'its key was needed by another case before, and is there already',
-      )
-    }
-    const missing = declared.by === member.name ? undefined : await ensureTestKeys(client, [declared.by])
-    if (missing !== undefined || declared.by === member.name) {
-      return timed(
-        unjudged(
-          scenario,
-          creationCase,
-          'blocked',
-          missing ?? 'the root key has a public key, so nobody can create it this way',
-        ),
-      )
-    }
-    const { called, problem } = await createKeyOf(client, member, declared.way, declared.by)
-    const attempt = emptyAttempt()
-    let hint: string | undefined
-    const isMust = (id: string): boolean => requirementLevel(run.corpus, id) === 'must'
-    if (problem !== undefined) {
-      if (called === undefined) return timed(unjudged(scenario, creationCase, 'blocked', problem))
-      const accepted = called.answer.outcome === 'accepted'
-      const control = accepted ? undefined : await refusedControl(client, declared.way, declared.by)
-      if (typeof control === 'string') return timed(unjudged(scenario, creationCase, 'blocked', control))
-      if (control !== undefined) {
-        attempt.stops.push({
-          kind: 'blocked',
-          step: controlStep,
-          called: [control.called],
-          proves: [],
-          message: control.message,
-        })
-        for (const id of member.proves) attempt.unreached.add(id)
-        return timed(
-          conclude(client, scenario, creationCase, attempt, isMust, await diagnoseTarget(client, control.auth)),
-        )
-      }
-      const nowhere = accepted ? undefined : await ensureTestKeys(client, [member.name])
-      if (nowhere !== undefined && !run.target.fresh) return timed(unjudged(scenario, creationCase, 'blocked', nowhere))
-      if (nowhere !== undefined && run.target.lasting) hint = perhapsUsed
-      const broken = member.proves.filter((id) => (id === 'keys/create-result') === accepted)
-      attempt.stops.push({
-        kind: called.answer.outcome === 'throttled' ? 'blocked' : 'broke',
-        step: creationStep,
-        message: accepted ? problem : `expected the creation to be accepted, it was ${describe(called.answer)}`,
-        called: [called],
-        proves: broken,
-      })
-      for (const id of member.proves.filter((proved) => !broken.includes(proved))) {
-        if (accepted) attempt.sides.set(id, new Set(['accepted']))
-        else attempt.unreached.add(id)
-      }
-    } else {
-      for (const id of member.proves) attempt.sides.set(id, new Set(['accepted']))
-    }
-    if (called?.answer.outcome === 'accepted') {
-      attempt.envelopeAnswers = 1
-      attempt.envelope = called.notes.map((note) => ({ ...note, called }))
-    }
-    return timed(conclude(client, scenario, creationCase, attempt, isMust, hint))
+    const shown = await showCreation(client, testKey)
+    const scenario = creationScenario(testKey)
+    const outcome =
+      'attempt' in shown
+        ? recordCase({ client, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
+        : unjudged(scenario, creationCase, shown.verdict, shown.problem)
+    const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
+    return { ...outcome, calls: client.calls - callsBefore, durationMs }
   } finally {
     await closeClient(client)
   }
 }
 
-const perhapsUsed =
-  'No kind of authorization creates a key here. Is this instance fresh, as --disposable says? At most ten API keys can be created.'
+/** What the creation showed, or why nothing could be judged. */
+type Shown =
+  | { attempt: Attempt; hint: Hint | undefined }
+  | { verdict: 'blocked' | 'not-testable'; problem: ProblemFacts }
+
+const blocked = (problem: ProblemFacts): Shown => ({ verdict: 'blocked', problem })
+
+async function showCreation(client: Client, testKey: TestKey): Promise<Shown> {
+  const { run } = client
+  if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
+  const declared = wayOf(testKey, client)
+  if (declared === undefined) return blocked({ kind: 'no-way-to-create' })
+  if (client.testKeys.has(testKey.name)) {
+    const isKept = run.keptTestKeys.some((key) => key.member === testKey.name)
+    return { verdict: 'not-testable', problem: { kind: isKept ? 'test-key-kept' : 'test-key-made-before' } }
+  }
+  if (declared.by === testKey.name) return blocked({ kind: 'nobody-creates-it-this-way' })
+  const missing = await ensureTestKeys(client, [declared.by])
+  if (missing !== undefined) return blocked(missing)
+  const creation = await createKeyOf(client, testKey, declared.way, declared.by)
+  return creation.problem === undefined
+    ? { attempt: attemptOf(creation.called, testKey.proves), hint: undefined }
+    : showFailedCreation(client, testKey, declared, creation)
+}
+
+/** The declared way, with the stand-in where a root key has no secret. */
+function wayOf(testKey: TestKey, client: Client): { way: Way; by: string } | undefined {
+  // The stand-in for a root key with a public key can only be created by that root key.
+  if (standInOf(client.run.corpus.testKeys, client.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
+  const declared = declaredWay(testKey)
+  if (declared === undefined || declared.way === 'ecc') return declared
+  return { way: declared.way, by: actor(client, declared.by) }
+}
+
+/** @param shown the requirements whose accepted side was shown */
+function attemptOf(called: Called | undefined, shown: string[]): Attempt {
+  const attempt = emptyAttempt()
+  for (const id of shown) attempt.sides.set(id, new Set(['accepted']))
+  if (called?.answer.outcome !== 'accepted') return attempt
+  attempt.envelopeAnswers = 1
+  attempt.envelope = called.departures.map((problem) => ({ problem, called }))
+  return attempt
+}
+
+async function showFailedCreation(
+  client: Client,
+  testKey: TestKey,
+  { way, by }: { way: Way; by: string },
+  { called, problem }: Creation,
+): Promise<Shown> {
+  if (called === undefined) return blocked(problem?.kind === 'no-token' ? problem : { kind: 'no-way-to-create' })
+  if (called.answer.outcome === 'accepted' && problem?.kind === 'creation-result') {
+    return { attempt: lackingResult(called, testKey, problem), hint: undefined }
+  }
+  const control = await refusedControl(client, way, by)
+  if (control.kind === 'no-token') return blocked(control.problem)
+  if (control.kind === 'refused') {
+    return {
+      attempt: refusedCreation(control.called, testKey, 'control'),
+      hint: await client.run.diagnose?.signature(client, control.auth),
+    }
+  }
+  const nowhere = await ensureTestKeys(client, [testKey.name])
+  if (nowhere !== undefined && !client.run.target.fresh) return blocked(nowhere)
+  const isPerhapsUsed = nowhere !== undefined && client.run.target.lasting
+  return {
+    attempt: refusedCreation(called, testKey, 'creation'),
+    hint: isPerhapsUsed ? { kind: 'perhaps-not-fresh' } : undefined,
+  }
+}
+
+const resultRequirement = 'keys/create-result'
+
+/** The creation was accepted, and its result lacks something. */
+function lackingResult(called: Called, testKey: TestKey, problem: ProblemFacts): Attempt {
+  const attempt = attemptOf(
+    called,
+    testKey.proves.filter((id) => id !== resultRequirement),
+  )
+  const proves = testKey.proves.filter((id) => id === resultRequirement)
+  attempt.stops.push({ kind: 'broke', step: creationStep, problem, called: [called], proves })
+  return attempt
+}
+
+/** The creation was not accepted, or not even an ordinary call with the same authorization, which is its control. */
+function refusedCreation(called: Called, testKey: TestKey, what: 'creation' | 'control'): Attempt {
+  const attempt = emptyAttempt()
+  const problem = { kind: 'wrong-outcome', expected: 'accepted', got: summarizeAnswer(called.answer) } as const
+  const isJudged = what === 'creation'
+  const proves = isJudged ? testKey.proves.filter((id) => id !== resultRequirement) : []
+  const kind = isJudged && called.answer.outcome !== 'throttled' ? 'broke' : 'blocked'
+  attempt.stops.push({
+    kind,
+    step: isJudged ? creationStep : controlStep,
+    problem,
+    called: [called],
+    proves,
+    ...(isJudged ? {} : { inPreparation: true }),
+  })
+  for (const id of testKey.proves) if (!proves.includes(id)) attempt.unreached.add(id)
+  return attempt
+}
 
 const controlStep: CallStep = { call: 'solution/listSolutions', auth: 'none', at: { line: 1, column: 1 } }
 const creationStep: CallStep = { call: 'manager/createApiKey', auth: 'none', at: { line: 1, column: 1 } }
 
-/** The declared way, with the stand-in where a root key has no secret. */
-function declaredBy(member: TestKey, client: Client): { way: Way; by: string } | undefined {
-  const declared = declaredWay(member)
-  if (declared === undefined || declared.by !== 'root' || declared.way === 'ecc') return declared
-  return { way: declared.way, by: secretRoot(client.instance.root) }
-}
+type Control =
+  | { kind: 'accepted' }
+  | { kind: 'refused'; auth: Auth; called: Called }
+  | { kind: 'no-token'; problem: ProblemFacts }
 
 /** A creation that is refused says something only if an ordinary call with the same authorization is accepted. */
-async function refusedControl(
-  client: Client,
-  way: Way,
-  by: string,
-): Promise<string | { auth: Auth; called: Called; message: string } | undefined> {
+async function refusedControl(client: Client, way: Way, by: string): Promise<Control> {
   const token = way === 'token' ? await tokenOf(client, by, ['solution']) : undefined
-  if (way === 'token' && token === undefined) return 'preparation: no access token was granted'
+  if (way === 'token' && token === undefined) {
+    return { kind: 'no-token', problem: { kind: 'no-token', testKey: by } }
+  }
   const auth = (token === undefined ? { [way]: by } : { token }) as Auth
   const called = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth })
-  const { answer } = called
-  if (answer.outcome === 'accepted') return undefined
-  return { auth, called, message: `preparation: expected the call to be accepted, it was ${describe(answer)}` }
+  return called.answer.outcome === 'accepted' ? { kind: 'accepted' } : { kind: 'refused', auth, called }
 }

@@ -3,15 +3,9 @@
  * that no step of a run has to know who watches it.
  */
 import type { CaseOutcome } from '../judge/outcome.ts'
+import type { StopReason } from '../judge/problem.ts'
 import type { WireAnswer, WireRequest } from '../target.ts'
 import type { CreatedKeysEntry } from './created-keys.ts'
-
-/** Why a run ends before its last case. */
-export interface StopReason {
-  /** `gone` gives exit code 3 and `interrupted` 130; after the others the cases that are left decide nothing. */
-  kind: 'gone' | 'locked-out' | 'time' | 'interrupted'
-  message: string
-}
 
 export type RunEvent =
   | { kind: 'case-started'; key: string }

@@ -1,35 +1,36 @@
 import { valueAt } from '../judge/match.ts'
+import { showJson } from '../judge/show-json.ts'
 
 /** The names a case knows: built-ins, the case's own values and what steps kept. */
 export type Names = { [name: string]: unknown }
 
-/** A `$reference` that has no value: an earlier answer lacked it. Says nothing about what the step was to prove. */
+/** A `$reference` without a value, because an earlier answer lacked it. Says nothing about what the step was to prove. */
 export class UnresolvedReference extends Error {
   override readonly name = 'UnresolvedReference'
   readonly reference: string
   constructor(reference: string) {
-    super(`"${reference}" has no value: the answer it was to be kept from lacked it`)
+    super(`"${reference}" has no value`)
     this.reference = reference
   }
 }
 
-/** A value that a server gave out and that cannot be used as what it should be. Says nothing about what the step was to prove. */
+/** A value from the server that cannot be used as a token or key. Says nothing about what the step was to prove. */
 export class UnusableValue extends Error {
   override readonly name = 'UnusableValue'
-  constructor(wanted: string, got: unknown) {
-    super(`this needs ${wanted}, and an earlier answer gave ${shortJson(got)}`)
+  readonly wanted: 'token' | 'key'
+  /** JSON, cut to a readable length. */
+  readonly got: string
+  constructor(wanted: 'token' | 'key', got: unknown) {
+    super(`Cannot use ${showJson(got, longestShown)} as a ${wanted}`)
+    this.wanted = wanted
+    this.got = showJson(got, longestShown)
   }
 }
 
 const longestShown = 60
 
-function shortJson(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
-}
-
 const whole = /^\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)$/i
-// A hyphen that no letter follows is no part of a name: `$n-$unique` are two.
+// A hyphen belongs to a name only if a letter follows it: `$n-$unique` are two references.
 const inside = /\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)/gi
 
 /**

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { problemText } from '../../report/problem-text.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import { parseScenario } from '../fixture/parse.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
@@ -71,7 +72,7 @@ test('where answers carry no date nothing is judged by the clock of the server',
   expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
   const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
   expect(outcome.verdict).toBe('not-testable')
-  expect(outcome.problem?.message).toContain('no Date header')
+  expect(problemText(outcome.problem)).toContain('no Date header')
   const waiting = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
   - wait: { past: $pair.accessTokenExpiry }
 ${right}`
@@ -170,7 +171,10 @@ test('where a token that is bound to our address is refused, a declared address 
     )
   const declared = refusing({ clientAddress: '192.0.2.1' })
   declared.facts.clientAddress = '192.0.2.1'
-  expect((await ask(declared, bound)).problem?.hint).toContain('192.0.2.1, as clientAddress in the target file says?')
+  expect((await ask(declared, bound)).problem?.hint).toEqual({
+    kind: 'client-address',
+    address: '192.0.2.1',
+  })
   const learned = refusing({})
   learned.facts.clientAddress = '192.0.2.1'
   expect((await ask(learned, bound)).problem?.hint).toBeUndefined()
@@ -193,7 +197,9 @@ test.each([
     '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
   const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
   expect(verdict).toBe('blocked')
-  expect(problem?.message).toMatch(/^the reported expiry is no 13-digit timestamp in milliseconds, it has 10 digits/)
+  expect(problemText(problem)).toMatch(
+    /^the reported expiry is not a 13-digit timestamp in milliseconds, it has 10 digits/,
+  )
 })
 
 test('that a token is refused at its end is no failure, and before it is one', async () => {
@@ -211,7 +217,7 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
   const ended = await living(5000)
   expect(ended).toMatchObject({
     verdict: 'not-testable',
-    problem: { message: expect.stringContaining('come to its end') },
+    problem: { kind: 'token-ended' },
   })
   expect(ended.calls).toBeGreaterThanOrEqual(3 * 4)
   expect((await living(60_000)).verdict).toBe('failed')

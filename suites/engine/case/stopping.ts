@@ -1,5 +1,6 @@
 import type { Classified } from '../judge/classify.ts'
-import type { RunListener, StopReason } from './events.ts'
+import type { StopReason } from '../judge/problem.ts'
+import type { RunListener } from './events.ts'
 
 /** Decides when a run ends before its last case, and remembers why. The only writer of that reason. */
 export interface Stopping {
@@ -28,7 +29,8 @@ export function createStopping(target: { name: string; lasting: boolean }, emit:
     reason = given
     emit({ kind: 'stopped', reason })
   }
-  const gone = (why: string): void => stop({ kind: 'gone', message: `${target.name} went away: ${why}` })
+  const gone = (because: Extract<StopReason, { kind: 'gone' }>['because']): void =>
+    stop({ kind: 'gone', target: target.name, because })
   return {
     get reason() {
       return reason
@@ -39,8 +41,8 @@ export function createStopping(target: { name: string; lasting: boolean }, emit:
       const isSilence = answer.outcome === 'broken' && answer.status === null
       unanswered = isSilence ? unanswered + 1 : 0
       refused = isSilence && answer.refusedConnection === true ? refused + 1 : 0
-      if (refused >= refusedInARow) gone('it refuses connections')
-      else if (unanswered >= unansweredInARow) gone(`${unansweredInARow} calls in a row got no answer`)
+      if (refused >= refusedInARow) gone({ kind: 'refuses-connections' })
+      else if (unanswered >= unansweredInARow) gone({ kind: 'no-answers', calls: unansweredInARow })
     },
     pause() {
       paused = true

@@ -1,3 +1,4 @@
+import type { SecondAddressProblem } from '../judge/problem.ts'
 import type { ClockOffset } from './clock-offset.ts'
 
 /** Kinds of credentials that a gate tries with junk; `none` is no Authorization header at all. */
@@ -26,7 +27,7 @@ export interface TargetFacts {
   /** The second local address can be called from. */
   secondAddress?: string
   /** Why the second address that was named is of no use. */
-  secondAddressProblem?: string
+  secondAddressProblem?: SecondAddressProblem
   /** Our address as the server sees it. */
   clientAddress?: string
 }

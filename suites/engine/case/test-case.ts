@@ -1,5 +1,6 @@
 import type { Case, Scenario } from '../fixture/model.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
+import type { ProblemFacts } from '../judge/problem.ts'
 import { namesUsed } from './references.ts'
 
 /** `area/slug`, or `area/slug/case`. */
@@ -18,7 +19,7 @@ export function unjudged(
   scenario: Scenario,
   testCase: Case,
   verdict: 'blocked' | 'not-testable',
-  message: string,
+  problem: ProblemFacts | null,
 ): CaseOutcome {
   const proves = allProves(scenario, testCase)
   return {
@@ -30,7 +31,7 @@ export function unjudged(
     proves,
     requirements: Object.fromEntries(proves.map((id) => [id, verdict])),
     sides: {},
-    problem: { requirements: [], step: '', message, exchanges: [] },
+    problem: problem === null ? null : { ...problem, requirements: [], step: '', exchanges: [] },
     observations: [],
     envelope: [],
     envelopeAnswers: 0,

@@ -1,51 +1,52 @@
 import type { Auth, TestKey } from '../fixture/model.ts'
+import type { ProblemFacts } from '../judge/problem.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
-import { type Called, isSendable, makeCall } from './call.ts'
-import { type Client, credentialOfKey, type Run, secretRoot } from './client.ts'
+import { actor, type Called, isSendable, makeCall } from './call.ts'
+import { type Client, credentialOfKey, type Run } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { type Way, ways } from './test-key-scenario.ts'
 
-/** Makes sure that members exist on this client, by whatever way works; names that cannot be made are returned with the reason. */
-export async function ensureTestKeys(client: Client, names: Iterable<string>): Promise<string | undefined> {
+/** Makes sure that test keys exist on this client, created in whatever way works; returns why one of them cannot be created. */
+export async function ensureTestKeys(client: Client, names: Iterable<string>): Promise<ProblemFacts | undefined> {
   for (const name of names) {
-    const reason = client.testKeys.has(name) ? undefined : await createInAnyWay(client, name)
-    if (reason !== undefined) return reason
+    const problem = client.testKeys.has(name) ? undefined : await createInAnyWay(client, name)
+    if (problem !== undefined) return problem
   }
   return undefined
 }
 
-async function createInAnyWay(client: Client, name: string): Promise<string | undefined> {
-  const member = client.run.corpus.testKeys.find((candidate) => candidate.name === name)
-  if (member === undefined) return `"${name}" is no test key`
+async function createInAnyWay(client: Client, name: string): Promise<ProblemFacts | undefined> {
+  const testKey = client.run.corpus.testKeys.find((candidate) => candidate.name === name)
+  if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
   const { root } = client.instance
-  const seen: string[] = []
+  const tried: Extract<ProblemFacts, { kind: 'test-key-missing' }>['tried'] = []
   for (const way of ways) {
     if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
     if (root.kind === 'ed25519' && way === 'token') continue
-    const { called, problem } = await createKeyOf(client, member, way, 'root')
+    const { called, problem } = await createKeyOf(client, testKey, way, 'root')
     if (problem === undefined || client.testKeys.has(name)) return undefined
-    seen.push(`${way}: ${called?.answer.outcome ?? problem}`)
+    tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
   }
-  const perhaps = client.run.target.fresh ? '' : `; ${perhapsNot}`
-  return `the key of "${name}" could not be created (${seen.join(', ')})${perhaps}`
+  return { kind: 'test-key-missing', testKey: name, tried, fresh: client.run.target.fresh }
 }
 
-/** On a target with a past nobody knows. */
-const perhapsNot =
-  'perhaps the given key lacks the scope apikey, or the target has its ten API keys: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
-
-interface Creation {
+export interface Creation {
   called?: Called
   /** What did not work. */
-  problem?: string
+  problem?: CreationProblem
 }
 
-/** Creates one member in one way and clients it. */
+export type CreationProblem =
+  | { kind: 'not-accepted' }
+  | { kind: 'no-scope' }
+  | Extract<ProblemFacts, { kind: 'no-token' | 'creation-result' }>
+
+/** Creates a test key in one way, and remembers it on the client. */
 export async function createKeyOf(client: Client, member: TestKey, way: Way, by: string): Promise<Creation> {
-  const creator = by === 'root' && way !== 'ecc' ? secretRoot(client.instance.root) : by
+  const creator = way === 'ecc' ? by : actor(client, by)
   if (way !== 'token') return create(client, member, { [way]: creator } as Auth)
   // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
-  let last: Creation = { problem: `no access token for "${creator}" was granted` }
+  let last: Creation = { problem: { kind: 'no-token', testKey: creator } }
   for (const spelling of new Set([client.facts.apikey, 'apikey', 'apiKey'])) {
     // A token may have to hold what it gives to a key, or may not be granted so much.
     const given = member.scope.filter((word) => !/^apikey$/i.test(word))
@@ -74,7 +75,7 @@ async function create(client: Client, member: TestKey, auth: Auth): Promise<Crea
     refused ??= creation
   }
   if (lists.length > 1) facts.keyScopesTried.push(way)
-  return refused ?? { problem: 'it has no scope' }
+  return refused ?? { problem: { kind: 'no-scope' } }
 }
 
 /** The words of the examples. */
@@ -108,10 +109,10 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
     member: member.name,
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   })
-  if (called.answer.outcome !== 'accepted') return { called, problem: 'the creation was not accepted' }
+  if (called.answer.outcome !== 'accepted') return { called, problem: { kind: 'not-accepted' } }
   const result = called.answer.result as { id?: unknown; secret?: unknown } | null
-  if (typeof result?.id !== 'string') return { called, problem: 'the result has no id' }
-  if (!isSendable(result.id)) return { called, problem: 'the id of the result cannot stand in an HTTP header' }
+  if (typeof result?.id !== 'string') return { called, problem: { kind: 'creation-result', lacks: 'id' } }
+  if (!isSendable(result.id)) return { called, problem: { kind: 'creation-result', lacks: 'sendable-id' } }
   const hasSecret = typeof result.secret === 'string'
   const key: CreatedKey = {
     id: result.id,
@@ -121,7 +122,7 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
   }
   // A key with a public key is used without its secret, and another one would take one more of the ten places.
   if (hasSecret || pair !== undefined) client.testKeys.set(member.name, credentialOfKey(key))
-  return hasSecret ? { called } : { called, problem: 'the result has no secret' }
+  return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }
 }
 
 function pairOf(run: Run, member: string): Ed25519KeyPair {

@@ -1,6 +1,7 @@
 import type { WireAnswer } from '../target.ts'
+import type { AnswerSummary } from './problem.ts'
 
-/** How an answer counts; the words are those of README "Words". Only `accepted` and `refused` satisfy an expectation. */
+/** How an answer counts; see docs/verdicts.md. Only `accepted` and `refused` satisfy an expectation. */
 export type Classified =
   | { outcome: 'accepted'; status: number; headers: Headers; json: JsonObject; result: unknown }
   | { outcome: 'refused'; status: number; headers: Headers; json: unknown; error: unknown }
@@ -74,21 +75,41 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** One short phrase for a report: `refused with -32601`, `accepted`, `broken: HTTP 500 …`. */
-export function describe(answer: Classified): string {
+/** What tells two answers apart: the outcome, the HTTP status and the code of the error. */
+export function summarizeAnswer(answer: Classified): AnswerSummary {
   switch (answer.outcome) {
+    case 'accepted':
+      return { outcome: 'accepted' }
+    case 'refused': {
+      const code = isObject(answer.error) ? answer.error.code : undefined
+      const { outcome, status } = answer
+      return typeof code === 'number' || typeof code === 'string' ? { outcome, status, code } : { outcome, status }
+    }
+    case 'throttled':
+      return { outcome: 'throttled', status: answer.status }
+    case 'broken':
+      return { outcome: 'broken', reason: answer.reason }
+  }
+}
+
+/** One short phrase: `accepted`, `refused (HTTP 403, error 5)`, `broken (HTTP 500 …)`. */
+export function describe(answer: Classified): string {
+  return describeSummary(summarizeAnswer(answer))
+}
+
+export function describeSummary(summary: AnswerSummary): string {
+  switch (summary.outcome) {
     case 'accepted':
       return 'accepted'
     case 'refused': {
-      const code = isObject(answer.error) ? answer.error.code : undefined
-      const http = answer.status === 200 ? '' : `HTTP ${answer.status}`
-      const error = typeof code === 'number' || typeof code === 'string' ? `error ${code}` : ''
+      const http = summary.status === 200 ? '' : `HTTP ${summary.status}`
+      const error = summary.code === undefined ? '' : `error ${summary.code}`
       const details = [http, error].filter((part) => part !== '').join(', ')
       return details === '' ? 'refused' : `refused (${details})`
     }
     case 'throttled':
-      return `throttled (HTTP ${answer.status})`
+      return `throttled (HTTP ${summary.status})`
     case 'broken':
-      return `broken (${answer.reason})`
+      return `broken (${summary.reason})`
   }
 }

@@ -1,37 +1,30 @@
+import { hasDocumentedResult } from '../fixture/documented-methods.ts'
 import type { Classified } from './classify.ts'
-import type { EnvelopeNote } from './outcome.ts'
+import type { EnvelopeProblem } from './problem.ts'
+import { showJson } from './show-json.ts'
 
-/** The methods whose result the document describes; elsewhere its type is not judged. */
-const documentedMethods = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
-
-type Note = Omit<EnvelopeNote, 'exchange'>
+/** The requirement that each departure breaks. */
+export const envelopeRequirements: { readonly [kind in EnvelopeProblem['kind']]: string } = {
+  'wrong-jsonrpc': 'envelope/response-jsonrpc',
+  'wrong-id': 'envelope/id-echo',
+  'wrong-result-type': 'envelope/result-object',
+}
 
 /**
  * Departures of a successful answer from the response envelope (part 1). They never change whether a call was accepted.
- * Refusals are not looked at: the document does not show their shape.
+ * Refusals are not examined, because the document does not show their shape.
  */
-export function envelopeNotes(answer: Classified, sentId: unknown, method: string): Note[] {
+export function envelopeProblems(answer: Classified, sentId: unknown, method: string): EnvelopeProblem[] {
   if (answer.outcome !== 'accepted') return []
-  const notes: Note[] = []
+  const problems: EnvelopeProblem[] = []
   const { jsonrpc, id } = answer.json
-  if (jsonrpc !== '2.0') {
-    notes.push({
-      requirement: 'envelope/response-jsonrpc',
-      message: `expected jsonrpc "2.0", got ${JSON.stringify(jsonrpc) ?? 'none'}`,
-    })
-  }
+  if (jsonrpc !== '2.0') problems.push({ kind: 'wrong-jsonrpc', got: showJson(jsonrpc) })
   if (Number.isInteger(sentId) && id !== sentId) {
-    notes.push({
-      requirement: 'envelope/id-echo',
-      message: `expected the id ${JSON.stringify(sentId)} of the request, got ${JSON.stringify(id) ?? 'none'}`,
-    })
+    problems.push({ kind: 'wrong-id', sent: showJson(sentId), got: showJson(id) })
   }
   const { result } = answer
-  if (documentedMethods.has(method) && (typeof result !== 'object' || result === null || Array.isArray(result))) {
-    notes.push({
-      requirement: 'envelope/result-object',
-      message: `expected the result of ${method} to be an object, got ${JSON.stringify(result)}`,
-    })
+  if (hasDocumentedResult(method) && (typeof result !== 'object' || result === null || Array.isArray(result))) {
+    problems.push({ kind: 'wrong-result-type', method, got: showJson(result) })
   }
-  return notes
+  return problems
 }

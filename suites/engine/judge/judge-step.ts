@@ -1,106 +1,130 @@
+/** What a step showed: held, or why the case ends there. The one place that decides every ending of a step. */
 import type { Called } from '../case/call.ts'
 import { type Names, resolve } from '../case/references.ts'
-import type { Expect, Tally, Where } from '../fixture/model.ts'
-import { describe } from './classify.ts'
-import { mismatch, mismatchSchema, valueAt } from './match.ts'
+import type { CallStep, SendStep } from '../fixture/model.ts'
+import { envelopeRequirements } from './envelope.ts'
+import { type Judgement, judgeAnswers, type Schemas, type Side } from './expectation.ts'
+import { endOfTimestampsMs, firstTimestampMs, roundingMs } from './margins.ts'
+import type { ProblemFacts } from './problem.ts'
+import { showJson } from './show-json.ts'
 
-export type Side = 'accepted' | 'refused'
-
-/** `held` with the sides that it showed, or what did not hold. `undecided`: the answer says nothing (throttled for good). */
-export type Judgement =
-  | { kind: 'held'; sides: Side[] }
-  | { kind: 'broke'; message: string; called: Called }
-  | { kind: 'undecided'; message: string; called: Called }
-
-/** The named result schemas that `accepted: <schema>` may refer to. */
-export type Schemas = { [name: string]: unknown }
-
-/** What a path of `where` and `keep` is read from. */
-export function readable(called: Called): { [part: string]: unknown } {
-  const { answer, sent } = called
-  const common = { status: answer.status, headers: answer.headers, sent }
-  if (answer.outcome === 'accepted') return { ...common, result: answer.result }
-  return answer.outcome === 'refused' ? { ...common, error: answer.error } : common
+/**
+ * How a step ends its case. `broke`: an expectation did not hold. `blocked`: nothing could be judged. `not-testable`: the target lacks
+ * something. `too-late` and `token-ended`: time ran out, so the case is worth another try.
+ */
+export interface StepEnd {
+  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'token-ended'
+  problem: ProblemFacts
+  /** The step prepares what the case asks. */
+  inPreparation?: true
+  /** The calls to show. */
+  called: Called[]
 }
 
-/** Judges one answer by one expectation. */
-export function judge(called: Called, expect: Expect, names: Names, schemas: Schemas): Judgement {
-  const { answer } = called
-  if (answer.outcome === 'throttled') {
-    return { kind: 'undecided', message: `the server kept asking to wait (HTTP ${answer.status})`, called }
-  }
-  if (expect === 'refused') {
-    return answer.outcome === 'refused'
-      ? { kind: 'held', sides: ['refused'] }
-      : broke(called, `expected the call to be refused, it was ${describe(answer)}`)
-  }
-  if (expect !== 'accepted' && 'refused-or' in expect && answer.outcome === 'refused') {
-    return { kind: 'held', sides: ['refused'] }
-  }
-  if (answer.outcome !== 'accepted') {
-    const wanted = expect !== 'accepted' && 'refused-or' in expect ? 'refused or accepted' : 'accepted'
-    return broke(called, `expected the call to be ${wanted}, it was ${describe(answer)}`)
-  }
-  if (expect === 'accepted') return { kind: 'held', sides: ['accepted'] }
-  const inner = 'refused-or' in expect ? expect['refused-or'] : expect
-  const wrong = wrongResult(called, inner.accepted ?? undefined, inner.where, names, schemas)
-  return wrong === undefined ? { kind: 'held', sides: ['accepted'] } : broke(called, wrong)
+export type StepVerdict = { kind: 'held'; sides: Side[] } | { kind: 'nothing-expected' } | StepEnd
+
+export interface StepContext {
+  /** A step of `given` prepares the case; when it does not hold, the case is blocked. */
+  given: boolean
+  /** The requirements that the step proves. */
+  proves: string[]
+  schemas: Schemas
+  /** Whether the server's clock is known, so that moments can be judged by it. */
+  clockIsKnown: boolean
+  /** How long a refresh token lives, where that is known. In ms. */
+  refreshLifeMs: number | undefined
 }
 
-function wrongResult(
-  called: Called,
-  schema: string | undefined,
-  where: Where | undefined,
-  names: Names,
-  schemas: Schemas,
-): string | undefined {
-  const source = readable(called)
-  if (schema !== undefined) {
-    const wrong = mismatchSchema(source.result, schemas[schema])
-    if (wrong !== undefined) return `result: ${wrong}`
+export function judgeStep(step: CallStep | SendStep, calls: Called[], names: Names, context: StepContext): StepVerdict {
+  if (judgesByClock(step) && !context.clockIsKnown) return end('not-testable', { kind: 'clock-unknown' }, [])
+  const judgement = judgeAnswers(step, calls, names, context.schemas)
+  if (judgement === undefined) return { kind: 'nothing-expected' }
+  if (judgement.kind === 'undecided') return end('blocked', judgement.problem, [judgement.called])
+  const late = judgeLateness(step, calls, names)
+  if (late !== undefined) return late
+  if (judgement.kind === 'broke') return judgeFailure(step, calls, judgement, context)
+  const departure = context.given ? undefined : judgeEnvelope(calls, context.proves)
+  return departure ?? { kind: 'held', sides: judgement.sides }
+}
+
+function end(kind: StepEnd['kind'], problem: ProblemFacts, called: Called[]): StepEnd {
+  return { kind, problem, called }
+}
+
+/** An expectation did not hold: is that a failure, or is there a reason why it says nothing about the requirement? */
+function judgeFailure(
+  step: CallStep | SendStep,
+  calls: Called[],
+  { problem, called }: Extract<Judgement, { kind: 'broke' }>,
+  { given, refreshLifeMs }: StepContext,
+): StepEnd {
+  const askedMs = wantsAcceptance(step) ? called.lifeAskedMs : undefined
+  if (askedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(askedMs, refreshLifeMs)) {
+    return end('not-testable', { kind: 'lifetime-too-long', askedMs, refreshLifeMs }, [called])
   }
-  for (const [path, matcher] of Object.entries(where ?? {})) {
-    const wrong = mismatch(valueAt(source, path), resolve(matcher, names), called.moment)
-    if (wrong !== undefined) return `${path}: ${wrong}`
+  if (endedToken(step, calls)) return end('token-ended', { kind: 'token-ended' }, [called])
+  if (!given) return end('broke', problem, [called])
+  const { outcome } = called.answer
+  const reason = outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
+  if (reason !== undefined) return end('not-testable', { kind: 'as-declared', reason }, [called])
+  return { ...end('blocked', problem, [called]), inPreparation: true }
+}
+
+/** A departure from the envelope is collected over the whole run, and fails a step only where the step is about it. */
+function judgeEnvelope(calls: Called[], proves: string[]): StepEnd | undefined {
+  for (const called of calls) {
+    const problem = called.departures.find(({ kind }) => proves.includes(envelopeRequirements[kind]))
+    if (problem !== undefined) return end('broke', problem, [called])
   }
   return undefined
 }
 
-/** Judges several answers of one step by how many were accepted and refused. */
-export function judgeTally(calls: Called[], tally: Tally): Judgement {
-  const outcomes = calls.map(({ answer }) => answer.outcome)
-  const count = (outcome: string): number => outcomes.filter((seen) => seen === outcome).length
-  const first = (outcome: string): Called | undefined => calls.find(({ answer }) => answer.outcome === outcome)
-  const throttled = first('throttled')
-  if (throttled !== undefined) {
-    return { kind: 'undecided', message: 'the server kept asking to wait', called: throttled }
-  }
-  const broken = first('broken')
-  if (broken !== undefined) {
-    return broke(
-      broken,
-      `expected every one of ${calls.length} calls to be answered, one was ${describe(broken.answer)}`,
-    )
-  }
-  for (const side of ['accepted', 'refused'] as const) {
-    const wanted = tally[side]
-    if (wanted === undefined || fits(count(side), wanted)) continue
-    const tooMany = count(side) > Number(/\d+$/.exec(String(wanted))?.[0])
-    const example = (tooMany ? first(side) : first(side === 'accepted' ? 'refused' : 'accepted')) ?? calls[0]
-    const message = `expected ${wanted} of ${calls.length} calls to be ${side}, ${count(side)} were`
-    if (example !== undefined) return broke(example, message)
-  }
-  const sides = (['accepted', 'refused'] as const).filter((side) => tally[side] !== undefined && count(side) > 0)
-  return { kind: 'held', sides }
+/** Steps that judge by a moment of the server's clock. */
+function judgesByClock(step: CallStep | SendStep): boolean {
+  if (step.before !== undefined) return true
+  const where = typeof step.expect === 'object' && 'where' in step.expect ? (step.expect.where ?? {}) : {}
+  return Object.values(where).some((matcher) => typeof matcher === 'object' && matcher !== null && 'in' in matcher)
 }
 
-function fits(count: number, wanted: number | string): boolean {
-  const [, bound, number] = /^(at-most|at-least)? ?(\d+)$/.exec(String(wanted)) ?? []
-  if (bound === 'at-most') return count <= Number(number)
-  if (bound === 'at-least') return count >= Number(number)
-  return count === Number(number)
+/** A judgement about a moment holds only if the answer was here more than a second before it. */
+function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names): StepEnd | undefined {
+  if (step.before === undefined) return undefined
+  const moment = resolve(step.before, names)
+  if (typeof moment !== 'number')
+    return end('blocked', { kind: 'not-a-moment', got: showJson(moment) }, calls.slice(-1))
+  const wrong = expiryProblem(moment)
+  if (wrong !== undefined) return end('blocked', wrong, calls.slice(-1))
+  const isLate = calls.some(
+    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - roundingMs,
+  )
+  return isLate ? end('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
 }
 
-function broke(called: Called, message: string): Judgement {
-  return { kind: 'broke', message, called }
+/** Why a reported expiry can be neither waited for nor judged by: it is not a 13-digit timestamp. */
+export function expiryProblem(moment: number): ProblemFacts | undefined {
+  if (moment >= firstTimestampMs && moment < endOfTimestampsMs) return undefined
+  return { kind: 'expiry-not-a-timestamp', digits: Math.trunc(Math.abs(moment)).toFixed().length }
+}
+
+/** Whether a target need not grant this lifetime: a refresh token lives hardly longer, or shorter. Both lifetimes may be rounded. */
+export function isLifetimeTooLong(lifeMs: number, refreshLifeMs: number): boolean {
+  return refreshLifeMs > 0 && lifeMs + 2 * roundingMs >= refreshLifeMs
+}
+
+/** Whether a step fails when its call is refused. */
+function wantsAcceptance({ expect }: CallStep | SendStep): boolean {
+  if (expect === undefined || expect === 'refused') return false
+  return typeof expect !== 'object' || !('refused-or' in expect)
+}
+
+/** A refusal shows nothing where the token was at its end, or nearly, when it was used. */
+function endedToken(step: CallStep | SendStep, calls: Called[]): boolean {
+  const mayFail = step.expect === undefined ? step.tally?.accepted !== undefined : step.expect !== 'refused'
+  if (!mayFail) return false
+  return calls.some(
+    ({ answer, tokenExpiryMs, moment: { answeredAtMs, uncertaintyMs } }) =>
+      answer.outcome === 'refused' &&
+      tokenExpiryMs !== undefined &&
+      answeredAtMs + uncertaintyMs > tokenExpiryMs - roundingMs,
+  )
 }

@@ -35,7 +35,7 @@ describe('matchers', () => {
   })
 
   test('what is missing is said', () => {
-    expect(mismatch(undefined, 'Bearer', moment)).toBe('expected "Bearer", got nothing')
+    expect(mismatch(undefined, 'Bearer', moment)).toEqual({ rule: 'equals', wanted: '"Bearer"', got: 'nothing' })
   })
 })
 
@@ -52,7 +52,7 @@ describe('a moment so far from now', () => {
   test('is judged no more sharply than the server clock is known', () => {
     const unsure = { ...moment, uncertaintyMs: 500 }
     expect(mismatch(1_006_600, { in: 5000 }, unsure)).toBeUndefined()
-    expect(mismatch(1_006_601, { in: 5000 }, unsure)).toContain('later than that')
+    expect(mismatch(1_006_601, { in: 5000 }, unsure)).toMatchObject({ rule: 'in', offByMs: 1501 })
   })
 })
 

@@ -1,4 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { firstTimestampMs, roundingMs } from './margins.ts'
+import type { Mismatch } from './problem.ts'
+import { showJson } from './show-json.ts'
 
 /** What a matcher may need to know about time: the server's clock around the call, and how well it is known. All in ms. */
 export interface Moment {
@@ -7,51 +10,38 @@ export interface Moment {
   uncertaintyMs: number
 }
 
-/** Servers may round an expiry to the second, so a moment is never judged more sharply than this. */
-export const roundingMs = 1000
-
 const ajv = new Ajv2020({ strict: false, allErrors: false })
 const compiled = new Map<string, ValidateFunction>()
 
-/**
- * Compares a value with a matcher of the fixture language (references already resolved).
- *
- * @returns undefined where it matches, else `expected …, got …` without the path
- */
-export function mismatch(actual: unknown, matcher: unknown, moment: Moment): string | undefined {
+/** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
+export function mismatch(actual: unknown, matcher: unknown, moment: Moment): Mismatch | undefined {
   const rule = ruleOf(matcher)
-  const got = show(actual)
-  switch (rule.word) {
+  if (rule.word === 'in') return mismatchInTime(actual, Number(rule.value), rule.giveOrTakeMs, moment)
+  if (rule.word === 'is') return mismatchSchema(actual, rule.value)
+  if (holds(actual, rule.word, rule.value)) return undefined
+  return rule.word === 'length'
+    ? { rule: rule.word, wanted: Number(rule.value), got: showJson(actual) }
+    : { rule: rule.word, wanted: showJson(rule.value), got: showJson(actual) }
+}
+
+function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown): boolean {
+  switch (word) {
     case 'equals':
-      return same(actual, rule.value) ? undefined : `expected ${show(rule.value)}, got ${got}`
+      return same(actual, value)
     case 'not':
-      return actual === undefined || same(actual, rule.value)
-        ? `expected something other than ${show(rule.value)}, got ${got}`
-        : undefined
+      return actual !== undefined && !same(actual, value)
     case 'contains':
-      return includes(actual, rule.value) ? undefined : `expected it to contain ${show(rule.value)}, got ${got}`
+      return includes(actual, value)
     case 'excludes':
-      return lengthOf(actual) === undefined || includes(actual, rule.value)
-        ? `expected a text or a list without ${show(rule.value)}, got ${got}`
-        : undefined
+      return lengthOf(actual) !== undefined && !includes(actual, value)
     case 'matches':
-      return typeof actual === 'string' && new RegExp(String(rule.value), 'u').test(actual)
-        ? undefined
-        : `expected a string that matches ${rule.value}, got ${got}`
+      return typeof actual === 'string' && new RegExp(String(value), 'u').test(actual)
     case 'length':
-      return lengthOf(actual) === rule.value ? undefined : `expected a length of ${rule.value}, got ${got}`
+      return lengthOf(actual) === value
     case 'at-most':
-      return isOrdered(actual, rule.value) && isAtMost(actual, rule.value as typeof actual)
-        ? undefined
-        : `expected at most ${show(rule.value)}, got ${got}`
+      return isOrdered(actual, value) && isAtMost(actual, value as typeof actual)
     case 'at-least':
-      return isOrdered(actual, rule.value) && isAtMost(rule.value as typeof actual, actual)
-        ? undefined
-        : `expected at least ${show(rule.value)}, got ${got}`
-    case 'in':
-      return mismatchInTime(actual, Number(rule.value), rule.giveOrTakeMs, moment)
-    case 'is':
-      return mismatchSchema(actual, rule.value)
+      return isOrdered(actual, value) && isAtMost(value as typeof actual, actual)
   }
 }
 
@@ -76,18 +66,17 @@ function ruleOf(matcher: unknown): Rule {
   return { word: 'equals', value: matcher, giveOrTakeMs: 0 }
 }
 
-function mismatchInTime(actual: unknown, inMs: number, giveOrTakeMs: number, moment: Moment): string | undefined {
-  if (typeof actual !== 'number') return `expected a moment in ms, got ${show(actual)}`
+function mismatchInTime(actual: unknown, inMs: number, giveOrTakeMs: number, moment: Moment): Mismatch | undefined {
+  if (typeof actual !== 'number') return { rule: 'in', inMs, got: showJson(actual) }
   const tolerance = roundingMs + moment.uncertaintyMs + giveOrTakeMs
   const earliest = moment.sentAtMs + inMs - tolerance
   const latest = moment.answeredAtMs + inMs + tolerance
   if (actual >= earliest && actual <= latest) return undefined
-  const off = actual - (moment.answeredAtMs + inMs)
-  return `expected a moment ${inMs} ms from now, got ${actual}, which is ${Math.abs(Math.round(off))} ms ${off > 0 ? 'later' : 'earlier'} than that`
+  return { rule: 'in', inMs, got: showJson(actual), offByMs: Math.round(actual - (moment.answeredAtMs + inMs)) }
 }
 
-/** @returns undefined where the value fits the JSON Schema, else `expected …, got …` with the path inside the value */
-export function mismatchSchema(actual: unknown, schema: unknown): string | undefined {
+/** Compares a value with a JSON Schema; undefined where it fits. */
+export function mismatchSchema(actual: unknown, schema: unknown): Mismatch | undefined {
   const key = JSON.stringify(schema)
   let validate = compiled.get(key)
   if (validate === undefined) {
@@ -96,8 +85,12 @@ export function mismatchSchema(actual: unknown, schema: unknown): string | undef
   }
   if (validate(actual)) return undefined
   const error = validate.errors?.[0]
-  const place = error?.instancePath ? ` at ${error.instancePath}` : ''
-  return `expected a value that ${error?.message ?? 'fits the schema'}${place}, got ${show(actual)}`
+  return {
+    rule: 'schema',
+    wanted: error?.message ?? 'fits the schema',
+    place: error?.instancePath ?? '',
+    got: showJson(actual),
+  }
 }
 
 function same(left: unknown, right: unknown): boolean {
@@ -128,21 +121,12 @@ function isOrdered(actual: unknown, bound: unknown): actual is number | string {
   return typeof actual === typeof bound && (typeof actual === 'number' || typeof actual === 'string')
 }
 
-/** Numbers from here on are moments in ms since 1970, of 13 digits as the document has them. */
-const leastMoment = 1e12
-
-/** Of two moments one may have been rounded, or read from the clock a little later; all else is compared exactly. */
+/** One of two moments may have been rounded, or read from the clock a little later; all other values are compared exactly. */
 function isAtMost<Value extends number | string>(lower: Value, upper: Value): boolean {
-  if (typeof lower === 'number' && typeof upper === 'number' && Math.min(lower, upper) >= leastMoment) {
+  if (typeof lower === 'number' && typeof upper === 'number' && Math.min(lower, upper) >= firstTimestampMs) {
     return lower <= upper + roundingMs
   }
   return lower <= upper
-}
-
-function show(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  const text = JSON.stringify(value)
-  return text.length > 120 ? `${text.slice(0, 117)}…` : text
 }
 
 /** Reads `result.a.0.b` in an object; undefined where there is no such thing. */

@@ -1,31 +1,6 @@
 /** What a case showed. Values only: an outcome crosses from a vitest worker to the main process as JSON, already redacted. */
-
-export type Verdict =
-  | 'passed'
-  | 'failed'
-  | 'warned'
-  | 'blocked'
-  | 'known'
-  | 'not-testable'
-  /** The target file declares the API area absent. */
-  | 'not-applicable'
-  /** The run ended before it. */
-  | 'not-run'
-
-/** Worst first, as a requirement takes the worst of its cases. What is not applicable takes nothing from a case that passed. */
-export const worstFirst: readonly Verdict[] = [
-  'failed',
-  'blocked',
-  'known',
-  'warned',
-  'not-run',
-  'not-testable',
-  'passed',
-  'not-applicable',
-]
-
-/** Servers may round moments to the second, so nothing is judged closer than this to one. */
-export const judgedMarginMs = 1000
+import type { EnvelopeProblem, Hint, ProblemFacts } from './problem.ts'
+import type { Verdict } from './verdict.ts'
 
 export interface Exchange {
   /** Lines ready to print: request line, headers, body. Secrets are already shortened. */
@@ -34,16 +9,17 @@ export interface Exchange {
   answer: string[]
 }
 
-export interface Problem {
-  /** The requirements this step was to prove; empty for a blocked or untestable case. */
+/** What went wrong in a case: its kind and fields, and where. */
+export type Problem = ProblemFacts & {
+  /** The requirements that the step was to prove; empty for a blocked or untestable case. */
   requirements: string[]
   /** The step's sentence, or its call. */
   step: string
-  /** `expected the call to be refused, it was accepted`; for not-testable the reason and what would change it. */
-  message: string
+  /** The step prepares what the case asks; that it did not work says nothing about the requirements. */
+  inPreparation?: true
   /** fixtures/…yaml:line:column of the step. */
   where?: string
-  hint?: string
+  hint?: Hint
   exchanges: Exchange[]
 }
 
@@ -73,7 +49,6 @@ export interface CaseOutcome {
 }
 
 export interface EnvelopeNote {
-  requirement: 'envelope/response-jsonrpc' | 'envelope/id-echo' | 'envelope/result-object'
-  message: string
+  problem: EnvelopeProblem
   exchange: Exchange
 }

@@ -1,0 +1,37 @@
+/** What may explain a refusal that should have been an acceptance. Only ever a hint, never a verdict. */
+import type { Auth } from '../fixture/model.ts'
+import type { Hint } from '../judge/problem.ts'
+import type { CaseStop } from './attempt.ts'
+import type { Tried } from './record-case.ts'
+import { namesIn } from './test-case.ts'
+import { isRefusedInstead } from './watch-target.ts'
+
+export async function explainRefusal(tried: Tried): Promise<Hint | undefined> {
+  return addressHint(tried) ?? (await diagnose(tried))
+}
+
+/** Where the user is wrong about the address that the target sees, every token that is bound to it is refused. */
+function addressHint({ client, attempt, scenario, testCase }: Tried): Hint | undefined {
+  const { run, instance } = client
+  const { clientAddress } = instance.settings
+  if (!run.target.lasting || clientAddress === undefined || !attempt.stops.some(isRefusedInstead)) return undefined
+  return namesIn(scenario, testCase).has('client') ? { kind: 'client-address', address: clientAddress } : undefined
+}
+
+/** A refused signature: which deliberate mistake does the server accept? A refused token: is it the word before it? */
+async function diagnose({ client, attempt }: Tried): Promise<Hint | undefined> {
+  // What came too late was refused for that.
+  const stop = attempt.stops.find(
+    ({ kind, called }) => kind !== 'too-late' && called.some(({ answer }) => answer.outcome === 'refused'),
+  )
+  const auth = stop === undefined ? undefined : authOf(stop)
+  const refused = stop?.called.find(({ answer }) => answer.outcome === 'refused')
+  if (auth === undefined || refused === undefined) return undefined
+  if (typeof auth !== 'object' || !('token' in auth))
+    return client.run.diagnose?.signature(client, auth, refused.request)
+  return auth.but === undefined ? client.run.diagnose?.token(client) : undefined
+}
+
+function authOf({ step }: CaseStop): Auth | undefined {
+  return 'call' in step && step.expect === 'accepted' && step.call === 'solution/listSolutions' ? step.auth : undefined
+}

@@ -1,0 +1,100 @@
+/** Turns what an attempt showed into the outcome of a case: verdicts, evidence, and nothing secret. */
+import type { Case, Scenario, Step } from '../fixture/model.ts'
+import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
+import type { CaseOutcome, Exchange, Problem } from '../judge/outcome.ts'
+import type { Hint } from '../judge/problem.ts'
+import { redactExchange, redactValue } from '../redact.ts'
+import type { Attempt, CaseStop } from './attempt.ts'
+import type { Called } from './call.ts'
+import { type Client, isMustIn } from './client.ts'
+import { showExchange } from './show-exchange.ts'
+import { allProves, unjudged } from './test-case.ts'
+
+/** A case shows at most this many of its calls. */
+const shownExchanges = 3
+
+export interface Tried {
+  client: Client
+  scenario: Scenario
+  testCase: Case
+  attempt: Attempt
+}
+
+export function recordCase({ client, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
+  const isMust = isMustIn(client.run.corpus)
+  const judged = judgeCase(attempt, allProves(scenario, testCase), client.facts, isMust)
+  const show = ({ request, wire }: Called): Exchange =>
+    showExchange(request, wire, client.facts.secondAddress ?? client.instance.settings.secondAddress)
+  return redactOutcome(client, {
+    ...unjudged(scenario, testCase, 'blocked', null),
+    verdict: judged.verdict,
+    requirements: judged.requirements,
+    sides: Object.fromEntries([...attempt.sides].map(([id, sides]) => [id, [...sides]])),
+    problem: problemOf({ client, scenario, testCase, attempt }, judged, hint, show),
+    observations: attempt.observations,
+    envelope: attempt.envelope
+      .slice(0, shownExchanges)
+      .map(({ problem, called }) => ({ problem, exchange: show(called) })),
+    envelopeAnswers: attempt.envelopeAnswers,
+    throttled: attempt.calls.filter((called) => called.throttled > 0).length,
+  })
+}
+
+function problemOf(
+  { client, scenario, attempt }: Tried,
+  { because }: CaseVerdict,
+  hint: Hint | undefined,
+  show: (called: Called) => Exchange,
+): Problem | null {
+  if (because === null) return null
+  if (because.kind === 'control') {
+    return {
+      ...because.problem,
+      requirements: [],
+      step: '',
+      exchanges: client.run.trace ? attempt.calls.map(show) : [],
+    }
+  }
+  const { stop } = because
+  return {
+    ...stop.problem,
+    ...(stop.inPreparation === undefined ? {} : { inPreparation: true }),
+    requirements: stop.proves,
+    step: nameOfStep(stop.step),
+    where: `${scenario.file}:${stop.step.at.line}:${stop.step.at.column}`,
+    exchanges: exchangesOf(client, attempt, stop).map(show),
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+function nameOfStep(step: Step): string {
+  if (step.step !== undefined) return step.step
+  if ('call' in step) return step.call
+  return 'send' in step ? `${step.send.method} ${step.send.path}` : 'wait'
+}
+
+/** The calls that show the problem; with `--trace` all calls of the case up to where it ended. */
+function exchangesOf(client: Client, attempt: Attempt, { called }: CaseStop): Called[] {
+  return client.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
+}
+
+function redactOutcome(client: Client, outcome: CaseOutcome): CaseOutcome {
+  const hasText = outcome.problem !== null || outcome.envelope.length > 0 || outcome.observations.length > 0
+  if (!hasText || client.run.trace) return outcome
+  const { redactor } = client
+  return {
+    ...outcome,
+    problem:
+      outcome.problem === null
+        ? null
+        : {
+            ...redactValue({ ...outcome.problem, exchanges: [] }, redactor),
+            exchanges: outcome.problem.exchanges.map((exchange) => redactExchange(exchange, redactor)),
+          },
+    observations: outcome.observations.map((seen) => ({ ...seen, answer: redactor.text(seen.answer) })),
+    envelope: outcome.envelope.map((note) => ({
+      problem: redactValue(note.problem, redactor),
+      exchange: redactExchange(note.exchange, redactor),
+    })),
+  }
+}

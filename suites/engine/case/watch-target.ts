@@ -1,0 +1,51 @@
+/** Notices when a lasting target goes away or locks the root key out: then no further verdict would be true. */
+import type { Auth } from '../fixture/model.ts'
+import type { Attempt, CaseStop } from './attempt.ts'
+import { actor, makeCall } from './call.ts'
+import type { Client } from './client.ts'
+
+export const isUnanswered = ({ called }: CaseStop): boolean =>
+  called.some(({ answer }) => answer.outcome === 'broken' && answer.status === null)
+
+/** A call should have been accepted and was refused. */
+export const isRefusedInstead = ({ step, called }: CaseStop): boolean =>
+  !('wait' in step) && step.expect !== 'refused' && called.some(({ answer }) => answer.outcome === 'refused')
+
+/** After a call without any answer on a lasting target: is the target still there? */
+export async function noticeGone(client: Client, attempt: Attempt): Promise<void> {
+  const { run } = client
+  if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isUnanswered)) return
+  // On a new connection: a server that is shutting down may still answer on a kept one.
+  const { answer } = await makeCall(client, {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: 'none',
+    freshConnection: true,
+  })
+  if (answer.outcome === 'broken' && answer.status === null) {
+    const because = { kind: 'no-answers', calls: 1, reason: answer.reason } as const
+    run.stopping.stop({ kind: 'gone', target: run.target.name, because })
+  }
+}
+
+/**
+ * After a call that should have been accepted was refused: where the root key is refused twice as well, in a way in which it was
+ * accepted before, a lasting target has locked it out.
+ */
+export async function noticeLockOut(client: Client, attempt: Attempt): Promise<void> {
+  const { run } = client
+  if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isRefusedInstead)) return
+  for (const control of run.acceptedControls) {
+    if ((await refusesRoot(client, control)) && (await refusesRoot(client, control))) {
+      run.stopping.stop({ kind: 'locked-out', target: run.target.name })
+      return
+    }
+  }
+}
+
+async function refusesRoot(client: Client, control: 'basic' | 'hmac'): Promise<boolean> {
+  const member = actor(client, 'root')
+  const auth: Auth = control === 'basic' ? { basic: member } : { hmac: member }
+  const { answer } = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth })
+  return answer.outcome === 'refused'
+}

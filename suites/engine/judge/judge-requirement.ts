@@ -1,0 +1,112 @@
+/** The verdict of a requirement: the worst of its cases; a guard needs both of its sides. */
+import type { Requirement } from '../fixture/model.ts'
+import type { CaseOutcome } from './outcome.ts'
+import type { ProblemFacts } from './problem.ts'
+import { type Verdict, worst } from './verdict.ts'
+
+/** Why a requirement is blocked or not testable. */
+export type RequirementReason =
+  | (ProblemFacts & { inPreparation?: true })
+  | { kind: 'not-selected'; by: 'only' | 'shard' }
+  | { kind: 'skipped'; reason: string }
+  | { kind: 'never-run' }
+  /** The register says why no case can prove it. */
+  | { kind: 'untestable'; reason: string }
+  | { kind: 'no-scenario' }
+  | { kind: 'one-sided'; lacking: ('accepted' | 'refused')[] }
+
+export interface RequirementVerdict {
+  verdict: Verdict
+  reasons: RequirementReason[]
+  /** Not testable for a written reason that no run can change here. */
+  excused: boolean
+}
+
+/** Which cases were left out on purpose. */
+export interface Selection {
+  /** `only`, or a shard: what is not selected says nothing about the target. */
+  partial: 'only' | 'shard' | null
+  /** Why a case was left out by `--skip`; undefined where it was not. */
+  skipReason: (key: string) => string | undefined
+}
+
+export type JudgedCase = Pick<CaseOutcome, 'id' | 'key' | 'verdict' | 'requirements' | 'sides' | 'problem'>
+
+export interface RequirementEvidence {
+  /** The cases that prove the requirement. */
+  cases: readonly JudgedCase[]
+  /** Keys of cases that prove it and were not selected. */
+  missing: readonly string[]
+  /** What a scenario needs, by its id. */
+  needsOf: (scenario: string) => readonly string[]
+  selection: Selection
+}
+
+export function judgeRequirement(requirement: Requirement, evidence: RequirementEvidence): RequirementVerdict {
+  const { cases } = evidence
+  if (cases.length === 0) return judgeWithoutCases(requirement, evidence)
+  const verdicts = cases.map((testCase) => testCase.requirements[requirement.id] ?? testCase.verdict)
+  const verdict = worst(verdicts)
+  if (verdict === 'not-testable') {
+    return judgeNotTestable(
+      requirement,
+      cases.filter((_case, index) => verdicts[index] === 'not-testable'),
+      evidence,
+    )
+  }
+  if (verdict === 'blocked') {
+    return { verdict, reasons: reasonsOf(cases.filter((one) => one.verdict === 'blocked')), excused: false }
+  }
+  if (verdict === 'passed' && requirement.kind === 'guard') return judgeSides(requirement, evidence)
+  return { verdict, reasons: [], excused: false }
+}
+
+function judgeWithoutCases(
+  { untestable }: Requirement,
+  { missing, selection }: RequirementEvidence,
+): RequirementVerdict {
+  const notTestable = (reason: RequirementReason, excused = false): RequirementVerdict => ({
+    verdict: 'not-testable',
+    reasons: [reason],
+    excused,
+  })
+  if (missing.length > 0) return { ...notTestable({ kind: 'never-run' }), reasons: notSelected(missing, selection) }
+  if (untestable !== undefined) return notTestable({ kind: 'untestable', reason: untestable.reason }, true)
+  // The cases about every answer have nothing to say where no call of the selected cases was accepted.
+  return notTestable(selection.partial === 'only' ? { kind: 'not-selected', by: 'only' } : { kind: 'no-scenario' })
+}
+
+function judgeNotTestable(
+  { untestable }: Requirement,
+  open: readonly JudgedCase[],
+  { needsOf }: RequirementEvidence,
+): RequirementVerdict {
+  const without = untestable?.without
+  const isExcused = without !== undefined && open.every(({ id }) => needsOf(id).includes(without))
+  return isExcused
+    ? { verdict: 'not-testable', reasons: [{ kind: 'untestable', reason: untestable?.reason ?? '' }], excused: true }
+    : { verdict: 'not-testable', reasons: reasonsOf(open), excused: false }
+}
+
+/** A rule that lets in or keeps out is proved by both sides. */
+function judgeSides({ id }: Requirement, { cases, missing, selection }: RequirementEvidence): RequirementVerdict {
+  const shown = new Set(cases.flatMap((testCase) => testCase.sides[id] ?? []))
+  const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.has(side))
+  if (lacking.length === 0) return { verdict: 'passed', reasons: [], excused: false }
+  if (missing.length > 0) return { verdict: 'not-testable', reasons: notSelected(missing, selection), excused: false }
+  return { verdict: 'blocked', reasons: [{ kind: 'one-sided', lacking }], excused: false }
+}
+
+function reasonsOf(cases: readonly JudgedCase[]): RequirementReason[] {
+  return cases.flatMap(({ problem }) => {
+    if (problem === null) return []
+    const { requirements: _of, step: _at, where: _in, hint: _hint, exchanges: _shown, ...facts } = problem
+    return [facts as RequirementReason]
+  })
+}
+
+function notSelected(missing: readonly string[], selection: Selection): RequirementReason[] {
+  const skipped = [...new Set(missing.map(selection.skipReason).filter((reason) => reason !== undefined))]
+  if (skipped.length > 0) return [{ kind: 'skipped', reason: skipped.join('; ') }]
+  return [selection.partial === null ? { kind: 'never-run' } : { kind: 'not-selected', by: selection.partial }]
+}

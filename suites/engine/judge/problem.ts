@@ -1,0 +1,121 @@
+/**
+ * Why a case did not pass, as data. A problem keeps its `kind` and fields from the place where it is noticed to the renderer
+ * (suites/report/problem-text.ts), which alone makes sentences; nothing reads a sentence back.
+ */
+
+/** How an answer came out, with what tells two answers apart. */
+export type AnswerSummary =
+  | { outcome: 'accepted' }
+  | { outcome: 'refused'; status: number; code?: number | string }
+  | { outcome: 'throttled'; status: number }
+  | { outcome: 'broken'; reason: string }
+
+/** A value that does not match. `wanted` and `got` are JSON, cut to a readable length; `got` is "nothing" where there is no value. */
+export type Mismatch =
+  | {
+      rule: 'equals' | 'not' | 'contains' | 'excludes' | 'matches' | 'at-most' | 'at-least'
+      wanted: string
+      got: string
+    }
+  | { rule: 'length'; wanted: number; got: string }
+  | { rule: 'in'; inMs: number; got: string; offByMs?: number }
+  /** `wanted` is what the JSON Schema asks for, at a place inside the value. */
+  | { rule: 'schema'; wanted: string; place: string; got: string }
+
+/** An expectation that did not hold. */
+export type Failure =
+  | { kind: 'wrong-outcome'; expected: 'accepted' | 'refused' | 'refused or accepted'; got: AnswerSummary }
+  | { kind: 'wrong-value'; path: string; mismatch: Mismatch }
+  | { kind: 'wrong-count'; side: 'accepted' | 'refused'; wanted: number | string; calls: number; counted: number }
+  | { kind: 'call-not-answered'; calls: number; got: AnswerSummary }
+  | EnvelopeProblem
+  /** Departures from the envelope, collected over a whole run. */
+  | { kind: 'envelope-of-answers'; departures: EnvelopeProblem[]; more: number; count: number; answers: number }
+  | { kind: 'creation-result'; lacks: 'id' | 'secret' | 'sendable-id' }
+
+/** A successful answer that departs from the response envelope (part 1). */
+export type EnvelopeProblem =
+  | { kind: 'wrong-jsonrpc'; got: string }
+  | { kind: 'wrong-id'; sent: string; got: string }
+  | { kind: 'wrong-result-type'; method: string; got: string }
+
+/** Why a run ended before its last case. `gone` gives exit code 3 and `interrupted` 130. */
+export type StopReason =
+  | {
+      kind: 'gone'
+      target: string
+      because: { kind: 'refuses-connections' } | { kind: 'no-answers'; calls: number; reason?: string }
+    }
+  | { kind: 'locked-out'; target: string }
+  /** The time of `--timeout` is up, or that of the clean-up. */
+  | { kind: 'time'; cleanUpLimitMs?: number }
+  | { kind: 'interrupted'; during: 'run' | 'clean-up' }
+
+/** Why nothing could be judged: something before the judged step did not work. */
+export type Obstacle =
+  | { kind: 'not-run'; because: StopReason | { kind: 'defect' } }
+  | { kind: 'throttled'; status: number }
+  | { kind: 'clock-jumped' }
+  | { kind: 'too-late' }
+  | { kind: 'junk-accepted'; method: string }
+  | { kind: 'open-to-all'; method: string }
+  | { kind: 'value-missing'; reference: string }
+  | { kind: 'value-unusable'; wanted: 'token' | 'key'; got: string }
+  | { kind: 'expiry-not-a-timestamp'; digits: number }
+  | { kind: 'not-a-moment'; got: string }
+  | { kind: 'not-a-duration'; got: string }
+  | {
+      kind: 'test-key-missing'
+      testKey: string
+      tried: { way: string; outcome: AnswerSummary['outcome'] | 'no-token' | 'no-scope' }[]
+      /** On a target with a past, its ten places may be taken. */
+      fresh: boolean
+    }
+  | { kind: 'not-a-test-key'; testKey: string }
+  | { kind: 'no-token'; testKey: string }
+  | { kind: 'no-way-to-create' }
+  | { kind: 'nobody-creates-it-this-way' }
+  | { kind: 'no-successful-answer' }
+
+/** What a target or its user does not offer. */
+export type Gap =
+  | { kind: 'needs-permission'; permission: 'sessions' | 'keys' | 'limits' }
+  | { kind: 'needs-fresh-instance' }
+  | { kind: 'needs-second-address'; because?: SecondAddressProblem }
+  | { kind: 'needs-client-address' }
+  | { kind: 'needs-clock-control' }
+  | { kind: 'needs-cleanup' }
+  | { kind: 'needs-solutions' }
+  | { kind: 'needs-probe'; probe: string }
+  | { kind: 'few-places-for-keys'; places: number }
+  | { kind: 'no-place-for-keys'; fresh: boolean; created: number }
+  | { kind: 'left-out'; reason: string }
+  /** The fixture says why this is no failure (`if-refused`, `if-accepted`). */
+  | { kind: 'as-declared'; reason: string }
+  | { kind: 'nothing-to-ask'; list: string }
+  | { kind: 'clock-unknown' }
+  | { kind: 'wait-too-long'; waitMs: number }
+  | { kind: 'lifetime-too-long'; askedMs: number; refreshLifeMs: number }
+  | { kind: 'token-ended' }
+  | { kind: 'cannot-be-sent'; reason: string }
+  | { kind: 'test-key-kept' }
+  | { kind: 'test-key-made-before' }
+  | { kind: 'no-call' }
+
+/** Why the second address that was named is of no use. */
+export type SecondAddressProblem =
+  | { kind: 'same-address'; address: string }
+  | { kind: 'no-answer'; address: string; reason: string }
+  | { kind: 'seen-as-another'; address: string }
+  | { kind: 'no-token-accepted'; address: string }
+
+export type ProblemFacts = Failure | Obstacle | Gap
+
+/** What may explain a failure, found out by further calls. */
+export type Hint =
+  /** A deliberate mistake with which the server accepts the call: its id in the signer's list. */
+  | { kind: 'server-mistake'; mistake: string }
+  | { kind: 'signature-unexplained'; scheme: string; schemeIsKnown: boolean }
+  | { kind: 'no-token-accepted'; prefix?: string }
+  | { kind: 'client-address'; address: string }
+  | { kind: 'perhaps-not-fresh' }

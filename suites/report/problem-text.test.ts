@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import type { Problem } from '../engine/judge/outcome.ts'
+import type { ProblemFacts } from '../engine/judge/problem.ts'
+import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
+import { buildReport } from './build.ts'
+import { groupByCause } from './causes.ts'
+import { groupNotTestable } from './explain.ts'
+import type { Report } from './model.ts'
+import { type ProblemRenderer, problemText } from './problem-text.ts'
+
+const refused = { outcome: 'refused', status: 200, code: 7 } as const
+const problem = (
+  facts: ProblemFacts,
+  change: Partial<Pick<Problem, 'requirements' | 'inPreparation'>> = {},
+): Problem => ({
+  ...facts,
+  requirements: [],
+  step: 'solution/listSolutions',
+  exchanges: [],
+  ...change,
+})
+
+const outcomes = [
+  madeUpCase({
+    key: 'a/refused',
+    verdict: 'failed',
+    proves: ['a/one'],
+    problem: problem({ kind: 'wrong-outcome', expected: 'accepted', got: refused }, { requirements: ['a/one'] }),
+  }),
+  madeUpCase({
+    key: 'a/refused-too',
+    verdict: 'failed',
+    proves: ['a/one'],
+    problem: problem({ kind: 'wrong-outcome', expected: 'accepted', got: refused }, { requirements: ['a/one'] }),
+  }),
+  madeUpCase({
+    key: 'a/prepared',
+    verdict: 'blocked',
+    proves: ['a/two'],
+    problem: problem({ kind: 'wrong-outcome', expected: 'accepted', got: refused }, { inPreparation: true }),
+  }),
+  madeUpCase({
+    key: 'a/not-run',
+    verdict: 'blocked',
+    proves: ['a/two'],
+    problem: problem({ kind: 'not-run', because: { kind: 'time' } }),
+  }),
+  ...['inbox', 'store'].map((probe) =>
+    madeUpCase({
+      key: `b/${probe}`,
+      verdict: 'not-testable',
+      proves: [`b/${probe}`],
+      problem: problem({ kind: 'needs-probe', probe }),
+    }),
+  ),
+]
+
+const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as const
+
+function build(render?: ProblemRenderer): Report {
+  const ids = ['a/one', 'a/two', 'b/inbox', 'b/store']
+  return buildReport({
+    meta: madeUpMeta,
+    outcomes,
+    corpus: madeUpCorpus({
+      requirements: ids.map((id) => ({ ...must, id })),
+      scenarios: outcomes.map(({ key, proves }) => [key, proves]),
+    }),
+    known: [],
+    options: { strict: false, partial: null },
+    ...(render === undefined ? {} : { render }),
+  })
+}
+
+/** All that may follow from a problem, apart from its words. */
+function conclusionsOf(report: Report): unknown {
+  return {
+    verdict: report.verdict,
+    exitCode: report.exitCode,
+    conclusion: report.conclusion,
+    requirements: report.requirements,
+    blockedBy: report.cases.map(({ key, blockedBy }) => [key, blockedBy]),
+    causes: groupByCause(report.requirements, report.cases).map(({ first, others }) => [
+      first.key,
+      ...others.map(({ key }) => key),
+    ]),
+    open: groupNotTestable(report),
+  }
+}
+
+describe('no verdict, cause or group depends on the words of a message', () => {
+  const words: [string, ProblemRenderer][] = [
+    ['every message is the same', () => 'not run: preparation: it calls a method'],
+    ['every message is another one', (facts) => `${problemText(facts)} ${Math.random()}`],
+    ['every message is reversed', (facts) => [...problemText(facts)].reverse().join('')],
+  ]
+  test.each(words)('%s', (_what, render) => {
+    const reworded = build(render)
+    expect(reworded.cases.map(({ problem: one }) => one?.message)).not.toEqual(
+      build().cases.map(({ problem: one }) => one?.message),
+    )
+    expect(conclusionsOf(reworded)).toEqual(conclusionsOf(build()))
+  })
+
+  test('the cases do group, and one is blocked by another', () => {
+    expect(conclusionsOf(build())).toMatchObject({
+      blockedBy: expect.arrayContaining([['a/prepared', 'a/refused']]),
+      causes: expect.arrayContaining([['a/refused', 'a/refused-too']]),
+    })
+  })
+})
