@@ -107,14 +107,8 @@ function mismatchText(mismatch: Mismatch): string {
       return `expected ${mismatch.wanted}, got ${got}`
     case 'not':
       return `expected something other than ${mismatch.wanted}, got ${got}`
-    case 'contains':
-      return `expected it to contain ${mismatch.wanted}, got ${got}`
     case 'excludes':
       return `expected a text or a list without ${mismatch.wanted}, got ${got}`
-    case 'matches':
-      return `expected a string that matches ${mismatch.wanted}, got ${got}`
-    case 'length':
-      return `expected a length of ${mismatch.wanted}, got ${got}`
     case 'at-most':
       return `expected at most ${mismatch.wanted}, got ${got}`
     case 'at-least':

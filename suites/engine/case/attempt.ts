@@ -105,6 +105,13 @@ function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
   return [...scenario.given.map(place(true)), ...scenario.steps.map(place(false))]
 }
 
+/** A step with the calls that it made. */
+interface AskedStep {
+  step: CallStep | SendStep
+  calls: Called[]
+  names: Names
+}
+
 /** Asks one step and has it judged. */
 async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
   const { client, names } = context
@@ -116,7 +123,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       return (await waitStep(client, resolve(step.wait, names) as Wait)) ?? { kind: 'nothing-expected' }
     }
     const calls = await perform(client, step, names)
-    recordCalls(placed, step, calls, names, attempt)
+    recordCalls({ step, calls, names }, placed.proves, attempt)
     if (calls.length === 0 && isJudged(step)) {
       return end('not-testable', { kind: 'nothing-to-ask', list: String(step.for) })
     }
@@ -160,16 +167,10 @@ function isJudged(step: Step): boolean {
 }
 
 /** Keeps what the fixture keeps, counts successful answers, and notes what an observing step saw. */
-function recordCalls(
-  { proves }: PlacedStep,
-  step: CallStep | SendStep,
-  calls: Called[],
-  names: Names,
-  attempt: Attempt,
-): void {
+function recordCalls({ step, calls, names }: AskedStep, proves: string[], attempt: Attempt): void {
   attempt.calls.push(...calls)
   attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
-  keepValues(step, calls, names)
+  keepValues({ step, calls, names })
   for (const called of calls) {
     if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
     for (const problem of called.departures) {
@@ -185,7 +186,7 @@ function recordCalls(
   })
 }
 
-function keepValues(step: CallStep | SendStep, calls: Called[], names: Names): void {
+function keepValues({ step, calls, names }: AskedStep): void {
   const several = hasRounds(step)
   for (const [name, path] of Object.entries(step.keep ?? {})) {
     const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)

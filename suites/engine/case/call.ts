@@ -110,7 +110,7 @@ export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
   client.calls += 1
   const build: Build = (signedAtMs) => {
     const headers: [string, string][] = Object.entries(spec.headers)
-    addAuthorization(client, spec.auth, spec.body, signedAtMs, headers, sent, spec.method)
+    authorizeRequest(client, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
     rememberSent(client, sent.header, {})
     return {
       method: spec.method,
@@ -142,7 +142,7 @@ function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Call
   const sent: Called['sent'] = { id }
   const build: Build = (signedAtMs) => {
     const headers: [string, string][] = [['content-type', 'application/json']]
-    addAuthorization(client, spec.auth, body, signedAtMs, headers, sent)
+    authorizeRequest(client, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
     rememberSent(client, sent.header, spec.params)
     for (const [name, value] of Object.entries(spec.headers ?? {})) {
       const index = headers.findIndex(([known]) => known === name.toLowerCase())
@@ -180,14 +180,12 @@ function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
 /** Beyond tabs, visible ASCII and ISO 8859-1, no header carries a character. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 
-function addAuthorization(
+/** Adds the Authorization header, and notes in `sent` what it was made of. */
+function authorizeRequest(
   client: Client,
-  auth: Auth,
-  body: Uint8Array,
-  signedAtMs: number,
+  { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },
   headers: [string, string][],
   sent: Called['sent'],
-  method = 'POST',
 ): void {
   const { header, nonce, timestamp } = authorize({
     auth,

@@ -1,3 +1,4 @@
+import { reference } from '../fixture/references.ts'
 import { valueAt } from '../judge/match.ts'
 import { showJson } from '../judge/show-json.ts'
 
@@ -29,12 +30,11 @@ export class UnusableValue extends Error {
 
 const longestShown = 60
 
-const whole = /^\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)$/i
-// A hyphen belongs to a name only if a letter follows it: `$n-$unique` are two references.
-const inside = /\$([a-z]\w*(?:-\w+)*(?:\.\w+(?:-\w+)*)*)/gi
+/** A text that is only a reference. */
+const whole = new RegExp(`^${reference.source}$`, 'i')
 
 /**
- * Replaces every `$name` and `$name.path` in a fixture value. A value that is only a reference keeps its type; inside a longer
+ * Replaces every `$name` and `$name.path` in a fixture value. A value that is only a reference keeps its type; reference a longer
  * string it becomes text. `$case` values may themselves be references.
  *
  * @throws UnresolvedReference
@@ -52,7 +52,7 @@ function resolveString(text: string, names: Names): unknown {
   if (!text.includes('$')) return text
   const only = whole.exec(text)
   if (only?.[1] !== undefined) return lookUp(only[1], names)
-  return text.replace(inside, (_match, path: string) => {
+  return text.replace(reference, (_match, path: string) => {
     const value = lookUp(path, names)
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
@@ -71,7 +71,8 @@ function lookUp(path: string, names: Names): unknown {
 export function namesUsed(value: unknown): Set<string> {
   const found = new Set<string>()
   const visit = (inner: unknown): void => {
-    if (typeof inner === 'string') for (const match of inner.matchAll(inside)) found.add(match[1]?.split('.')[0] ?? '')
+    if (typeof inner === 'string')
+      for (const match of inner.matchAll(reference)) found.add(match[1]?.split('.')[0] ?? '')
     else if (typeof inner === 'object' && inner !== null) for (const item of Object.values(inner)) visit(item)
   }
   visit(value)

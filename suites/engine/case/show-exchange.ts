@@ -25,7 +25,7 @@ export function showExchange(request: WireRequest, wire: WireAnswer, secondAddre
 
 /** Of an answer's headers only those that bear on a verdict. */
 function shownHeaders(headers: { [name: string]: string }): string[] {
-  return ['www-authenticate', 'retry-after', 'location', 'x-svc-explain']
+  return ['www-authenticate', 'retry-after', 'location', 'x-refused-at']
     .filter((name) => headers[name] !== undefined)
     .map((name) => `${name}: ${headers[name]}`)
 }

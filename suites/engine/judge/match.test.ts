@@ -7,14 +7,9 @@ const holds = (actual: unknown, matcher: unknown): boolean => mismatch(actual, m
 describe('matchers', () => {
   test.each([
     [5, 5, 6],
-    ['a', { equals: 'a' }, 'b'],
-    [{ a: 1, b: [2] }, { equals: { b: [2], a: 1 } }, { a: 1 }],
+    [{ a: 1, b: [2] }, { b: [2], a: 1 }, { a: 1 }],
     ['b', { not: 'a' }, 'a'],
-    [['x', 'y'], { contains: 'x' }, ['y']],
-    ['xyz', { contains: 'y' }, 'abc'],
     [['y'], { excludes: 'x' }, ['x']],
-    ['2026', { matches: '^\\d{4}$' }, '26'],
-    [[1, 2], { length: 2 }, [1]],
     [5, { 'at-most': 5 }, 6],
     [5, { 'at-least': 5 }, 4],
     ['text', { is: { type: 'string', minLength: 1 } }, 5],

@@ -15,13 +15,10 @@ const compiled = new Map<string, ValidateFunction>()
 
 /** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
 export function mismatch(actual: unknown, matcher: unknown, moment: Moment): Mismatch | undefined {
-  const rule = ruleOf(matcher)
-  if (rule.word === 'in') return mismatchInTime(actual, Number(rule.value), rule.giveOrTakeMs, moment)
-  if (rule.word === 'is') return mismatchSchema(actual, rule.value)
-  if (holds(actual, rule.word, rule.value)) return undefined
-  return rule.word === 'length'
-    ? { rule: rule.word, wanted: Number(rule.value), got: showJson(actual) }
-    : { rule: rule.word, wanted: showJson(rule.value), got: showJson(actual) }
+  const { word, value } = ruleOf(matcher)
+  if (word === 'in') return mismatchInTime(actual, Number(value), moment)
+  if (word === 'is') return mismatchSchema(actual, value)
+  return holds(actual, word, value) ? undefined : { rule: word, wanted: showJson(value), got: showJson(actual) }
 }
 
 function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown): boolean {
@@ -30,14 +27,8 @@ function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown
       return same(actual, value)
     case 'not':
       return actual !== undefined && !same(actual, value)
-    case 'contains':
-      return includes(actual, value)
     case 'excludes':
-      return lengthOf(actual) !== undefined && !includes(actual, value)
-    case 'matches':
-      return typeof actual === 'string' && new RegExp(String(value), 'u').test(actual)
-    case 'length':
-      return lengthOf(actual) === value
+      return (typeof actual === 'string' || Array.isArray(actual)) && !includes(actual, value)
     case 'at-most':
       return isOrdered(actual, value) && isAtMost(actual, value as typeof actual)
     case 'at-least':
@@ -45,30 +36,22 @@ function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown
   }
 }
 
-const words = ['equals', 'not', 'contains', 'excludes', 'matches', 'length', 'at-most', 'at-least', 'in', 'is'] as const
-type Word = (typeof words)[number]
+const words = ['not', 'excludes', 'at-most', 'at-least', 'in', 'is'] as const
+type Word = (typeof words)[number] | 'equals'
 
-interface Rule {
-  word: Word
-  value: unknown
-  giveOrTakeMs: number
-}
-
-function ruleOf(matcher: unknown): Rule {
+/** The word of a matcher; a plain value is to be equalled. */
+function ruleOf(matcher: unknown): { word: Word; value: unknown } {
   if (typeof matcher === 'object' && matcher !== null && !Array.isArray(matcher)) {
     const entries = matcher as { [word: string]: unknown }
     const word = words.find((candidate) => candidate in entries)
-    if (word !== undefined) {
-      const giveOrTake = entries['give-or-take']
-      return { word, value: entries[word], giveOrTakeMs: giveOrTake === undefined ? 0 : Number(giveOrTake) }
-    }
+    if (word !== undefined) return { word, value: entries[word] }
   }
-  return { word: 'equals', value: matcher, giveOrTakeMs: 0 }
+  return { word: 'equals', value: matcher }
 }
 
-function mismatchInTime(actual: unknown, inMs: number, giveOrTakeMs: number, moment: Moment): Mismatch | undefined {
+function mismatchInTime(actual: unknown, inMs: number, moment: Moment): Mismatch | undefined {
   if (typeof actual !== 'number') return { rule: 'in', inMs, got: showJson(actual) }
-  const tolerance = roundingMs + moment.uncertaintyMs + giveOrTakeMs
+  const tolerance = roundingMs + moment.uncertaintyMs
   const earliest = moment.sentAtMs + inMs - tolerance
   const latest = moment.answeredAtMs + inMs + tolerance
   if (actual >= earliest && actual <= latest) return undefined
@@ -111,10 +94,6 @@ function stable(value: unknown): string {
 function includes(actual: unknown, part: unknown): boolean {
   if (typeof actual === 'string') return actual.includes(String(part))
   return Array.isArray(actual) && actual.some((item) => same(item, part))
-}
-
-function lengthOf(actual: unknown): number | undefined {
-  return typeof actual === 'string' || Array.isArray(actual) ? actual.length : undefined
 }
 
 function isOrdered(actual: unknown, bound: unknown): actual is number | string {

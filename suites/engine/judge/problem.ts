@@ -13,11 +13,10 @@ export type AnswerSummary =
 /** A value that does not match. `wanted` and `got` are JSON, cut to a readable length; `got` is "nothing" where there is no value. */
 export type Mismatch =
   | {
-      rule: 'equals' | 'not' | 'contains' | 'excludes' | 'matches' | 'at-most' | 'at-least'
+      rule: 'equals' | 'not' | 'excludes' | 'at-most' | 'at-least'
       wanted: string
       got: string
     }
-  | { rule: 'length'; wanted: number; got: string }
   | { rule: 'in'; inMs: number; got: string; offByMs?: number }
   /** `wanted` is what the JSON Schema asks for, at a place inside the value. */
   | { rule: 'schema'; wanted: string; place: string; got: string }
