@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { numbersReporter } from './self/numbers-reporter.ts'
@@ -19,6 +21,8 @@ export default defineConfig({
   test: {
     include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts', 'suites/*.suite.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
+    // The record of created keys of a test is not for the user who runs it.
+    env: { XDG_STATE_HOME: join(tmpdir(), 'svc-conformance-test-state') },
     pool: 'threads',
     isolate: false,
     // By default one core is left to the console.

@@ -1,31 +1,5 @@
 import type { Command } from 'commander'
 
-/** The flags of `run` as they were typed. */
-export interface RunFlags {
-  url?: string
-  keyId?: string
-  keySecret?: string
-  keySecretFile?: string
-  privateKey?: string
-  target?: string
-  scheme?: string
-  tokenPrefix?: string
-  allow?: string
-  disposable?: boolean
-  only?: string[]
-  skip?: string[]
-  known?: string
-  updateKnown?: boolean
-  strict?: boolean
-  report?: string[]
-  shard?: string
-  plan?: boolean
-  wait?: string
-  rate?: string
-  timeout?: string
-  trace?: boolean
-}
-
 export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value]
 
 const afterHelp = `

@@ -12,6 +12,12 @@ export interface Ending {
   onEnd(callback: (reason: StopReason) => void): void
 }
 
+/** What ends the cases of a run, and what ends its clean-up. */
+export interface Endings {
+  cases: Ending
+  cleanUp: Ending
+}
+
 export function createEnding(): Ending {
   const controller = new AbortController()
   let reason: StopReason | null = null

@@ -3,10 +3,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { RunFlags } from '../commands/run-flags.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import type { RunFlags } from './flags.ts'
 import { readRunOptions, type TargetOptions } from './options.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-run-options-'))

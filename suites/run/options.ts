@@ -1,6 +1,6 @@
-import type { RunFlags } from '../commands/run-flags.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
+import type { RunFlags } from './flags.ts'
 import type { Environment } from './inputs.ts'
 import { readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
 import { positive, type ReportRequest, readReports, readShard, readSkips } from './values.ts'

@@ -7,7 +7,7 @@ import type { KnownEntry, Meta, Report } from '../report/model.ts'
 import { stopText } from '../report/problem-text.ts'
 import type { RunOptions } from './options.ts'
 import type { PlannedRun } from './plan-run.ts'
-import type { SuiteResult } from './run-suite.ts'
+import type { SuiteResult } from './suite-run.ts'
 
 /** 128 + SIGINT. */
 const interruptedExitCode = 130

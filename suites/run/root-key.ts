@@ -1,7 +1,7 @@
-import type { RunFlags } from '../commands/run-flags.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { RootKey } from '../engine/target.ts'
+import type { RunFlags } from './flags.ts'
 import { type Environment, given, readText } from './inputs.ts'
 import type { TargetFile } from './target-file/parse.ts'
 

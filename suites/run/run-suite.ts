@@ -1,46 +1,13 @@
 import { type Item, skipItem } from '../engine/case/cases.ts'
-import type { RunListener } from '../engine/case/events.ts'
-import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { SuiteError } from '../engine/errors.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import { createEnding, type Ending } from './ending.ts'
-import type { RunOptions } from './options.ts'
+import { createEnding, type Ending, type Endings } from './ending.ts'
 import { runVitest } from './run-vitest.ts'
 import { listenForSignals } from './signals.ts'
+import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import { limitTime } from './time-limit.ts'
 import type { WorkerRequest } from './worker-request.ts'
-
-/** What a run showed, and what it left behind. */
-export interface SuiteResult {
-  outcomes: CaseOutcome[]
-  /** null for the bundled server. */
-  facts: TargetFacts | null
-  stopped: StopReason | null
-  /** Created keys that are still on the target, and creations whose answer was lost. */
-  left: string[]
-  /** Cases that the suite itself could not run. */
-  defects: string[]
-  /** The worker did not end when it was told to: the process must be ended. */
-  isStuck: boolean
-}
-
-export interface SuiteRun {
-  options: RunOptions
-  corpus: Corpus
-  selected: readonly Item[]
-  seed: number
-  listener: RunListener
-  /** One line for the user, on stderr. */
-  say(line: string): void
-}
-
-/** What ends the cases of a run, and what ends its clean-up. */
-export interface Endings {
-  cases: Ending
-  cleanUp: Ending
-}
 
 /**
  * Runs the selected items: against the bundled server in a worker alone; against a URL with a look at the target before and a clean-up

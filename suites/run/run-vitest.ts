@@ -8,8 +8,8 @@ import type { RunListener } from '../engine/case/events.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
+import type { Endings } from './ending.ts'
 import { announceEnding } from './ending-channel.ts'
-import type { Endings } from './run-suite.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 export interface VitestRun {

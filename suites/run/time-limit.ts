@@ -1,6 +1,6 @@
 import { cleanUpLimitMs } from './clean-up.ts'
+import type { Endings } from './ending.ts'
 import type { RunOptions } from './options.ts'
-import type { Endings } from './run-suite.ts'
 
 /** This part of the time is kept for removing keys, where there is a way to remove them. */
 const cleanUpShare = 0.2

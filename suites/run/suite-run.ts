@@ -1,0 +1,31 @@
+import type { Item } from '../engine/case/cases.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import type { TargetFacts } from '../engine/case/target-facts.ts'
+import type { Corpus } from '../engine/fixture/model.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
+import type { RunOptions } from './options.ts'
+
+/** What a run showed, and what it left behind. */
+export interface SuiteResult {
+  outcomes: CaseOutcome[]
+  /** null for the bundled server. */
+  facts: TargetFacts | null
+  stopped: StopReason | null
+  /** Created keys that are still on the target, and creations whose answer was lost. */
+  left: string[]
+  /** Cases that the suite itself could not run. */
+  defects: string[]
+  /** The worker did not end when it was told to: the process must be ended. */
+  isStuck: boolean
+}
+
+export interface SuiteRun {
+  options: RunOptions
+  corpus: Corpus
+  selected: readonly Item[]
+  seed: number
+  listener: RunListener
+  /** One line for the user, on stderr. */
+  say(line: string): void
+}
