@@ -87,7 +87,7 @@ describe('wrong usage: one sentence and exit code 2', () => {
     ],
     [
       ['run', '--target', testKeysIsFolder, '--plan'],
-      `Cannot read the record of created keys "${folder}": it is a folder\n`,
+      `Cannot read the record of created keys "${folder}": it is a folder, name a file in it\n`,
     ],
     [['compare', 'nope.json'], 'Cannot read the report "nope.json": there is no such file\n'],
     [

@@ -1,7 +1,9 @@
 import { statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
 import { fileProblem } from '../run/inputs.ts'
 import { targetFileTemplate } from '../run/target-file/template.ts'
 import { baseUrl } from '../run/values.ts'
@@ -15,9 +17,18 @@ export function registerInit(program: Command): void {
     .option('--url <url>', 'base URL of the server', 'https://service.example')
     .option('--force', 'overwrite the file')
     .action((file: string, flags: { url: string; force?: boolean }) => {
-      writeTargetFile(file, targetFileTemplate(baseUrl(flags.url)), flags.force === true)
+      writeTargetFile(file, targetFileTemplate(baseUrl(flags.url), schemaFor(file)), flags.force === true)
       console.log(`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`)
     })
+}
+
+/** Where an editor finds the schema, seen from the file: this package in the project's node_modules, or as it lies on this machine. */
+function schemaFor(file: string): string {
+  const schema = join(packageRoot, 'spec', 'schemas', 'target.schema.json')
+  const [project = ''] = packageRoot.split(`${sep}node_modules${sep}`)
+  const folder = dirname(resolve(file))
+  const isInProject = project !== packageRoot && (folder === project || folder.startsWith(project + sep))
+  return isInProject ? relative(folder, schema).replaceAll(sep, '/') : pathToFileURL(schema).href
 }
 
 function writeTargetFile(file: string, text: string, force: boolean): void {

@@ -28,6 +28,7 @@ export function addRunFlags(command: Command): Command {
     .option('--disposable', 'this instance is fresh and mine to fill: allows all three')
     .option('--plan', 'print what the run would do, and stop')
     .option('--rate <number>', 'calls a second at most')
+    .option('--concurrency <number>', 'calls under way at once, at most')
     .option('--wait <seconds>', 'be patient so long: for the target to come up, and for a lifetime to pass')
     .option('--timeout <seconds>', 'end the whole run after this time')
     .optionsGroup('What to ask')

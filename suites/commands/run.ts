@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { Command } from 'commander'
-import { readKnownFile, writeKnownFile } from '../report/known-file.ts'
 import type { KnownEntry } from '../report/model.ts'
 import { renderPlan } from '../report/text.ts'
+import { readBaseline, writeBaseline } from '../run/baseline-file.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { RunFlags } from '../run/flags.ts'
 import { demandPlaceFor } from '../run/inputs.ts'
@@ -33,7 +33,7 @@ async function run(options: RunOptions): Promise<number> {
   const outlet = processOutlet(process.env)
   const corpus = await openCorpus()
   const { known: file, updateKnown } = options.reporting
-  const known = file === null ? [] : readKnownFile(file, corpus, updateKnown)
+  const known = file === null ? [] : readBaseline(file, corpus, updateKnown)
   const planned = planRun(options, corpus)
   demandWritable(options)
   if (options.plan) {
@@ -56,7 +56,7 @@ async function run(options: RunOptions): Promise<number> {
   const durationMs = Math.round(performance.now() - startedMs)
   const made = reportRun({ options, corpus, planned, result, known, version, seed, started, durationMs })
   if (made.updated !== null && file !== null) {
-    writeKnownFile(file, made.updated)
+    writeBaseline(file, made.updated)
     outlet.stderr(`${baselineSentence(file, known, made.updated)}\n`)
   }
   writeReports(made.report, options.reporting.reports, outlet)

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
 import { verdictLine } from '../report/explain.ts'
 import { renderHtml } from '../report/html.ts'
@@ -8,7 +6,8 @@ import { renderJunit } from '../report/junit.ts'
 import { renderMarkdown } from '../report/markdown.ts'
 import type { Report } from '../report/model.ts'
 import { renderText } from '../report/text.ts'
-import { type Environment, fileProblem, given } from '../run/inputs.ts'
+import { type Environment, given } from '../run/inputs.ts'
+import { replaceFile } from '../run/replace-file.ts'
 import type { ReportFormat, ReportRequest } from '../run/values.ts'
 
 /** Where reports go: the console, and whether it is a terminal that shows colours. */
@@ -74,11 +73,10 @@ const render: Renderers<Report> = {
 
 function writeFile(file: string, text: string): SuiteError[] {
   try {
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, text)
+    replaceFile(file, text, 'the report')
     return []
-  } catch (cause) {
-    const message = `Cannot write the report "${file}": ${fileProblem(cause, 'folder')}`
-    return [new SuiteError('usage', message, { cause })]
+  } catch (error) {
+    if (error instanceof SuiteError) return [error]
+    throw error
   }
 }

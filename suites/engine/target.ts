@@ -43,7 +43,10 @@ export interface TargetSettings {
   signedUri: string
   scopeNames: { [name: string]: string }
   headers: { [name: string]: string }
-  probes: { [area: string]: { method: string; params: unknown } }
+  /** `scope`: what a probe needs beside the scope of its area. */
+  probes: { [area: string]: { method: string; params: unknown; scope?: readonly string[] } }
+  /** API areas that the target does not have. */
+  absent?: readonly string[]
   solutions: string[]
   cleanup?: { method: string; params: unknown } | undefined
   secondAddress?: string | undefined
@@ -52,6 +55,8 @@ export interface TargetSettings {
   likelyAddresses?: readonly string[]
   /** Calls a second at most; 0 is no limit. */
   rate: number
+  /** Calls that may be under way at once; undefined: as many as the target bears. */
+  concurrency?: number
   /** The longest single wait, in ms, where the clock cannot be moved. */
   maxWaitMs: number
 }

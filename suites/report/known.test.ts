@@ -3,7 +3,6 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
 import { updatedKnown } from './known.ts'
-import { parseKnown, renderKnown } from './known-file.ts'
 import type { KnownEntry } from './model.ts'
 
 const corpus = madeUpCorpus({
@@ -53,6 +52,12 @@ describe('an update', () => {
     ])
   })
 
+  test('leaves an entry that shows sometimes, whether it shows or not', () => {
+    const sometimes: KnownEntry = { scenario: 'tokens/expiry', reason: 'A race', sometimes: true, issue: null }
+    expect(update([madeUpCase({ key: 'tokens/expiry' })], [sometimes])).toEqual([sometimes])
+    expect(update([failed('tokens/expiry')], [sometimes])).toEqual([sometimes])
+  })
+
   test('then makes the same run exit with 0', () => {
     const outcomes = [failed('tokens/expiry'), failed('tokens/refresh')]
     const known = update(outcomes, [])
@@ -64,40 +69,5 @@ describe('an update', () => {
       options: { strict: false, partial: null },
     })
     expect([exitCode, verdict]).toEqual([0, 'does-not-conform'])
-  })
-})
-
-describe('the file', () => {
-  test('reads back what was written, whatever is in it', () => {
-    const entries: KnownEntry[] = [
-      {
-        scenario: 'tokens/expiry',
-        case: 'a: "b" #c',
-        requirement: 'tokens/expire',
-        reason: "line\nbreak 'quoted' ü",
-        issue: 'https://tracker.example/1#x',
-      },
-      { scenario: 'tokens/refresh', reason: '- no', issue: null, sometimes: true },
-      { scenario: 'found/tokens/expire/used-after-its-end', reason: 'r', issue: null },
-    ]
-    expect(parseKnown(renderKnown(entries), 'known.yaml', corpus)).toEqual(entries)
-    expect(parseKnown(renderKnown([]), 'known.yaml', corpus)).toEqual([])
-    expect(parseKnown('# nothing yet\n', 'known.yaml', corpus)).toEqual([])
-  })
-
-  test.each([
-    [
-      '- scenario: tokens/expiri\n  reason: r',
-      'known.yaml:1:13: unknown scenario "tokens/expiri", did you mean "tokens/expiry"?',
-    ],
-    [
-      '- scenario: tokens/expiry\n  reason: r\n  requirement: tokens/expires',
-      'known.yaml:3:16: unknown requirement "tokens/expires", did you mean "tokens/expire"?',
-    ],
-    ['- scenario: tokens/expiry\n  reson: r', 'known.yaml:2:3: unknown key "reson", did you mean "reason"?'],
-    ['- scenario: tokens/expiry', 'missing key "reason" in a known failure'],
-    ['scenario: tokens/expiry', 'is not a list of known failures'],
-  ])('%s', (text, message) => {
-    expect(() => parseKnown(`${text}\n`, 'known.yaml', corpus)).toThrow(message)
   })
 })

@@ -1,20 +1,24 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { demand } from '../engine/fixture/schemas.ts'
-import { readYaml } from '../engine/fixture/yaml-source.ts'
-import { everyAnswer } from './envelope.ts'
-import type { KnownEntry } from './model.ts'
+import { readYaml, type YamlSource } from '../engine/fixture/yaml-source.ts'
+import { everyAnswer } from '../report/envelope.ts'
+import type { KnownEntry } from '../report/model.ts'
+import { readText } from './inputs.ts'
+import { replaceFile } from './replace-file.ts'
+import { pathToItself } from './yaml-circle.ts'
 
 type Written = Omit<KnownEntry, 'issue'> & { issue?: string | null }
 
 /**
  * @param file the path that errors name
+ * @param oldWords a baseline that is about to be rewritten may use the words of an earlier version
  * @throws SuiteError (`fixture`): an unknown key, scenario or requirement, with its place and a did-you-mean
  */
-export function parseKnown(text: string, file: string, corpus: Corpus): KnownEntry[] {
-  const source = readYaml(text, file)
+export function parseBaseline(text: string, file: string, corpus: Corpus, oldWords = false): KnownEntry[] {
+  const source = withNewWords(readYaml(text, file), oldWords)
   if (source.value === null) return []
   demand(source, 'baseline')
   const scenarios = scenarioIds(corpus)
@@ -33,6 +37,36 @@ export function parseKnown(text: string, file: string, corpus: Corpus): KnownEnt
   })
 }
 
+/** @throws SuiteError (`fixture`) where a baseline of an earlier version is not to be rewritten, or one contains itself */
+function withNewWords(source: YamlSource, oldWords: boolean): YamlSource {
+  const circle = pathToItself(source.value)
+  if (circle !== undefined) throw source.error({ path: circle, message: 'this contains itself, through an alias' })
+  if (!Array.isArray(source.value)) return source
+  const value = source.value.map((entry: unknown, index) => {
+    if (typeof entry !== 'object' || entry === null) return entry
+    const { row, scenario, ...rest } = entry as { [name: string]: unknown }
+    if (row === undefined && !String(scenario).startsWith(oldTestKeys)) return entry
+    if (!oldWords && row !== undefined) {
+      const message = 'rename "row" to "case", or let "--update-known" rewrite this file'
+      throw source.error({ path: [index, 'row'], onKey: true, message })
+    }
+    if (!oldWords) {
+      const message = `write "${newScenario(scenario)}", or let "--update-known" rewrite this file`
+      throw source.error({ path: [index, 'scenario'], message })
+    }
+    return { scenario: newScenario(scenario), ...(row === undefined ? {} : { case: row }), ...rest }
+  })
+  return { ...source, value }
+}
+
+/** How an earlier version named the creation of a test key. */
+const oldTestKeys = 'cast/'
+
+const newScenario = (scenario: unknown): unknown =>
+  typeof scenario === 'string' && scenario.startsWith(oldTestKeys)
+    ? `test-keys/${scenario.slice(oldTestKeys.length)}`
+    : scenario
+
 function scenarioIds(corpus: Corpus): string[] {
   return [
     ...corpus.scenarios.map(({ id }) => id),
@@ -44,41 +78,27 @@ function scenarioIds(corpus: Corpus): string[] {
 /**
  * Reads a baseline.
  *
- * @param mayBeMissing a baseline that is about to be written may not exist yet
+ * @param isUpdated a baseline that is about to be written may not exist yet, or use the words of an earlier version
  * @throws SuiteError (`usage`, `fixture`)
  */
-export function readKnownFile(file: string, corpus: Corpus, mayBeMissing: boolean): KnownEntry[] {
+export function readBaseline(file: string, corpus: Corpus, isUpdated: boolean): KnownEntry[] {
   if (!existsSync(file)) {
-    if (mayBeMissing) return []
+    if (isUpdated) return []
     throw new SuiteError(
       'usage',
       `Cannot read the baseline "${file}": there is no such file; "--update-known" writes one`,
     )
   }
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    const why = code === 'EISDIR' ? 'it is a folder, name a file in it' : code
-    throw new SuiteError('usage', `Cannot read the baseline "${file}": ${why}`, { cause })
-  }
-  return parseKnown(text, file, corpus)
+  return parseBaseline(readText(file, 'the baseline'), file, corpus, isUpdated)
 }
 
 /** @throws SuiteError (`usage`) where it cannot be written */
-export function writeKnownFile(file: string, entries: readonly KnownEntry[]): void {
-  try {
-    writeFileSync(file, renderKnown(entries))
-  } catch (cause) {
-    throw new SuiteError('usage', `Cannot write the baseline "${file}": ${(cause as NodeJS.ErrnoException).code}`, {
-      cause,
-    })
-  }
+export function writeBaseline(file: string, entries: readonly KnownEntry[]): void {
+  replaceFile(file, renderBaseline(entries), 'the baseline')
 }
 
-/** YAML that parseKnown reads back to the same entries. */
-export function renderKnown(entries: readonly KnownEntry[]): string {
+/** YAML that parseBaseline reads back to the same entries. */
+export function renderBaseline(entries: readonly KnownEntry[]): string {
   const head = '# Known failures. An entry that passes fails the run, so that this list only gets shorter.\n'
   if (entries.length === 0) return `${head}[]\n`
   // A JSON string is a YAML string, whatever is in it.

@@ -1,5 +1,5 @@
 /** Where options come from besides flags: the environment and files. */
-import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
 
@@ -7,12 +7,53 @@ export interface Environment {
   [name: string]: string | undefined
 }
 
-/** @param what as in `Cannot read the private key` @throws SuiteError (`usage`) */
-export function readText(path: string, what: string): string {
+const mebibyte = 2 ** 20
+/** Longer than any file that a person writes. */
+const longestInput = 4 * mebibyte
+
+/**
+ * Reads a file that the user named. It must be a file, or a pipe that the shell opened, and must not be longer than allowed.
+ *
+ * @param what as in `Cannot read the private key`
+ * @throws SuiteError (`usage`)
+ */
+export function readText(path: string, what: string, longest: number = longestInput): string {
+  return readBytes(path, what, longest).toString('utf8')
+}
+
+/** The same as bytes. @throws SuiteError (`usage`) */
+export function readBytes(path: string, what: string, longest: number = longestInput): Buffer {
+  const fail = (why: string, cause?: unknown): SuiteError =>
+    new SuiteError('usage', `Cannot read ${what} "${path}": ${why}`, { cause })
   try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    throw new SuiteError('usage', `Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
+    const found = statSync(path)
+    if (found.isDirectory()) throw fail(folderInstead)
+    // Opening a named pipe waits for somebody who writes to it; `<(command)` of a shell is one that is open already.
+    if (!found.isFile() && !opened.test(path)) throw fail('it is not a file')
+    const bytes = readAtMost(path, longest + 1)
+    if (bytes.length > longest) throw fail(`it is longer than ${longest / mebibyte} MiB`)
+    return bytes
+  } catch (error) {
+    throw error instanceof SuiteError ? error : fail(fileProblem(error, 'file'), error)
+  }
+}
+
+const opened = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/
+
+function readAtMost(path: string, longest: number): Buffer {
+  const descriptor = openSync(path, 'r')
+  try {
+    const chunks: Buffer[] = []
+    for (let length = 0; length < longest; ) {
+      const chunk = Buffer.alloc(Math.min(longest - length, mebibyte))
+      const count = readSync(descriptor, chunk)
+      if (count === 0) break
+      chunks.push(chunk.subarray(0, count))
+      length += count
+    }
+    return Buffer.concat(chunks)
+  } finally {
+    closeSync(descriptor)
   }
 }
 
@@ -46,6 +87,7 @@ export function given(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }
 
+const folderInstead = 'it is a folder, name a file in it'
 const inTheWay = 'a file stands where a folder should be'
 
 /** Why a file could not be read or written, for people. @param missing what is not there: the file, or the folder to write to */
@@ -54,7 +96,8 @@ export function fileProblem(cause: unknown, missing: 'file' | 'folder'): string 
   const sentences: { [code: string]: string } = {
     ENOENT: `there is no such ${missing}`,
     ENOTDIR: missing === 'folder' ? inTheWay : 'there is no such file',
-    EISDIR: 'it is a folder',
+    EISDIR: missing === 'file' ? folderInstead : 'it is a folder',
+    ELOOP: 'it is a symbolic link to itself',
     EEXIST: inTheWay,
     EACCES: 'it is not allowed',
     EPERM: 'it is not allowed',

@@ -6,10 +6,11 @@ import type { UrlTargetOptions } from '../targets/url.ts'
 import type { RunFlags } from './flags.ts'
 import { type Environment, given, readText } from './inputs.ts'
 import type { KeysOfTargetOptions } from './keys-of-target.ts'
+import { proxyFor } from './proxy-for.ts'
 import { rootKey } from './root-key.ts'
 import { stateFolder } from './state-folder.ts'
 import { parseTargetFile, type TargetFile } from './target-file/parse.ts'
-import { baseUrl, oneOf, positive, schemeWord } from './values.ts'
+import { baseUrl, count, oneOf, positive, schemeWord } from './values.ts'
 
 /** How a server behind a URL is reached, and what may be done there. */
 export interface TargetOptions extends UrlTargetOptions {
@@ -20,6 +21,7 @@ export interface TargetOptions extends UrlTargetOptions {
 const safetyClasses: readonly SafetyClass[] = ['sessions', 'keys', 'limits']
 const defaultWaitSeconds = 10
 const defaultRequestTimeoutMs = 10_000
+const defaultMaxAnswerBytes = 4 * 2 ** 20
 
 /** A target file with its path. */
 export interface NamedTargetFile {
@@ -57,6 +59,8 @@ export function readTargetOptions(flags: RunFlags, env: Environment, named: Name
     root,
     settings: settingsOf(flags, env, file),
     requestTimeoutMs: file.requestTimeoutMs ?? defaultRequestTimeoutMs,
+    maxAnswerBytes: file.maxAnswerBytes ?? defaultMaxAnswerBytes,
+    proxy: proxyFor(url, env),
     tls: file.tls === undefined ? undefined : tlsOf(file.tls, beside),
     disposable,
     allow,
@@ -85,6 +89,7 @@ export function targetUrl(flags: RunFlags, env: Environment, { path, file }: Nam
     ['--disposable', flags.disposable],
     ['--allow', flags.allow],
     ['--rate', flags.rate],
+    ['--concurrency', flags.concurrency],
     ['--scheme', flags.scheme],
     ['--token-prefix', flags.tokenPrefix],
   ])
@@ -107,10 +112,12 @@ function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): Target
     scopeNames: file.scopeNames ?? {},
     headers: file.headers ?? {},
     probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
+    ...(file.absent === undefined ? {} : { absent: file.absent }),
     solutions: file.solutions ?? [],
     cleanup: file.cleanup === undefined ? undefined : withParams(file.cleanup),
     secondAddress: file.secondAddress,
     clientAddress: file.clientAddress,
+    ...concurrencyOf(flags, file),
     rate: flags.rate === undefined ? (file.rate ?? 0) : positive('--rate', flags.rate, 0),
     maxWaitMs: positive('--wait', flags.wait, defaultWaitSeconds) * 1000,
   }
@@ -122,11 +129,21 @@ function schemeOf(flags: RunFlags, env: Environment): string | undefined {
   return word === undefined ? undefined : schemeWord('SVC_SCHEME', word)
 }
 
-function withParams(call: { method: string; params?: unknown }): { method: string; params: unknown } {
-  return { method: call.method, params: call.params ?? {} }
+function withParams<T extends { method: string; params?: unknown }>(call: T): T & { params: unknown } {
+  return { ...call, params: call.params ?? {} }
+}
+
+function concurrencyOf(flags: RunFlags, file: TargetFile): { concurrency?: number } {
+  const concurrency = flags.concurrency === undefined ? file.concurrency : count('--concurrency', flags.concurrency)
+  return concurrency === undefined ? {} : { concurrency }
 }
 
 function tlsOf(tls: NonNullable<TargetFile['tls']>, beside: (path: string) => string): TargetOptions['tls'] {
-  const { ca, ...rest } = tls
-  return ca === undefined ? rest : { ...rest, ca: readText(beside(ca), 'the certificate') }
+  const { ca, cert, key, insecure } = tls
+  return {
+    ...(ca === undefined ? {} : { ca: readText(beside(ca), 'the certificate') }),
+    ...(cert === undefined ? {} : { cert: readText(beside(cert), 'the client certificate') }),
+    ...(key === undefined ? {} : { key: readText(beside(key), 'the key of the client certificate') }),
+    ...(insecure === undefined ? {} : { insecure }),
+  }
 }

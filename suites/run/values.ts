@@ -52,6 +52,14 @@ export function positive(flag: string, text: string | undefined, otherwise: numb
   return number
 }
 
+/** A whole number, 1 or more. @throws SuiteError (`usage`) */
+export function count(flag: string, text: string): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < 1)
+    throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a whole number, 1 or more`)
+  return number
+}
+
 /** `FORMAT[=FILE]`; text on stdout when none is given. @throws SuiteError (`usage`) */
 export function readReports(texts: readonly string[]): ReportRequest[] {
   if (texts.length === 0) return [{ format: 'text', file: null }]

@@ -3,13 +3,25 @@ import https from 'node:https'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import supertest from 'supertest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { throughProxy } from './proxy.ts'
 
 export interface WireOptions {
   baseUrl: string
   requestTimeoutMs: number
   /** The local address for requests `from: second-address`. */
   secondAddress?: string | undefined
-  tls?: { ca?: string; insecure?: boolean } | undefined
+  tls?: Tls | undefined
+  /** The URL of a proxy; null: none. */
+  proxy?: string | null | undefined
+}
+
+/** Texts of PEM files. */
+export interface Tls {
+  ca?: string
+  cert?: string
+  key?: string
+  /** Take any certificate. */
+  insecure?: boolean
 }
 
 export interface Wire {
@@ -20,13 +32,14 @@ export interface Wire {
 
 /** Opens the way to a base URL: ordinary calls through supertest on kept connections, races on sockets of their own. */
 export function openWire(options: WireOptions): Wire {
-  const { baseUrl, requestTimeoutMs, secondAddress } = options
+  const { baseUrl, requestTimeoutMs, secondAddress, proxy = null } = options
   const secure = baseUrl.startsWith('https:')
-  const tls = secure ? { ca: options.tls?.ca, rejectUnauthorized: options.tls?.insecure !== true } : {}
+  const { insecure = false, ...pem } = options.tls ?? {}
+  const tls = secure ? { ...pem, rejectUnauthorized: !insecure } : {}
   const Agent = secure ? https.Agent : http.Agent
-  const kept = new Agent({ keepAlive: true, maxSockets: 1, ...tls })
+  const kept = throughProxy(new Agent({ keepAlive: true, maxSockets: 1, ...tls }), proxy)
   noteCarriers(kept)
-  const fresh = new Agent({ keepAlive: false, ...tls })
+  const fresh = throughProxy(new Agent({ keepAlive: false, ...tls }), proxy)
   const second =
     secondAddress === undefined ? fresh : new Agent({ keepAlive: false, localAddress: secondAddress, ...tls })
 

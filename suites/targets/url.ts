@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
-import { openWire } from './http.ts'
+import { openWire, type Tls } from './http.ts'
 import { urlSettings } from './url-settings.ts'
 
 export interface UrlTargetOptions {
@@ -10,7 +10,11 @@ export interface UrlTargetOptions {
   root: RootKey
   settings: TargetSettings
   requestTimeoutMs: number
-  tls?: { ca?: string; insecure?: boolean } | undefined
+  /** A longer answer is not read. */
+  maxAnswerBytes?: number
+  tls?: Tls | undefined
+  /** The URL of a proxy; null: none. */
+  proxy?: string | null
   /** The user says that nothing was created on it before. */
   disposable: boolean
 }
@@ -43,11 +47,11 @@ function listens(host: string, port: number): Promise<boolean> {
 
 /** A running server behind a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
-  const { url, root, requestTimeoutMs, tls } = options
+  const { url, root, requestTimeoutMs, tls, proxy } = options
   const open = async (): Promise<Instance> => {
     const baseUrl = await withoutLocalhost(url)
     const settings = urlSettings(baseUrl, options.settings)
-    const wire = openWire({ baseUrl, requestTimeoutMs, secondAddress: settings.secondAddress, tls })
+    const wire = openWire({ baseUrl, requestTimeoutMs, secondAddress: settings.secondAddress, tls, proxy })
     return {
       baseUrl,
       root,

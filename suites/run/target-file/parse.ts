@@ -2,7 +2,8 @@ import { SuiteError } from '../../engine/errors.ts'
 import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 import type { SafetyClass } from '../../engine/fixture/model.ts'
 import { problemWith } from '../../engine/fixture/schemas.ts'
-import { type Path, type Problem, readYaml, type YamlSource } from '../../engine/fixture/yaml-source.ts'
+import { type Problem, readYaml, type YamlSource } from '../../engine/fixture/yaml-source.ts'
+import { pathToItself } from '../yaml-circle.ts'
 
 /** What a target file may say; every key is optional. Paths are as written. */
 export interface TargetFile {
@@ -16,16 +17,19 @@ export interface TargetFile {
   testKeys?: string
   secondAddress?: string
   clientAddress?: string
-  probes?: { [area: string]: { method: string; params?: unknown } }
+  probes?: { [area: string]: { method: string; params?: unknown; scope?: string[] } }
+  absent?: string[]
   solutions?: string[]
   cleanup?: { method: string; params?: unknown }
   requestTimeoutMs?: number
+  maxAnswerBytes?: number
+  concurrency?: number
   rate?: number
   headers?: { [name: string]: string }
-  tls?: { ca?: string; insecure?: boolean }
+  tls?: { ca?: string; cert?: string; key?: string; insecure?: boolean }
 }
 
-/** Which parts of a target file hold secrets: no error message shows a line or a value of them. */
+/** Which parts of a target file hold secrets. */
 const secretParts: readonly unknown[] = ['root', 'headers']
 
 /** What the params of a declared call may stand in for, and need to. */
@@ -55,19 +59,19 @@ const scopeWords = [
 
 /**
  * @param file the path that errors name
- * @throws SuiteError (`fixture`): an unknown key with its place and a did-you-mean, a value that does not fit. Without the line where
- * it may hold a secret
+ * @throws SuiteError (`fixture`): an unknown key with a did-you-mean, a value that does not fit. With its place, and without any text
+ * of the file but the names of keys: a secret may stand in the wrong line, or behind an alias
  */
 export function parseTargetFile(text: string, file: string): TargetFile {
   const source = readTarget(text, file)
   if (source.value === null) return {}
   const fail = (problem: Problem): SuiteError => {
-    if (!secretParts.includes(problem.path[0])) return source.error(problem)
-    const message = problem.onKey ? problem.message : problem.message.replace(/^.* is not /s, 'this is not ')
+    const message = problem.onKey ? withoutName(problem) : problem.message.replace(/^.* is not /s, 'this is not ')
     return withoutLine(source.error({ ...problem, message }))
   }
-  const circle = circleIn(source.value)
+  const circle = pathToItself(source.value)
   if (circle !== undefined) throw fail({ path: circle, message: 'this contains itself, through an alias' })
+  for (const wrong of oldNames(source.value)) throw fail(wrong)
   const problem = problemWith(source.value, 'target')
   if (problem !== undefined) throw fail(problem)
   const target = source.value as TargetFile
@@ -79,15 +83,15 @@ export function parseTargetFile(text: string, file: string): TargetFile {
   return target
 }
 
-/** A line that is not YAML may be any line, so what stands in or below a secret part is not shown. */
+/** What a YAML parser complains about may quote the file. */
 function readTarget(text: string, file: string): YamlSource {
   try {
     return readYaml(text, file)
   } catch (error) {
     if (!(error instanceof SuiteError)) throw error
-    const line = Number(/:(\d+):\d+: /.exec(error.message.slice(`Cannot load ${file}`.length))?.[1] ?? 1)
-    const keys = text.split(/\r?\n/, line).flatMap((one) => /^["']?(\w+)/.exec(one)?.[1] ?? [])
-    throw keys.length === 0 || secretParts.includes(keys.at(-1)) ? withoutLine(error) : error
+    const { code, message } = withoutLine(error)
+    const place = `Cannot load ${file}`.length
+    throw new SuiteError(code, message.slice(0, place) + message.slice(place).replace(/(: .*?):? ["'`*].*$/s, '$1'))
   }
 }
 
@@ -95,19 +99,21 @@ function withoutLine(error: SuiteError): SuiteError {
   return new SuiteError(error.code, error.message.split('\n')[0] ?? error.message)
 }
 
-/** Where a value contains itself, as no JSON can; undefined where none does. */
-function circleIn(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if (around.includes(value)) return path
-  for (const [key, inner] of Object.entries(value)) {
-    const found = circleIn(inner, [...path, key], [...around, value])
-    if (found !== undefined) return found
-  }
-  return undefined
+/** Where secrets are expected, a key that is like no known one may be a secret itself. */
+function withoutName({ path, message }: Problem): string {
+  return secretParts.includes(path[0])
+    ? message.replace(/^unknown key ".*", expected/s, 'unknown key, expected')
+    : message
+}
+
+/** Keys of an earlier version. */
+function* oldNames(target: unknown): Generator<Problem> {
+  if (typeof target !== 'object' || target === null || !('cast' in target)) return
+  yield { path: ['cast'], onKey: true, message: 'rename "cast" to "testKeys"' }
 }
 
 /** Names that would be taken and then spoil the run, or change nothing. */
-function* wrongNames({ headers = {}, scopeNames = {} }: TargetFile): Generator<Problem> {
+function* wrongNames({ headers = {}, scopeNames = {}, absent = [], probes = {} }: TargetFile): Generator<Problem> {
   for (const name of Object.keys(headers)) {
     const instead = ownHeaders.get(name.toLowerCase())
     if (instead === undefined) continue
@@ -116,6 +122,10 @@ function* wrongNames({ headers = {}, scopeNames = {} }: TargetFile): Generator<P
       onKey: true,
       message: `"${name}" is no header that every call can carry: ${instead}`,
     }
+  }
+  for (const [index, area] of absent.entries()) {
+    if (!Object.hasOwn(probes, area)) continue
+    yield { path: ['absent', index], message: `"${area}" has a probe, so it is there: remove one of the two` }
   }
   for (const name of Object.keys(scopeNames)) {
     const word = name.split(':')[0] ?? name

@@ -1,0 +1,50 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { SuiteError } from '../engine/errors.ts'
+import { fileProblem } from './inputs.ts'
+
+/**
+ * Writes a file beside the old one and then puts it in its place, so that a full disk or a killed process leaves the old one whole.
+ * Folders are made. What is no file, such as /dev/stderr, is written to as it is.
+ *
+ * @param what as in `Cannot write the report`
+ * @throws SuiteError (`usage`)
+ */
+export function replaceFile(file: string, text: string, what: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    const there = statSync(file, { throwIfNoEntry: false })
+    if (there !== undefined && !there.isFile()) writeFileSync(file, text)
+    // A symbolic link stays one.
+    else writeBeside(there === undefined ? file : realpathSync(file), text, there?.mode)
+  } catch (cause) {
+    throw new SuiteError('usage', `Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+  }
+}
+
+function writeBeside(file: string, text: string, mode: number | undefined): void {
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    const descriptor = openSync(temporary, 'w', mode ?? 0o666)
+    try {
+      writeFileSync(descriptor, text)
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+    renameSync(temporary, file)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}

@@ -1,0 +1,12 @@
+import type { Path } from '../engine/fixture/yaml-source.ts'
+
+/** Where a value contains itself, as no JSON can and an alias in YAML may; undefined where none does. */
+export function pathToItself(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (around.includes(value)) return path
+  for (const [key, inner] of Object.entries(value)) {
+    const found = pathToItself(inner, [...path, key], [...around, value])
+    if (found !== undefined) return found
+  }
+  return undefined
+}
