@@ -4,7 +4,7 @@ import { corsHeaders, preflightHeaders } from './cors.ts'
 import { createContext } from './create-context.ts'
 import { createFaults, type Faults } from './faults.ts'
 import type { Handle, MockAnswer, MockRequest } from './http.ts'
-import { createJournal, type Journal } from './journal.ts'
+import { createJournal, defaultJournalBounds, type Journal } from './journal.ts'
 import type { ServerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { emptyAnswer, plainAnswer, renderOutcome } from './render.ts'
@@ -24,7 +24,7 @@ export interface MockHandler {
 export function createHandler(options: ServerOptions = {}): MockHandler {
   const context = createContext(options)
   const { profile } = context
-  const journal = createJournal(context, options.journal?.size ?? 1000)
+  const journal = createJournal(context, { ...defaultJournalBounds, ...options.journal })
   const faults = createFaults(() => context.random(4).readUInt32LE() / 2 ** 32)
   const gate = createGate(context)
   const origins = options.cors ?? []

@@ -70,35 +70,79 @@ export interface JournalWriter extends Journal {
   record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
 }
 
-/** A journal of the last `size` calls; 0 keeps none. */
-export function createJournal(context: ServerContext, size: number): JournalWriter {
-  let held: JournalEntry[] = []
+/** How much a journal holds: calls, and bytes of all of them together. */
+export interface JournalBounds {
+  size: number
+  bytes: number
+}
+
+/** 8 MiB: enough for 1,000 ordinary calls, too little for 1,000 bodies of a megabyte under `explain`. */
+export const defaultJournalBounds: JournalBounds = { size: 1000, bytes: 8 * 1024 * 1024 }
+
+/** Creates a journal of the last calls, within both bounds. A size of 0 keeps no call. */
+export function createJournal(context: ServerContext, { size, bytes }: JournalBounds): JournalWriter {
+  const ring = createRing(size, bytes)
   let total = 0
   function entries(filter: JournalFilter = {}): JournalEntry[] {
     checkFilter(filter)
     const wanted = Object.entries(filter)
-    const oldest = total > size ? total % size : 0
-    return [...held.slice(oldest), ...held.slice(0, oldest)].filter((entry) =>
-      wanted.every(([name, value]) => entry[name as keyof JournalFilter] === value),
-    )
+    return ring.held().filter((entry) => wanted.every(([name, value]) => entry[name as keyof JournalFilter] === value))
   }
   return {
     entries,
     count: (filter) => entries(filter).length,
     lineage: () => lineage(context),
     get dropped() {
-      return total - held.length
+      return total - ring.count()
     },
     clear() {
-      held = []
+      ring.clear()
       total = 0
     },
     record(request, answer, outcome, faults) {
       if (size === 0) return
       total += 1
       const entry = entryOf(context, total, request, answer, outcome, faults)
-      held[(total - 1) % size] = entry
+      ring.push(entry)
       if (entry.stage !== undefined) answer.notes = { ...answer.notes, stage: entry.stage }
+    },
+  }
+}
+
+/** What an entry takes without what was computed for it: names, numbers and cut texts. */
+const entryBytes = 1024
+
+const bytesOf = ({ computed }: JournalEntry): number =>
+  computed === undefined ? entryBytes : entryBytes + 2 * computed.dataToSign.length
+
+/** The newest entries in a fixed number of places; the oldest give way when places or bytes run out. */
+function createRing(size: number, mostBytes: number) {
+  let places: (JournalEntry | undefined)[] = []
+  let first = 0
+  let count = 0
+  let held = 0
+  function dropOldest(): void {
+    const oldest = places[first]
+    if (oldest !== undefined) held -= bytesOf(oldest)
+    places[first] = undefined
+    first = (first + 1) % size
+    count -= 1
+  }
+  return {
+    count: () => count,
+    held: () => [...places.slice(first), ...places.slice(0, first)].filter((entry) => entry !== undefined),
+    clear() {
+      places = []
+      first = 0
+      count = 0
+      held = 0
+    },
+    push(entry: JournalEntry) {
+      if (count === size) dropOldest()
+      places[(first + count) % size] = entry
+      count += 1
+      held += bytesOf(entry)
+      while (held > mostBytes && count > 1) dropOldest()
     },
   }
 }

@@ -261,3 +261,18 @@ test('the same seed gives the same ids, secrets, tokens and answers, again after
   expect(await run(client)).toEqual(first)
   expect(await run(createTestClient({ seed: 8 }))).not.toEqual(first)
 })
+
+test('a journal under --explain keeps its bytes within bounds', async () => {
+  const client = createTestClient({ explain: true, journal: { bytes: 100_000 } })
+  const body = `{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{},"x":"${'y'.repeat(20_000)}"}`
+  const authorization = `svc-hmac-sha256 ${client.context.root.id};1;${client.context.now()};nonce;AAAAAAAAAAAAAAAAAAAAAAAAAAA=`
+  for (let call = 0; call < 20; call += 1)
+    await client.send({
+      body: Buffer.from(body),
+      headers: { authorization: authorization.replace('nonce', `nonce-${call}`) },
+    })
+  const held = client.journal.entries()
+  expect(held.at(-1)?.computed?.dataToSign.length).toBeGreaterThan(20_000)
+  expect(held.length).toBeLessThan(4)
+  expect(client.journal.dropped).toBe(20 - held.length)
+})

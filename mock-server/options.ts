@@ -28,8 +28,8 @@ export interface ServerOptions {
   /** Wraps the whole handler, as a proxy in front of the server would. */
   around?: (handle: Handle, context: ServerContext) => Handle
   bounds?: Partial<Bounds>
-  /** How many calls the journal holds; 1000 by default, 0 for none. */
-  journal?: { size?: number }
+  /** How much the journal holds: 1,000 calls by default (0 for none), and 8 MiB. */
+  journal?: { size?: number; bytes?: number }
   /** Keeps every exchange byte by byte, secrets included, until so many bytes are held; off by default. */
   recording?: { bytes: number }
   /** Says in the header `x-refused-at` where a call was refused, and in the journal what was computed for its signature. */

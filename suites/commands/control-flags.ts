@@ -24,7 +24,10 @@ export function addControlFlags(command: Command): Command {
       'JSON file of such choices, or "random": picked at random and printed; repeatable',
       collect,
     )
-    .option('--explain', 'say in the header x-refused-at where a call was refused')
+    .option(
+      '--explain',
+      'say in the header x-refused-at where a call was refused, and in the journal (8 MiB at most) what was computed',
+    )
     .option(
       '--control',
       'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
