@@ -14,14 +14,20 @@ export interface WireRequest {
   connection?: 'kept' | 'fresh'
   /** Any bytes, method and path, which a client made for JSON might mend: sent as they are. */
   raw?: boolean
+  /** How long to wait for the whole answer, where that is less than usual. */
+  timeoutMs?: number
 }
 
 export type WireAnswer =
   | { kind: 'answer'; status: number; headers: { [name: string]: string }; body: Uint8Array }
+  /** An answer longer than the suite reads. */
+  | { kind: 'unread'; status: number; headers: { [name: string]: string }; limitBytes: number }
   | {
       kind: 'none'
       reason: string
       refusedConnection: boolean
+      /** The time for the answer was up. */
+      timedOut?: boolean
       /** A kept connection was found closed before anything of the answer came: the call may be made anew. */
       stale: boolean
     }

@@ -143,6 +143,7 @@ function failureKey(problem: ReportedProblem): unknown {
     case 'wrong-result-type':
       return problem.kind
     case 'wrong-outcome':
+    case 'effect-shown':
     case 'call-not-answered':
       return [problem.kind, problem.kind === 'wrong-outcome' ? problem.expected : '', problem.got]
     default:

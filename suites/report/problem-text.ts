@@ -37,11 +37,16 @@ const failureKinds: { [kind in Failure['kind']]: true } = {
   'wrong-result-type': true,
   'envelope-of-answers': true,
   'creation-result': true,
+  'effect-shown': true,
 }
 
 const obstacleKinds: { [kind in Obstacle['kind']]: true } = {
   'not-run': true,
   throttled: true,
+  unread: true,
+  'control-after-broken': true,
+  'effect-unknown': true,
+  'calls-dropped': true,
   'clock-jumped': true,
   'too-late': true,
   'junk-accepted': true,
@@ -76,6 +81,8 @@ function failureText(problem: Failure): string {
       const more = problem.more > 0 ? `; and ${problem.more} more like these` : ''
       return `${problem.count} of ${problem.answers} successful answers: ${problem.departures.map(envelopeText).join('; ')}${more}`
     }
+    case 'effect-shown':
+      return `expected the call to be refused, it was ${describeSummary(problem.got)}, and the ${problem.effect} in its answer works`
     case 'creation-result':
       return lackingText[problem.lacks]
     default:
@@ -131,6 +138,14 @@ function obstacleText(problem: Obstacle): string {
       return `not run: ${notRunText(problem.because)}`
     case 'throttled':
       return `the server kept asking to wait (HTTP ${problem.status})`
+    case 'unread':
+      return `the answer is longer than ${problem.limitBytes} bytes, so it was not read; maxAnswerBytes in the target file allows more`
+    case 'control-after-broken':
+      return `the call was ${describeSummary(problem.got)}, and a right call after it was ${describeSummary(problem.control)}`
+    case 'effect-unknown':
+      return `the call was ${describeSummary(problem.got)}, and nothing shows that no ${problem.effect} was issued`
+    case 'calls-dropped':
+      return `${problem.dropped} of ${problem.calls} calls at once were dropped; the target may not bear so many connections`
     case 'clock-jumped':
       return 'the clock of the target jumped during each of several tries'
     case 'too-late':
@@ -251,6 +266,8 @@ function gapText(problem: Gap): string {
       return 'its key was needed by another case before, and is there already'
     case 'no-call':
       return 'No call was made'
+    case 'nothing-judged':
+      return 'the target gave nothing that this case could try, so nothing was judged'
   }
 }
 

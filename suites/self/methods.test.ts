@@ -43,7 +43,7 @@ async function call(method: string, params: Json): Promise<Json> {
   expect(problemWith(params, paramsSchema), method).toBeUndefined()
   const body = new TextEncoder().encode(JSON.stringify(request))
   const wire = await server.send({ method: 'POST', path: '/api', headers, body })
-  if (wire.kind === 'none') throw new Error(wire.reason)
+  if (wire.kind !== 'answer') throw new Error(`no answer: ${wire.kind}`)
   const answer = JSON.parse(new TextDecoder().decode(wire.body)) as Json
   expect(answer.error, method).toBeUndefined()
   const result = answer.result

@@ -26,6 +26,15 @@ const answers: { readonly [name: string]: (request: WireRequest) => WireAnswer }
   'jsonrpc-1': (request) => answer(200, { jsonrpc: '1.0', id: idOf(request), result: {} }),
   'error-null': (request) => answer(200, { jsonrpc: '2.0', id: idOf(request), result: {}, error: null }),
   'error-beside-a-result': (request) => answer(200, { jsonrpc: '2.0', id: idOf(request), result: {}, error }),
+  nested: () => answer(200, '['.repeat(100_000)),
+  unread: () => ({ kind: 'unread', status: 200, headers: {}, limitBytes: 4_194_304 }),
+  silent: () => ({
+    kind: 'none',
+    reason: 'no answer within the time limit of a request',
+    refusedConnection: false,
+    stale: false,
+    timedOut: true,
+  }),
   dropped: () => ({
     kind: 'none',
     reason: 'the connection was dropped without an answer',
@@ -45,12 +54,19 @@ export function obedientTarget(): Target {
 
 function obedient(instance: Instance): Instance {
   let throttled = 0
+  let isBroken = false
   const send = async (request: WireRequest): Promise<WireAnswer> => {
     const header = (wanted: string) => request.headers.find(([name]) => name === wanted)?.[1]
     const wanted = header('x-answer')
     if (wanted === 'throttled-twice' && throttled < 2) {
       throttled += 1
       return answer(429, '', { 'retry-after': '1' })
+    }
+    isBroken ||= wanted === 'error-500-from-now-on'
+    if (isBroken) return answer(500, 'oh no')
+    if (wanted === 'right-with-500') {
+      const right = await instance.send(request)
+      return right.kind === 'answer' ? { ...right, status: 500 } : right
     }
     await instance.clock.sleep(Number(header('x-delay') ?? 0))
     return answers[wanted ?? '']?.(request) ?? instance.send(request)

@@ -28,6 +28,8 @@ export interface CaseStop extends StepEnd {
 export interface Attempt {
   /** Sides of each requirement that held. */
   sides: Map<string, Set<Side>>
+  /** Requirements of which a step outside the preparation was judged. */
+  judged: Set<string>
   /** Requirements whose last step did not come to be judged. */
   unreached: Set<string>
   stops: CaseStop[]
@@ -48,6 +50,7 @@ export interface Attempt {
 export function emptyAttempt(): Attempt {
   return {
     sides: new Map(),
+    judged: new Set(),
     unreached: new Set(),
     stops: [],
     observations: [],
@@ -136,7 +139,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       refreshLifeMs: client.facts.refreshLifeMs,
     })
   } catch (error) {
-    return judgeUnasked(error, attempt)
+    return judgeUnasked(error, step, attempt)
   }
 }
 
@@ -145,12 +148,13 @@ function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
 }
 
 /** A step whose call could not be made. */
-function judgeUnasked(error: unknown, attempt: Attempt): StepVerdict {
+function judgeUnasked(error: unknown, step: Step, attempt: Attempt): StepVerdict {
   if (error instanceof UnresolvedReference) {
     const [name = ''] = error.reference.slice(1).split('.')
-    return attempt.notGiven.has(name)
-      ? { kind: 'nothing-expected' }
-      : end('blocked', { kind: 'value-missing', reference: error.reference })
+    if (!attempt.notGiven.has(name)) return end('blocked', { kind: 'value-missing', reference: error.reference })
+    // What this step would have kept is not given either.
+    for (const kept of Object.keys(('keep' in step && step.keep) || {})) attempt.notGiven.add(kept)
+    return { kind: 'nothing-expected' }
   }
   if (error instanceof UnusableValue) {
     return end('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
@@ -200,6 +204,7 @@ function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], client: 
     const shown = attempt.sides.get(id) ?? new Set()
     for (const side of sides) shown.add(side)
     attempt.sides.set(id, shown)
+    if (!given) attempt.judged.add(id)
   }
   if (typeof step.expect === 'object' && 'refused-or' in step.expect && sides.includes('refused')) {
     for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)

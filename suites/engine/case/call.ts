@@ -4,9 +4,11 @@ import { envelopeProblems } from '../judge/envelope.ts'
 import type { EnvelopeProblem } from '../judge/problem.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
+import type { KeptOut } from './check-kept-out.ts'
 import { type Client, credentialOfKey } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { type Build, type Delivered, deliver, deliverTogether } from './deliver.ts'
+import { noteAccepted } from './patience.ts'
 import { UnusableValue } from './references.ts'
 import { rememberSent } from './secrets.ts'
 import { standInOf } from './stand-in.ts'
@@ -30,6 +32,8 @@ export interface CallSpec {
   removes?: string
   /** The test key that this call creates. */
   member?: string
+  /** How long to wait for the answer, where that is less than usual. */
+  timeoutMs?: number | undefined
 }
 
 /** Raw HTTP with its references resolved. */
@@ -40,6 +44,7 @@ export interface RawSpec {
   body: Uint8Array
   auth: Auth
   from?: 'first-address' | 'second-address' | undefined
+  timeoutMs?: number | undefined
 }
 
 export interface Called extends Delivered {
@@ -49,6 +54,10 @@ export interface Called extends Delivered {
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
   /** The number of a requested `expiresIn:NUMBER`. */
   lifeAskedMs?: number
+  /** After a broken answer to a call that must be refused: whether its caller was kept out. */
+  keptOut?: KeptOut
+  /** One of several calls made at once. */
+  isRacing?: true
   /** When the token ends that the call was made with, or that it is to renew; of a token whose grant told so. */
   tokenExpiryMs?: number
 }
@@ -73,12 +82,14 @@ export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Call
     // What a server drops of a race says that it has enough of them, not that it went away.
     if (specs.length === 1) client.run.stopping.hear(one.answer)
     learn(client, spec, one)
+    noteAccepted(client, one)
     const lifeAskedMs = lifeAsked(spec)
     const tokenExpiryMs = client.tokenExpiries.get(tokenUsed(spec))
     return {
       ...one,
       sent,
       departures: envelopeProblems(one.answer, sent.id, spec.method),
+      ...(specs.length === 1 ? {} : { isRacing: true as const }),
       ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
       ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
     }
@@ -120,6 +131,7 @@ export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
       connection: 'fresh',
       raw: true,
       ...(spec.from === undefined ? {} : { from: spec.from }),
+      ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
     }
   }
   const delivered = await deliver(client, build)
@@ -158,7 +170,11 @@ function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Call
       connection:
         spec.freshConnection || (client.run.target.lasting && spec.method.startsWith('manager/')) ? 'fresh' : 'kept',
     }
-    return spec.from === undefined ? request : { ...request, from: spec.from }
+    return {
+      ...request,
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+      ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+    }
   }
   return { build, sent }
 }
@@ -249,7 +265,7 @@ function keyName(spec: CallSpec): string {
 function learn(client: Client, spec: CallSpec, { answer, moment }: Delivered): void {
   const creates = spec.method === 'manager/createApiKey'
   if (answer.outcome !== 'accepted') {
-    if (creates && answer.outcome !== 'broken') client.createdKeys.notCreated(keyName(spec))
+    if (creates && answer.status !== null) client.createdKeys.notCreated(keyName(spec))
     return
   }
   if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)

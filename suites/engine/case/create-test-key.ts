@@ -67,7 +67,10 @@ function wayOf(testKey: TestKey, client: Client): { way: Way; by: string } | und
 /** @param shown the requirements whose accepted side was shown */
 function attemptOf(called: Called | undefined, shown: string[]): Attempt {
   const attempt = emptyAttempt()
-  for (const id of shown) attempt.sides.set(id, new Set(['accepted']))
+  for (const id of shown) {
+    attempt.sides.set(id, new Set(['accepted']))
+    attempt.judged.add(id)
+  }
   if (called?.answer.outcome !== 'accepted') return attempt
   attempt.envelopeAnswers = 1
   attempt.envelope = called.departures.map((problem) => ({ problem, called }))

@@ -2,22 +2,36 @@ import type { Auth, CallStep, SendStep, Value } from '../fixture/model.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { alter } from './authorize.ts'
 import { actor, type Called, type CallSpec, makeCall, makeCalls, type RawSpec, sendRaw } from './call.ts'
+import { checkKeptOut, mayBeRefused } from './check-kept-out.ts'
 import type { Client } from './client.ts'
+import { patienceForRefusalMs } from './patience.ts'
 import { type Names, resolve } from './references.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
   const rounds = roundsOf(step, names)
-  if ('send' in step) {
-    const calls: Called[] = []
-    for (const round of rounds) calls.push(await sendRaw(client, rawSpec(client, step, round)))
+  if (!('send' in step) && step.parallel !== undefined) {
+    const calls = await makeCalls(
+      client,
+      rounds.map((round) => callSpec(client, step, round)),
+    )
+    if (mayBeRefused(step)) await checkKeptOut(client, calls)
     return calls
   }
-  const specs = rounds.map((round) => callSpec(client, step, round))
-  if (step.parallel !== undefined) return makeCalls(client, specs)
   const calls: Called[] = []
-  for (const spec of specs) calls.push(await makeCall(client, spec))
+  for (const round of rounds) {
+    const called = await makeRound(client, step, round)
+    if (mayBeRefused(step)) await checkKeptOut(client, [called])
+    calls.push(called)
+  }
   return calls
+}
+
+function makeRound(client: Client, step: CallStep | SendStep, names: Names): Promise<Called> {
+  const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(client) : undefined
+  return 'send' in step
+    ? sendRaw(client, { ...rawSpec(client, step, names), timeoutMs })
+    : makeCall(client, { ...callSpec(client, step, names), timeoutMs })
 }
 
 /** Several calls, or one per item. */

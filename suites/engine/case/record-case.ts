@@ -47,13 +47,9 @@ function problemOf(
   show: (called: Called) => Exchange,
 ): Problem | null {
   if (because === null) return null
-  if (because.kind === 'control') {
-    return {
-      ...because.problem,
-      requirements: [],
-      step: '',
-      exchanges: client.run.trace ? attempt.calls.map(show) : [],
-    }
+  if (because.kind !== 'step') {
+    const facts = because.kind === 'control' ? because.problem : because
+    return { ...facts, requirements: [], step: '', exchanges: client.run.trace ? attempt.calls.map(show) : [] }
   }
   const { stop } = because
   return {

@@ -19,7 +19,9 @@ export function showExchange(request: WireRequest, wire: WireAnswer, secondAddre
     answer:
       wire.kind === 'none'
         ? [`(${wire.reason})`]
-        : [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), ...bodyLines(wire.body)],
+        : wire.kind === 'unread'
+          ? [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), `(longer than ${wire.limitBytes} bytes, not read)`]
+          : [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), ...bodyLines(wire.body)],
   }
 }
 

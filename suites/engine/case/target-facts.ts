@@ -10,6 +10,10 @@ export interface TargetFacts {
   /** How often the server's clock was seen to step. */
   clockJumps: number
   roundTripMs: number
+  /** How long the slowest accepted call took. */
+  slowestAcceptedMs: number
+  /** How many calls that must be refused were never answered. */
+  silences: number
   /** The word before a token; undefined until a token was accepted. */
   tokenPrefix?: string
   /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
@@ -33,7 +37,16 @@ export interface TargetFacts {
 }
 
 export function noFacts(): TargetFacts {
-  return { clockJumps: 0, roundTripMs: 0, apikey: 'apikey', keysWithout: [], keyScopesTried: [], junkTaken: [] }
+  return {
+    clockJumps: 0,
+    roundTripMs: 0,
+    slowestAcceptedMs: 0,
+    silences: 0,
+    apikey: 'apikey',
+    keysWithout: [],
+    keyScopesTried: [],
+    junkTaken: [],
+  }
 }
 
 /** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */

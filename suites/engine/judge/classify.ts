@@ -6,6 +6,7 @@ export type Classified =
   | { outcome: 'accepted'; status: number; headers: Headers; json: JsonObject; result: unknown }
   | { outcome: 'refused'; status: number; headers: Headers; json: unknown; error: unknown }
   | { outcome: 'throttled'; status: number; headers: Headers; retryAfterMs: number }
+  | { outcome: 'unread'; status: number; headers: Headers; limitBytes: number }
   | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
 
 type Headers = { [name: string]: string }
@@ -19,7 +20,8 @@ const defaultRetryAfterMs = 1000
 
 /**
  * Accepted: 2xx and a JSON object with `result` and no `error`. Refused: a JSON-RPC `error`, a 4xx of any body (429 apart), a 5xx
- * that carries an error. Throttled: 429, or 503 with Retry-After. Broken: everything else.
+ * that carries an error. Throttled: 429, or 503 with Retry-After. Unread: longer than the suite reads. Broken: everything else, JSON
+ * that is nested deeper than any use of it too.
  *
  * @param nowMs the server's time, to read a Retry-After that is a date
  */
@@ -34,6 +36,7 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
     }
   }
   const { status, headers } = answer
+  if (answer.kind === 'unread') return { outcome: 'unread', status, headers, limitBytes: answer.limitBytes }
   const retryAfter = headers['retry-after']
   if (status === 429 || (status === 503 && retryAfter !== undefined)) {
     return { outcome: 'throttled', status, headers, retryAfterMs: parseRetryAfter(retryAfter, nowMs) }
@@ -46,7 +49,10 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
     refusedConnection: false,
   })
   if (status >= 300 && status < 400) return broken(`HTTP ${status}, a redirection, which is never followed`)
-  const json = parseJson(answer.body)
+  const text = new TextDecoder().decode(answer.body)
+  if (isNestedTooDeep(text))
+    return broken(`HTTP ${status} with JSON that is nested deeper than ${deepestNesting} levels`)
+  const json = parseJson(text)
   if (isObject(json) && 'error' in json && json.error !== null && json.error !== undefined) {
     return { outcome: 'refused', status, headers, json, error: json.error }
   }
@@ -65,14 +71,30 @@ function parseRetryAfter(value: string | undefined, nowMs: number): number {
   return Number.isNaN(date) ? defaultRetryAfterMs : Math.max(0, date - nowMs)
 }
 
-/** undefined where the bytes are not JSON. */
-function parseJson(body: Uint8Array): unknown {
-  if (body.length === 0) return undefined
+/** undefined where the text is not JSON. */
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(body))
+    return JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+/** Deeper JSON than this overflows the stack of whoever walks through it. */
+const deepestNesting = 500
+
+function isNestedTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]
+    if (character === '"') inString = !inString
+    else if (inString) at += character === '\\' ? 1 : 0
+    else if (character === '[' || character === '{') depth += 1
+    else if (character === ']' || character === '}') depth -= 1
+    if (depth > deepestNesting) return true
+  }
+  return false
 }
 
 /** What tells two answers apart: the outcome, the HTTP status and the code of the error. */
@@ -87,6 +109,8 @@ export function summarizeAnswer(answer: Classified): AnswerSummary {
     }
     case 'throttled':
       return { outcome: 'throttled', status: answer.status }
+    case 'unread':
+      return { outcome: 'unread', limitBytes: answer.limitBytes }
     case 'broken':
       return { outcome: 'broken', reason: answer.reason }
   }
@@ -109,6 +133,8 @@ export function describeSummary(summary: AnswerSummary): string {
     }
     case 'throttled':
       return `throttled (HTTP ${summary.status})`
+    case 'unread':
+      return `longer than ${summary.limitBytes} bytes, so it was not read (maxAnswerBytes in the target file)`
     case 'broken':
       return `broken (${summary.reason})`
   }

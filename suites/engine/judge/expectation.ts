@@ -45,9 +45,11 @@ export function judgeAnswers(
 
 function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Schemas): Judgement {
   const { answer } = called
-  if (answer.outcome === 'throttled') return throttled(called, answer.status)
+  const unclear = judgeUnclear(called)
+  if (unclear !== undefined) return unclear
   const mayBeRefused = expect !== 'accepted' && (expect === 'refused' || 'refused-or' in expect)
   if (mayBeRefused && answer.outcome === 'refused') return { kind: 'held', sides: ['refused'] }
+  if (mayBeRefused && answer.outcome === 'broken') return judgeKeptOut(called)
   if (answer.outcome !== 'accepted' || expect === 'refused') {
     const expected = expect === 'refused' ? 'refused' : mayBeRefused ? 'refused or accepted' : 'accepted'
     return broke(called, { kind: 'wrong-outcome', expected, got: summarizeAnswer(answer) })
@@ -56,6 +58,37 @@ function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Sche
   const wanted = 'refused-or' in expect ? expect['refused-or'] : expect
   const wrong = wrongResult(called, { accepted: wanted.accepted ?? undefined, where: wanted.where }, names, schemas)
   return wrong === undefined ? { kind: 'held', sides: ['accepted'] } : broke(called, wrong)
+}
+
+/** An answer from which nothing follows. */
+function judgeUnclear(called: Called): Judgement | undefined {
+  const { answer } = called
+  if (answer.outcome === 'throttled') {
+    return { kind: 'undecided', problem: { kind: 'throttled', status: answer.status }, called }
+  }
+  if (answer.outcome !== 'unread') return undefined
+  return { kind: 'undecided', problem: { kind: 'unread', limitBytes: answer.limitBytes }, called }
+}
+
+/**
+ * A broken answer to a call that must be refused. The caller was kept out if a control right after it was accepted and no effect of the
+ * call is there.
+ */
+function judgeKeptOut(called: Called): Judgement {
+  const got = summarizeAnswer(called.answer)
+  const { keptOut } = called
+  switch (keptOut?.kind) {
+    case 'yes':
+      return { kind: 'held', sides: ['refused'] }
+    case 'effect-shown':
+      return broke(called, { kind: 'effect-shown', effect: keptOut.effect, got })
+    case 'effect-unknown':
+      return { kind: 'undecided', problem: { kind: 'effect-unknown', effect: keptOut.effect, got }, called }
+    case 'control-failed':
+      return { kind: 'undecided', problem: { kind: 'control-after-broken', got, control: keptOut.control }, called }
+    case undefined:
+      return broke(called, { kind: 'wrong-outcome', expected: 'refused', got })
+  }
 }
 
 function wrongResult(
@@ -78,25 +111,57 @@ function wrongResult(
 
 /** Judges several answers of one step by how many were accepted and refused. */
 export function judgeTally(calls: Called[], tally: Tally): Judgement {
-  const count = (outcome: string): number => calls.filter(({ answer }) => answer.outcome === outcome).length
-  const first = (outcome: string): Called | undefined => calls.find(({ answer }) => answer.outcome === outcome)
-  const waiting = first('throttled')
-  if (waiting !== undefined) return throttled(waiting, waiting.answer.status ?? 0)
-  const broken = first('broken')
-  if (broken !== undefined) {
-    return broke(broken, { kind: 'call-not-answered', calls: calls.length, got: summarizeAnswer(broken.answer) })
+  for (const called of calls) {
+    const unclear = judgeUnclear(called)
+    if (unclear !== undefined) return unclear
   }
+  const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
+  const keptOut = broken.map(judgeKeptOut)
+  const letIn = keptOut.find(({ kind }) => kind === 'broke')
+  if (letIn !== undefined) return unansweredInstead(calls, broken, tally) ?? letIn
+  const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
+  const others = calls.filter(({ answer }) => answer.outcome !== 'accepted')
   for (const side of ['accepted', 'refused'] as const) {
     const wanted = tally[side]
-    const counted = count(side)
+    const counted = side === 'accepted' ? accepted.length : others.length
     if (wanted === undefined || fits(counted, wanted)) continue
+    // Too few were accepted, or too many refused, and some were never answered.
+    if (isMissingAcceptance(side, counted, wanted)) {
+      const missing = unansweredInstead(calls, broken, tally)
+      if (missing !== undefined) return missing
+    }
     const tooMany = counted > Number(/\d+$/.exec(String(wanted))?.[0])
-    const example = (tooMany ? first(side) : first(side === 'accepted' ? 'refused' : 'accepted')) ?? calls[0]
+    const example = (tooMany === (side === 'accepted') ? accepted[0] : others[0]) ?? calls[0]
     if (example !== undefined)
       return broke(example, { kind: 'wrong-count', side, wanted, calls: calls.length, counted })
   }
-  const sides = (['accepted', 'refused'] as const).filter((side) => tally[side] !== undefined && count(side) > 0)
+  const undecided = keptOut.find(({ kind }) => kind === 'undecided')
+  if (undecided !== undefined && tally.refused !== undefined && tally.refused !== 0) return undecided
+  const sides = (['accepted', 'refused'] as const).filter(
+    (side) => tally[side] !== undefined && (side === 'accepted' ? accepted : others).length > 0,
+  )
   return { kind: 'held', sides }
+}
+
+function isMissingAcceptance(side: Side, counted: number, wanted: number | string): boolean {
+  const number = Number(/\d+$/.exec(String(wanted))?.[0])
+  return side === 'accepted' ? counted < number : counted > number
+}
+
+/** Broken answers where acceptances are missing: dropped connections in a race say nothing, every other broken answer is a failure. */
+function unansweredInstead(calls: Called[], broken: Called[], tally: Tally): Judgement | undefined {
+  const [example] = broken
+  if (example === undefined || tally.accepted === undefined) return undefined
+  const dropped = broken.filter(({ answer, isRacing }) => answer.status === null && isRacing === true)
+  if (dropped.length === broken.length) {
+    return {
+      kind: 'undecided',
+      problem: { kind: 'calls-dropped', calls: calls.length, dropped: dropped.length },
+      called: example,
+    }
+  }
+  const answered = broken.find((called) => !dropped.includes(called)) ?? example
+  return broke(answered, { kind: 'call-not-answered', calls: calls.length, got: summarizeAnswer(answered.answer) })
 }
 
 function fits(count: number, wanted: number | string): boolean {
@@ -108,8 +173,4 @@ function fits(count: number, wanted: number | string): boolean {
 
 function broke(called: Called, problem: Failure): Judgement {
   return { kind: 'broke', problem, called }
-}
-
-function throttled(called: Called, status: number): Judgement {
-  return { kind: 'undecided', problem: { kind: 'throttled', status }, called }
 }

@@ -8,8 +8,8 @@ export interface CaseVerdict {
   verdict: Verdict
   /** Verdict per requirement that the case proves: a failing step fails only what it proves. */
   requirements: { [id: string]: Verdict }
-  /** What decided the verdict: a step that ended the case, or a junk credential that is accepted too; null for a passed case. */
-  because: { kind: 'step'; stop: CaseStop } | { kind: 'control'; problem: Obstacle } | null
+  /** What decided the verdict: a step that ended the case, a junk credential that is accepted too, or that nothing was asked; null for a passed case. */
+  because: { kind: 'step'; stop: CaseStop } | { kind: 'control'; problem: Obstacle } | { kind: 'nothing-judged' } | null
 }
 
 export function judgeCase(
@@ -29,13 +29,14 @@ export function judgeCase(
   const requirements = Object.fromEntries(proves.map((id) => [id, judgeRequirement(id, attempt, isMust)]))
   const verdict = worst([...Object.values(requirements), ...attempt.stops.map((stop) => judgeStop(stop, isMust))])
   const stop = attempt.stops.find((one) => judgeStop(one, isMust) === verdict)
-  return { verdict, requirements, because: stop === undefined ? null : { kind: 'step', stop } }
+  if (stop !== undefined) return { verdict, requirements, because: { kind: 'step', stop } }
+  return { verdict, requirements, because: verdict === 'passed' ? null : { kind: 'nothing-judged' } }
 }
 
 function judgeRequirement(id: string, attempt: Attempt, isMust: (requirement: string) => boolean): Verdict {
   if (attempt.stops.some(({ proves }) => proves.includes(id))) return isMust(id) ? 'failed' : 'warned'
-  if (!attempt.unreached.has(id)) return 'passed'
-  return attempt.stops.some(isNotTestable) ? 'not-testable' : 'blocked'
+  if (attempt.unreached.has(id)) return attempt.stops.some(isNotTestable) ? 'not-testable' : 'blocked'
+  return attempt.judged.has(id) ? 'passed' : 'not-testable'
 }
 
 /** Tokens that end before a case is done with them are a choice of the target, and no defect. */

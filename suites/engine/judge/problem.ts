@@ -8,6 +8,7 @@ export type AnswerSummary =
   | { outcome: 'accepted' }
   | { outcome: 'refused'; status: number; code?: number | string }
   | { outcome: 'throttled'; status: number }
+  | { outcome: 'unread'; limitBytes: number }
   | { outcome: 'broken'; reason: string }
 
 /** A value that does not match. `wanted` and `got` are JSON, cut to a readable length; `got` is "nothing" where there is no value. */
@@ -27,10 +28,15 @@ export type Failure =
   | { kind: 'wrong-value'; path: string; mismatch: Mismatch }
   | { kind: 'wrong-count'; side: 'accepted' | 'refused'; wanted: number | string; calls: number; counted: number }
   | { kind: 'call-not-answered'; calls: number; got: AnswerSummary }
+  /** A broken answer to a call that must be refused, and yet the key or token in it works. */
+  | { kind: 'effect-shown'; effect: Effect; got: AnswerSummary }
   | EnvelopeProblem
   /** Departures from the envelope, collected over a whole run. */
   | { kind: 'envelope-of-answers'; departures: EnvelopeProblem[]; more: number; count: number; answers: number }
   | { kind: 'creation-result'; lacks: 'id' | 'secret' | 'sendable-id' }
+
+/** What an accepted call leaves behind. */
+export type Effect = 'key' | 'token'
 
 /** A successful answer that departs from the response envelope (part 1). */
 export type EnvelopeProblem =
@@ -54,6 +60,13 @@ export type StopReason =
 export type Obstacle =
   | { kind: 'not-run'; because: StopReason | { kind: 'defect' } }
   | { kind: 'throttled'; status: number }
+  | { kind: 'unread'; limitBytes: number }
+  /** A broken answer may be a refusal, but the control right after it was not accepted. */
+  | { kind: 'control-after-broken'; got: AnswerSummary; control: AnswerSummary }
+  /** A broken answer to a call with an effect: nothing shows that the effect is absent. */
+  | { kind: 'effect-unknown'; effect: Effect; got: AnswerSummary }
+  /** A server that drops connections of many at once has enough of them; that says nothing about the race. */
+  | { kind: 'calls-dropped'; calls: number; dropped: number }
   | { kind: 'clock-jumped' }
   | { kind: 'too-late' }
   | { kind: 'junk-accepted'; method: string }
@@ -100,6 +113,8 @@ export type Gap =
   | { kind: 'test-key-kept' }
   | { kind: 'test-key-made-before' }
   | { kind: 'no-call' }
+  /** Every step that would have judged something had nothing to ask. */
+  | { kind: 'nothing-judged' }
 
 /** Why the second address that was named is of no use. */
 export type SecondAddressProblem =

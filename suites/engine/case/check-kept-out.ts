@@ -1,0 +1,96 @@
+/**
+ * After a broken answer to a call that must be refused: was the caller kept out? A control right after it shows that the server still
+ * answers, and where the call would have had an effect, that effect must be absent.
+ */
+import type { CallStep, SendStep } from '../fixture/model.ts'
+import { summarizeAnswer } from '../judge/classify.ts'
+import type { AnswerSummary, Effect } from '../judge/problem.ts'
+import { type Called, isSendable, makeCall } from './call.ts'
+import type { Client } from './client.ts'
+import { noteSilence } from './patience.ts'
+
+export type KeptOut =
+  | { kind: 'yes' }
+  | { kind: 'control-failed'; control: AnswerSummary }
+  | { kind: 'effect-shown' | 'effect-unknown'; effect: Effect }
+
+/** Whether a step is satisfied by calls that are not let in. */
+export function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
+  return tally !== undefined || expect === 'refused' || (typeof expect === 'object' && 'refused-or' in expect)
+}
+
+/** Says of every broken answer whether its caller was kept out. One control is enough for calls that were made at once. */
+export async function checkKeptOut(client: Client, calls: Called[]): Promise<void> {
+  const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
+  const [first] = broken
+  if (first === undefined || client.run.stopping.reason !== null) return
+  for (const called of broken) noteSilence(client, called)
+  const { answer } = await plainCall(client)
+  for (const called of broken) {
+    called.keptOut =
+      answer.outcome === 'accepted'
+        ? await checkEffect(client, called)
+        : { kind: 'control-failed', control: summarizeAnswer(answer) }
+  }
+}
+
+/** An ordinary call of the root key, on a new connection. */
+function plainCall(client: Client): Promise<Called> {
+  return makeCall(client, {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: { key: 'root' },
+    freshConnection: true,
+  })
+}
+
+async function checkEffect(client: Client, called: Called): Promise<KeptOut> {
+  const effect = effectOf(called)
+  if (effect === undefined) return { kind: 'yes' }
+  // What was in a lost answer nobody knows.
+  if (called.wire.kind !== 'answer') return { kind: 'effect-unknown', effect }
+  const result = resultIn(called.wire.body)
+  const isShown = effect === 'token' ? await tokenWorks(client, result) : await keyWorks(client, result)
+  if (isShown === undefined) return { kind: 'effect-unknown', effect }
+  return isShown ? { kind: 'effect-shown', effect } : { kind: 'yes' }
+}
+
+/** By the method in the request as sent, since raw requests carry one too. */
+function effectOf({ request }: Called): Effect | undefined {
+  const text = new TextDecoder().decode(request.body)
+  if (text.includes('manager/createApiKey')) return 'key'
+  return text.includes('manager/auth') ? 'token' : undefined
+}
+
+function resultIn(body: Uint8Array): { [name: string]: unknown } {
+  try {
+    const { result } = JSON.parse(new TextDecoder().decode(body)) as { result?: unknown }
+    return typeof result === 'object' && result !== null ? (result as { [name: string]: unknown }) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** An answer without a token gave nothing to its caller. */
+async function tokenWorks(client: Client, { accessToken }: { [name: string]: unknown }): Promise<boolean> {
+  if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
+  client.redactor.add(accessToken)
+  const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
+  return (await makeCall(client, call)).answer.outcome === 'accepted'
+}
+
+/** An answer without a key says nothing: the key may be there and take one of the ten places. */
+async function keyWorks(client: Client, { id, secret }: { [name: string]: unknown }): Promise<boolean | undefined> {
+  if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
+  client.redactor.add(secret)
+  const call = {
+    method: 'solution/listSolutions',
+    params: {},
+    auth: { key: { id, secret } as never },
+    freshConnection: true,
+  }
+  const works = (await makeCall(client, call)).answer.outcome === 'accepted'
+  // A key that works must be removed after the run, and may take a place.
+  if (works) client.createdKeys.created({ id, name: '(in a broken answer)', secret })
+  return works
+}
