@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Command } from 'commander'
 import type { KnownEntry } from '../report/model.ts'
-import { renderPlan } from '../report/text.ts'
+import { renderPlan } from '../report/plan-text.ts'
 import { readBaseline, writeBaseline } from '../run/baseline-file.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { RunFlags } from '../run/flags.ts'

@@ -2,6 +2,7 @@
 import type { Exchange } from '../engine/judge/outcome.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
+import { type PrintedReport, printedLine } from './printed.ts'
 import { notRunText } from './problem-text.ts'
 import { keyOfReason } from './reasons.ts'
 
@@ -15,11 +16,8 @@ export interface Explanation {
   exchanges: Exchange[]
 }
 
-/** A longer line says no more to a reader, and a report is read by people. */
-const longestLine = 1000
-
 /** Null for a case without a problem. The sentences are those that failed; for a blocked case those that stay open. */
-export function explainCase(report: Report, testCase: CaseReport): Explanation | null {
+export function explainCase(report: Pick<PrintedReport, 'requirements'>, testCase: CaseReport): Explanation | null {
   const { problem } = testCase
   if (problem === null) return null
   const ids = problem.requirements.length > 0 ? problem.requirements : testCase.proves
@@ -30,8 +28,8 @@ export function explainCase(report: Report, testCase: CaseReport): Explanation |
     but: problem.message,
     hint: problem.hint?.message ?? null,
     exchanges: problem.exchanges.map(({ request, answer }) => ({
-      request: request.map(clip),
-      answer: answer.map(clip),
+      request: request.map(printedLine),
+      answer: answer.map(printedLine),
     })),
   }
 }
@@ -45,13 +43,8 @@ export function notRunBecause({ problem }: Pick<CaseReport, 'problem'>): string 
   return problem?.kind === 'not-run' ? notRunText(problem.because) : null
 }
 
-/** The line, or its beginning and how long it is. */
-export function clip(line: string): string {
-  return line.length <= longestLine ? line : `${line.slice(0, longestLine)}… (${line.length} characters)`
-}
-
 /** Cases of one verdict, in order. */
-export function casesWith(report: Report, verdict: Verdict): CaseReport[] {
+export function casesWith(report: Pick<Report, 'cases'>, verdict: Verdict): CaseReport[] {
   return report.cases.filter((testCase) => testCase.verdict === verdict)
 }
 
@@ -96,7 +89,7 @@ export interface OpenGroup {
 }
 
 /** Not-testable requirements by kind and reason, what a run could change first. */
-export function groupNotTestable(report: Report): OpenGroup[] {
+export function groupNotTestable(report: Pick<Report, 'requirements'>): OpenGroup[] {
   const order: readonly OpenKind[] = ['must', 'implied', 'excused']
   const groups = new Map<string, OpenGroup>()
   for (const { id, level, verdict, reasons, reason, gap } of report.requirements) {

@@ -1,5 +1,6 @@
 import { type Counts, countAreas, explainCase } from './explain.ts'
-import type { CaseReport, Report, RequirementReport } from './model.ts'
+import type { CaseReport, RequirementReport } from './model.ts'
+import type { PrintedReport } from './printed.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 export function escapeHtml(text: string): string {
@@ -12,7 +13,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** The coverage picture: a bar per area, and a cell per requirement that filters by it. */
-export function coverage(report: Report): string {
+export function coverage(report: PrintedReport): string {
   const areas = countAreas(report.requirements).map(({ area, total, counts }) => {
     const mine = report.requirements.filter(({ id }) => id.split('/')[0] === area)
     return `<li><h3>${escapeHtml(area)} <span>${counts.passed} of ${total}</span></h3>${bar(counts, total)}
@@ -46,7 +47,7 @@ function cell({ id, level, verdict, text }: RequirementReport): string {
  *
  * @param like the key of a case that failed for what looks like the same cause, and tells it
  */
-export function caseDetails(report: Report, testCase: CaseReport, like: string | null): string {
+export function caseDetails(report: PrintedReport, testCase: CaseReport, like: string | null): string {
   const said = explainCase(report, testCase)
   const search = [testCase.key, testCase.title, ...testCase.proves, said?.but ?? ''].join(' ').toLowerCase()
   const data = `data-verdict="${testCase.verdict}" data-proves="${escapeHtml(testCase.proves.join(' '))}" data-search="${escapeHtml(search)}"`

@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto'
+import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { groupByCause } from './causes.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
 import { caseDetails, coverage, escapeHtml, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
 import type { CaseReport, Report } from './model.ts'
-import { printable } from './printable.ts'
+import { type PrintedReport, printedReport } from './printed.ts'
 import { verdictOrder, words } from './verdict-words.ts'
 
 /** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
-export function renderHtml(raw: Report): string {
-  const report = printable(raw)
+export function renderHtml(raw: Report): Printable {
+  const report = printedReport(raw)
   const target = report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target
   const title = `${target}: ${words(report.verdict)}`
-  return `<!doctype html>
+  return vouchedFor(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -48,7 +49,7 @@ ${list('Left on the target', report.left)}
 <script>${htmlScript}</script>
 </body>
 </html>
-`
+`)
 }
 
 const policy = `default-src 'none'; style-src '${hash(htmlStyle)}'; script-src '${hash(htmlScript)}'; base-uri 'none'; form-action 'none'`
@@ -57,7 +58,7 @@ function hash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-function header(report: Report, target: string): string {
+function header(report: PrintedReport, target: string): string {
   const kind = report.verdict === 'conforms' ? 'passed' : report.verdict === 'inconclusive' ? 'warned' : 'failed'
   const lines = report.conclusion.map(
     (line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`,
@@ -72,7 +73,7 @@ ${clock}<ul class="conclusion">${lines.join('')}</ul>
 }
 
 /** Hidden until the script runs, since nothing filters without it. */
-function filters(report: Report): string {
+function filters(report: PrintedReport): string {
   const counts = countVerdicts(report.cases)
   const chips = verdictOrder
     .filter((verdict) => counts[verdict] > 0)
@@ -87,7 +88,7 @@ function filters(report: Report): string {
 }
 
 /** The worst first. Of failures that look like one cause the first is open, and the others come after it and point at it. */
-function allRows(report: Report): string {
+function allRows(report: PrintedReport): string {
   const failed = report.cases.filter(({ verdict }) => verdict === 'failed')
   const failures = groupByCause(report.requirements, failed).flatMap(({ first, others }) => [
     caseDetails(report, first, null),
@@ -102,7 +103,7 @@ function allRows(report: Report): string {
 }
 
 /** One cause may block hundreds of cases: they are folded under one line. */
-function blockedRows(report: Report): string[] {
+function blockedRows(report: PrintedReport): string[] {
   const byCause = new Map<string, CaseReport[]>()
   for (const testCase of report.cases.filter(({ verdict }) => verdict === 'blocked')) {
     const notRun = notRunBecause(testCase)
@@ -124,7 +125,7 @@ function group(title: string, content: string): string {
   return `<details class="group"><summary>${escapeHtml(title)}</summary>\n${content}\n</details>`
 }
 
-function observations(report: Report): string {
+function observations(report: PrintedReport): string {
   if (report.observations.length === 0) return ''
   const cases = report.observations.map(
     (seen) =>

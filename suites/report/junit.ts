@@ -1,31 +1,37 @@
+import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { blockedByKnown } from './causes.ts'
 import { explainCase, notRunBecause } from './explain.ts'
+import { reproducedSentence, verdictOfFinding } from './findings.ts'
+import { historyLines } from './history.ts'
 import type { CaseReport, Report } from './model.ts'
-import { printable } from './printable.ts'
+import { type PrintedReport, printedReport } from './printed.ts'
 
 /**
  * JUnit XML: one test suite per area, one test case per case. failed = failure, blocked = error, not testable and known =
  * skipped with the reason; a warning passes and is written to system-out.
  */
-export function renderJunit(raw: Report): string {
-  const report = printable(raw)
+export function renderJunit(raw: Report): Printable {
+  const report = printedReport(raw)
   const areas = new Map<string, CaseReport[]>()
   for (const testCase of report.cases) {
     const area = testCase.id.split('/')[0] ?? testCase.id
     areas.set(area, [...(areas.get(area) ?? []), testCase])
   }
   const suites = [...areas].map(([area, cases]) => suite(report, area, cases))
+  if (report.findings.length > 0) suites.push(findingSuite(report))
   if (report.stale.length > 0) suites.push(staleSuite(report))
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites${attributes({ name: `svc-conformance ${report.meta.target}`, ...totals(report.cases, report.cases, report.stale.length) })}>`,
-    ...suites,
-    '</testsuites>',
-    '',
-  ].join('\n')
+  return vouchedFor(
+    [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      `<testsuites${attributes({ name: `svc-conformance ${report.meta.target}`, ...allTotals(report) })}>`,
+      ...suites,
+      '</testsuites>',
+      '',
+    ].join('\n'),
+  )
 }
 
-function suite(report: Report, area: string, cases: CaseReport[]): string {
+function suite(report: PrintedReport, area: string, cases: CaseReport[]): string {
   const properties = {
     name: area,
     ...totals(report.cases, cases, 0),
@@ -38,8 +44,53 @@ function suite(report: Report, area: string, cases: CaseReport[]): string {
   ].join('\n')
 }
 
+/** What the model found has no case: it stands in a suite of its own. */
+function findingSuite(report: PrintedReport): string {
+  const properties = { name: 'findings', ...findingTotals(report), time: seconds(0) }
+  return [
+    `  <testsuite${attributes(properties)}>`,
+    ...report.findings.map((finding) => {
+      const open = `    <testcase${attributes({ classname: 'findings', name: finding.id, time: seconds(0) })}`
+      const text = escapeText(findingDetails(finding))
+      const verdict = verdictOfFinding(finding)
+      if (verdict === 'known')
+        return `${open}><skipped${attributes({ message: `Known failure: ${finding.known?.reason ?? ''}` })}/></testcase>`
+      if (verdict === 'warned') return `${open}><system-out>Warning: ${text}</system-out></testcase>`
+      return `${open}><failure${attributes({ message: finding.message, type: 'finding' })}>${text}</failure></testcase>`
+    }),
+    '  </testsuite>',
+  ].join('\n')
+}
+
+function findingDetails(finding: PrintedReport['findings'][number]): string {
+  return [
+    finding.message,
+    `${finding.level.toUpperCase()} ${finding.requirement}`,
+    reproducedSentence(finding),
+    ...finding.steps.map((step, index) => `${index + 1}. ${step}`),
+    ...historyLines(finding.history),
+    ...(finding.fixture === null ? [] : ['', ...finding.fixture]),
+  ].join('\n')
+}
+
+function findingTotals({ findings }: PrintedReport) {
+  const count = (verdict: string): number => findings.filter((finding) => verdictOfFinding(finding) === verdict).length
+  return { tests: findings.length, failures: count('failed'), errors: 0, skipped: count('known') }
+}
+
+function allTotals(report: PrintedReport) {
+  const cases = totals(report.cases, report.cases, report.stale.length)
+  const found = findingTotals(report)
+  return {
+    ...cases,
+    tests: cases.tests + found.tests,
+    failures: cases.failures + found.failures,
+    skipped: cases.skipped + found.skipped,
+  }
+}
+
 /** A stale entry fails the run, so it must be seen in the place where people look. */
-function staleSuite(report: Report): string {
+function staleSuite(report: PrintedReport): string {
   const number = report.stale.length
   return [
     `  <testsuite${attributes({ name: 'baseline', tests: number, failures: number, errors: 0, skipped: 0, time: '0.000' })}>`,
@@ -52,7 +103,7 @@ function staleSuite(report: Report): string {
   ].join('\n')
 }
 
-function testcase(report: Report, testCase: CaseReport): string {
+function testcase(report: PrintedReport, testCase: CaseReport): string {
   const open = `    <testcase${attributes({ classname: testCase.id.replaceAll('/', '.'), name: testCase.case === null ? testCase.title : `${testCase.title}: ${testCase.case}`, time: seconds(testCase.durationMs) })}`
   const said = explainCase(report, testCase)
   const message = said?.but ?? ''
@@ -79,7 +130,7 @@ function testcase(report: Report, testCase: CaseReport): string {
   }
 }
 
-function details(report: Report, testCase: CaseReport): string {
+function details(report: PrintedReport, testCase: CaseReport): string {
   const said = explainCase(report, testCase)
   if (said === null) return testCase.title
   return [

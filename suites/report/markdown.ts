@@ -1,3 +1,4 @@
+import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { type Cause, groupByCause } from './causes.ts'
 import {
   answersOf,
@@ -8,8 +9,11 @@ import {
   groupNotTestable,
   summarySentence,
 } from './explain.ts'
+import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
+import { historyLines } from './history.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
-import { printable } from './printable.ts'
+import { type PrintedReport, printedReport } from './printed.ts'
+import { problemLines } from './text.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
@@ -17,15 +21,22 @@ const largestBytes = 400_000
 const shownAlike = 20
 
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
-export function renderMarkdown(raw: Report): string {
-  const report = printable(raw)
+export function renderMarkdown(raw: Report): Printable {
+  const report = printedReport(raw)
   const blocked = casesWith(report, 'blocked')
   const rest = blocked.filter(({ blockedBy }) => blockedBy === null)
   const failures = [casesWith(report, 'failed'), rest, casesWith(report, 'warned')].flatMap((cases) =>
     groupByCause(report.requirements, cases),
   )
-  const before = [heading(report), areaTable(report)]
-  const after = [known(report), stale(report), notTestable(report), observations(report), left(report)]
+  const before = [heading(report), problemList(report), areaTable(report)]
+  const after = [
+    ...sortFindings(report.findings).map((finding) => foundBlock(report, finding)),
+    known(report),
+    stale(report),
+    notTestable(report),
+    observations(report),
+    left(report),
+  ]
   const fixed = [...before, ...after].filter((part) => part !== '')
   let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
   const said: string[] = []
@@ -38,10 +49,10 @@ export function renderMarkdown(raw: Report): string {
     }
     said.push(text)
   }
-  return `${[...before, ...said, ...after].filter((part) => part !== '').join('\n\n')}\n`
+  return vouchedFor(`${[...before, ...said, ...after].filter((part) => part !== '').join('\n\n')}\n`)
 }
 
-function heading(report: Report): string {
+function heading(report: PrintedReport): string {
   const { meta } = report
   const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
   const sign = glyphs[report.exitCode !== 0 ? 'failed' : report.verdict === 'conforms' ? 'passed' : 'warned']
@@ -56,7 +67,37 @@ function heading(report: Report): string {
   ].join('\n')
 }
 
-function areaTable(report: Report): string {
+/** What failed, before everything else. */
+function problemList(report: PrintedReport): string {
+  return problemLines(report)
+    .map((line) => `- ${inline(line)}`)
+    .join('\n')
+}
+
+function foundBlock(report: PrintedReport, finding: PrintedReport['findings'][number]): string {
+  const { id, requirement, level, message, steps, fixture, exchanges, history } = finding
+  const sentence = report.requirements.find((one) => one.id === requirement)?.text ?? ''
+  return [
+    '<details>',
+    `<summary>${glyphs[verdictOfFinding(finding)]} <code>${html(id)}</code> ${html(message)}</summary>`,
+    '',
+    `**${level.toUpperCase()}** ${code(requirement)}: ${inline(sentence)}<br>`,
+    `**Found** by the model. ${inline(reproducedSentence(finding))}`,
+    '',
+    ...steps.map((step, index) => `${index + 1}. ${inline(step)}`),
+    ...(history.length === 0 ? [] : ['', ...fenced(historyLines(history))]),
+    ...exchanges.flatMap(exchangeBlock),
+    ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),
+    '',
+    '</details>',
+  ].join('\n')
+}
+
+function exchangeBlock({ request, answer }: { request: string[]; answer: string[] }): string[] {
+  return ['', ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)])]
+}
+
+function areaTable(report: PrintedReport): string {
   const totals = countVerdicts(report.requirements)
   const order = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
   const cases = countAreas(report.requirements).map(
@@ -70,7 +111,7 @@ function areaTable(report: Report): string {
   ].join('\n')
 }
 
-function failure(report: Report, { first: testCase, others }: Cause, blocks: number): string {
+function failure(report: PrintedReport, { first: testCase, others }: Cause, blocks: number): string {
   const summary = `<summary>${glyphs[testCase.verdict]} <code>${html(testCase.key)}</code> ${html(testCase.title)}</summary>`
   const said = explainCase(report, testCase)
   if (said === null) return `<details>${summary}</details>`
@@ -84,10 +125,7 @@ function failure(report: Report, { first: testCase, others }: Cause, blocks: num
     ...(said.hint === null ? [] : [`<br>**Hint** ${inline(said.hint)}`]),
     ...alike(testCase, others),
     ...(blocks === 0 ? [] : [`<br>**Blocks** ${blocks === 1 ? '1 case' : `${blocks} cases`}`]),
-    ...said.exchanges.flatMap(({ request, answer }) => [
-      '',
-      ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)]),
-    ]),
+    ...said.exchanges.flatMap(exchangeBlock),
     '',
     ...fenced([testCase.again]),
     '',
@@ -104,7 +142,7 @@ function alike({ verdict }: CaseReport, others: readonly CaseReport[]): string[]
   return [`<br>**Also** ${what}: ${keys.join(', ')}${more}`]
 }
 
-function known(report: Report): string {
+function known(report: PrintedReport): string {
   const cases = casesWith(report, 'known')
   if (cases.length === 0) return ''
   const lines = cases.map(
@@ -114,7 +152,7 @@ function known(report: Report): string {
   return ['### Known failures', '', ...lines].join('\n')
 }
 
-function stale(report: Report): string {
+function stale(report: PrintedReport): string {
   if (report.stale.length === 0) return ''
   const lines = report.stale.map(
     ({ scenario, case: name, requirement }) =>
@@ -126,14 +164,14 @@ function stale(report: Report): string {
   return ['### Stale baseline entries: listed, but they pass', '', ...lines].join('\n')
 }
 
-function notTestable(report: Report): string {
+function notTestable(report: PrintedReport): string {
   const groups = groupNotTestable(report)
   if (groups.length === 0) return ''
   const lines = groups.map(({ reason, ids }) => `- ${inline(reason)}: ${ids.map(code).join(', ')}`)
   return folded(`Not testable here (${groups.reduce((sum, { ids }) => sum + ids.length, 0)} requirements)`, lines)
 }
 
-function observations(report: Report): string {
+function observations(report: PrintedReport): string {
   if (report.observations.length === 0) return ''
   const cases = report.observations.map(
     (seen) => `| ${code(seen.question)} | ${cell(seen.text)} | ${answerCell(seen)} |`,
@@ -148,7 +186,7 @@ function answerCell(seen: Observation): string {
     .join('<br>')
 }
 
-function left(report: Report): string {
+function left(report: PrintedReport): string {
   if (report.left.length === 0) return ''
   return ['### Left on the target', '', ...report.left.map((line) => `- ${inline(line)}`)].join('\n')
 }
@@ -158,7 +196,7 @@ function folded(title: string, lines: string[]): string {
 }
 
 /** The fence is longer than any run of backticks within. */
-function fenced(lines: string[]): string[] {
+function fenced(lines: readonly string[]): string[] {
   const longest = Math.max(2, ...(lines.join('\n').match(/`+/g) ?? []).map((run) => run.length))
   const fence = '`'.repeat(longest + 1)
   return [fence, ...lines, fence]

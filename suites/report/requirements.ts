@@ -3,7 +3,8 @@ import { allItems, provesOf } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-requirement.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
-import { type Verdict, worst } from '../engine/judge/verdict.ts'
+import { worst } from '../engine/judge/verdict.ts'
+import { verdictOfFinding } from './findings.ts'
 import type { CaseReport, Finding, ReportedProblem, RequirementReport } from './model.ts'
 import { reasonText } from './problem-text.ts'
 import { joinReasons } from './reasons.ts'
@@ -48,12 +49,6 @@ export function reportRequirements(
 function withFindings(findings: readonly Finding[], judged: RequirementVerdict): RequirementVerdict {
   const verdict = worst([judged.verdict, ...findings.map(verdictOfFinding)])
   return verdict === judged.verdict ? judged : { verdict, reasons: [], excused: false }
-}
-
-/** The verdict of a case that would show the same. */
-export function verdictOfFinding({ level, known }: Finding): Verdict {
-  if (known !== null) return 'known'
-  return level === 'must' ? 'failed' : 'warned'
 }
 
 function withoutWords(problem: ReportedProblem | null): Problem | null {

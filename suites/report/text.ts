@@ -1,97 +1,73 @@
+import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { groupByCause } from './causes.ts'
 import {
   answersOf,
   casesWith,
   countAreas,
   countVerdicts,
-  explainCase,
   groupNotTestable,
-  notRunBecause,
   openHeadings,
   summarySentence,
   verdictLine,
 } from './explain.ts'
+import { sortFindings, verdictOfFinding } from './findings.ts'
 import { type Paint, paintOf, table } from './lines.ts'
-import type { CaseReport, Plan, Report } from './model.ts'
-import { printable } from './printable.ts'
-import { glyphs, verdictOrder, words } from './verdict-words.ts'
+import type { CaseReport, Report } from './model.ts'
+import { type PrintedReport, printedReport } from './printed.ts'
+import {
+  blockedByKnown,
+  blockedByThemselves,
+  causesOfBlocked,
+  failures,
+  findings,
+  notRun,
+  warnings,
+} from './text-cases.ts'
+import { casesOf, glyphs, verdictOrder, words } from './verdict-words.ts'
 
-/** So many failures are told in full; a server with more of them has one cause or two. */
-const fullFailures = 30
-/** The whole list is in the other reports. */
-const shownAlike = 8
 const shownObservation = 80
-const shownIds = 8
+/** Beside the verdict; the blocks above tell all. */
+const shownProblems = 20
 
-/**
- * The report for people: failures first, each with its sentence and bytes, then what is open, then the verdict.
- *
- * @param options `colour`: for a terminal only; `columns`: how wide it is
- */
-export function renderText(raw: Report, options: { colour: boolean; columns?: number | undefined }): string {
-  const report = printable(raw)
-  const paint = paintOf(options.colour, options.columns)
+/** How a text report is laid out. */
+export interface TextLayout {
+  /** For a terminal only. */
+  colour: boolean
+  /** How wide the terminal is. */
+  columns?: number | undefined
+  /** Every answer to the open questions, and not only their number. */
+  observations?: boolean | undefined
+}
+
+/** The report for people: failures first, each with its sentence and bytes, then what is open, then the verdict. */
+export function renderText(raw: Report, layout: TextLayout): Printable {
+  const report = printedReport(raw)
+  const paint = paintOf(layout.colour, layout.columns)
   const sections = [
     heading(report, paint),
     ...failures(report, paint),
-    ...blocked(report, paint),
+    ...findings(report, paint),
+    ...blockedByThemselves(report, paint),
+    ...notRun(report, paint),
     ...warnings(report, paint),
     known(report, paint),
+    ...blockedByKnown(report, paint),
     stale(report, paint),
     areas(report, paint),
     ...notTestable(report, paint),
-    observations(report, paint),
+    layout.observations === true ? observations(report, paint) : observationCount(report),
     left(report, paint),
     conclusion(report, paint),
   ]
-  return `${sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`
+  return vouchedFor(
+    `${sections
+      .filter((lines) => lines.length > 0)
+      .map((lines) => lines.join('\n'))
+      .join('\n\n')}\n`,
+  )
 }
 
-/**
- * What a run will do, before it does it.
- *
- * @param options `ids`: every requirement by its id, and not only how many of each area; `columns`: how wide the terminal is
- */
-export function renderPlan(plan: Plan, options: { ids: boolean; columns?: number | undefined }): string {
-  const paint = paintOf(false, options.columns)
-  const leftOut = plan.cannot.reduce((sum, { cases }) => sum + cases, 0)
-  const lines = [
-    // What is only observed may be refused too, and nobody knows before.
-    `Plan: ${casesOf(plan.cases)}, about ${plan.calls} calls, at least ${plan.refusals} of them meant to be refused`,
-    ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
-    ...(plan.notSelected > 0
-      ? [`  ${casesOf(plan.notSelected)} ${plan.notSelected === 1 ? 'is' : 'are'} not selected`]
-      : []),
-    ...(plan.creates.length === 0
-      ? ['Creates nothing that lasts']
-      : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
-  ]
-  if (leftOut > 0) lines.push(`Cannot ask ${casesOf(leftOut)}:`)
-  for (const { reason, cases, requirements } of plan.cannot)
-    lines.push(
-      ...paint.hanging('  - ', reason),
-      ...paint.hanging('      ', `${casesOf(cases)}: ${openBy(requirements, options.ids)}`),
-    )
-  return `${lines.join('\n')}\n`
-}
-
-const casesOf = (count: number): string => (count === 1 ? '1 case' : `${count} cases`)
-
-function openBy(requirements: readonly string[], ids: boolean): string {
-  if (requirements.length === 0) return 'only observed'
-  if (ids || requirements.length <= shownIds) return requirements.join(', ')
-  const areas = new Map<string, number>()
-  for (const id of requirements) {
-    const area = id.split('/')[0] ?? id
-    areas.set(area, (areas.get(area) ?? 0) + 1)
-  }
-  return `${requirements.length} requirements of ${[...areas].map(([area, count]) => `${area} (${count})`).join(', ')}`
-}
-
-function heading({ meta }: Report, paint: Paint): string[] {
+function heading({ meta }: PrintedReport, paint: Paint): string[] {
   const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
   return [
     paint.bold(
@@ -102,113 +78,7 @@ function heading({ meta }: Report, paint: Paint): string[] {
   ]
 }
 
-/** Failures by cause, the first of each in full. */
-function failures(report: Report, paint: Paint): string[][] {
-  return groupByCause(report.requirements, casesWith(report, 'failed')).map(({ first, others }, index) => [
-    ...failure(report, first, paint, index < fullFailures),
-    ...alike(first, others, 'fails like this', paint),
-  ])
-}
-
-function warnings(report: Report, paint: Paint): string[][] {
-  return groupByCause(report.requirements, casesWith(report, 'warned')).map(({ first, others }) => [
-    ...failure(report, first, paint, true),
-    ...alike(first, others, 'warns like this', paint),
-  ])
-}
-
-const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^(fail|warn)s /, '$1 ')
-
-/** The other cases of one cause, and the sentence that each of them breaks where it is another one. */
-function alike({ problem }: CaseReport, others: readonly CaseReport[], what: string, paint: Paint): string[] {
-  if (others.length === 0) return []
-  const said = problem?.requirements ?? []
-  const lines = others.map((testCase) => {
-    const more = (testCase.problem?.requirements ?? []).filter((id) => !said.includes(id))
-    return `${testCase.key}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
-  })
-  const count = others.length === 1 ? `one more case ${what}` : `${others.length} more cases ${plural(what)}`
-  return [`  Also    ${count}:`, ...listed(lines, paint)]
-}
-
-function listed(lines: readonly string[], paint: Paint): string[] {
-  const shown = lines.slice(0, shownAlike)
-  if (lines.length > shownAlike) shown.push(`and ${lines.length - shownAlike} more`)
-  return shown.flatMap((line) => paint.hanging('          ', line))
-}
-
-function failure(report: Report, testCase: CaseReport, paint: Paint, full: boolean): string[] {
-  const title = `${glyphs[testCase.verdict]} ${testCase.key}`
-  const painted = testCase.verdict === 'failed' ? paint.red(title) : paint.yellow(title)
-  const said = explainCase(report, testCase)
-  if (said === null) return [painted, `  ${testCase.title}`]
-  if (!full) return [painted, ...paint.hanging('  ', said.but)]
-  return [
-    painted,
-    ...paint.hanging('  ', testCase.title),
-    // A case that only observes proves no sentence.
-    ...(said.sentences.length === 0 ? [] : ['']),
-    ...said.sentences.flatMap(({ level, id, text, anchor }) => [
-      ...paint.hanging(`  ${level}  `, `${id}: ${text}`),
-      paint.dim(`${' '.repeat(level.length + 4)}${anchor}`),
-    ]),
-    '',
-    ...(said.at === '' ? [] : paint.hanging('  At    ', said.where === null ? said.at : `${said.at} (${said.where})`)),
-    ...paint.hanging('  But   ', said.but),
-    ...(said.hint === null ? [] : paint.hanging('  Hint  ', said.hint)),
-    ...said.exchanges.flatMap(({ request, answer }) => [
-      '',
-      ...request.map((line) => paint.dim(`  > ${line}`)),
-      ...answer.map((line) => paint.dim(`  < ${line}`)),
-    ]),
-    '',
-    `  Again   ${testCase.again}`,
-  ]
-}
-
-/** One cause often blocks many cases: it is told once, what blocks most first. */
-function blocked(report: Report, paint: Paint): string[][] {
-  const cases = casesWith(report, 'blocked')
-  const blockers = new Set(cases.flatMap(({ blockedBy }) => blockedBy ?? []))
-  const byFailures = [...blockers].map((blocker) => {
-    const mine = cases.filter(({ blockedBy }) => blockedBy === blocker)
-    const count = `${casesOf(mine.length)} ${mine.length === 1 ? 'is' : 'are'}`
-    const title = paint.yellow(`${glyphs.blocked} ${count} blocked by the failure of ${blocker}`)
-    return [
-      title,
-      ...listed(
-        mine.map(({ key }) => key),
-        paint,
-      ),
-    ]
-  })
-  const causes = groupByCause(
-    report.requirements,
-    cases.filter(({ blockedBy }) => blockedBy === null),
-  )
-  const byThemselves = causes
-    .sort((one, other) => other.others.length - one.others.length)
-    .map(({ first, others }) => {
-      const notRun = notRunBecause(first)
-      if (notRun !== null) return unrun([first, ...others], notRun, paint)
-      return [...failure(report, first, paint, true), ...alike(first, others, 'is blocked by the same', paint)]
-    })
-  return [...byFailures, ...byThemselves]
-}
-
-/** Nothing about these cases helps with anything: the run ended before them. */
-function unrun(cases: readonly CaseReport[], reason: string, paint: Paint): string[] {
-  const count = `${casesOf(cases.length)} ${cases.length === 1 ? 'was' : 'were'}`
-  return [
-    ...paint.hanging(`${glyphs.blocked} `, `${count} not run: ${reason}`).map(paint.yellow),
-    ...listed(
-      cases.map(({ key }) => key),
-      paint,
-    ),
-  ]
-}
-
-function known(report: Report, paint: Paint): string[] {
+function known(report: PrintedReport, paint: Paint): string[] {
   const cases = casesWith(report, 'known')
   if (cases.length === 0) return []
   return [
@@ -222,18 +92,18 @@ function known(report: Report, paint: Paint): string[] {
   ]
 }
 
-function stale(report: Report, paint: Paint): string[] {
+function stale(report: PrintedReport, paint: Paint): string[] {
   if (report.stale.length === 0) return []
   return [
     paint.red('Stale baseline entries: listed, but they pass'),
     ...report.stale.map((entry) => {
       const name = entry.case === undefined ? '' : `, case "${entry.case}"`
-      return `  ✗ ${entry.scenario}${name}${entry.requirement === undefined ? '' : `, ${entry.requirement}`}`
+      return `  ${glyphs.failed} ${entry.scenario}${name}${entry.requirement === undefined ? '' : `, ${entry.requirement}`}`
     }),
   ]
 }
 
-function areas(report: Report, paint: Paint): string[] {
+function areas(report: PrintedReport, paint: Paint): string[] {
   const all = countAreas(report.requirements)
   const totals = countVerdicts(report.requirements)
   const shown = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
@@ -243,10 +113,10 @@ function areas(report: Report, paint: Paint): string[] {
   return [paint.bold(head ?? ''), ...body]
 }
 
-/** What --only leaves out is a number: its ids would stand between the reader and the one case that was asked. */
-function notTestable(report: Report, paint: Paint): string[][] {
+/** Open musts stand beside the verdict. What --only leaves out is a number: its ids would stand between the reader and his case. */
+function notTestable(report: PrintedReport, paint: Paint): string[][] {
   const all = groupNotTestable(report)
-  const groups = all.filter((group) => !group.notSelectedByOnly)
+  const groups = all.filter((group) => group.kind !== 'must' && !group.notSelectedByOnly)
   const unselected = all.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids).length
   const kinds = [...new Set(groups.map(({ kind }) => kind))]
   const sections = kinds.map((kind) => [
@@ -262,7 +132,12 @@ function notTestable(report: Report, paint: Paint): string[][] {
   return unselected === 0 ? sections : [...sections, [paint.dim(`Not selected by --only: ${count}`)]]
 }
 
-function observations(report: Report, paint: Paint): string[] {
+function observationCount({ observations: { length } }: PrintedReport): string[] {
+  if (length === 0) return []
+  return [`Open questions: ${length} observed, never judged; --observations prints the answers`]
+}
+
+function observations(report: PrintedReport, paint: Paint): string[] {
   if (report.observations.length === 0) return []
   const width = Math.max(...report.observations.map(({ question }) => question.length)) + 4
   const lines = report.observations.flatMap((seen) =>
@@ -275,17 +150,43 @@ function observations(report: Report, paint: Paint): string[] {
   return [paint.bold('Open questions observed (never judged)'), ...lines]
 }
 
-function left(report: Report, paint: Paint): string[] {
+function left(report: PrintedReport, paint: Paint): string[] {
   if (report.left.length === 0) return []
   return [paint.yellow('Left on the target'), ...report.left.map((line) => `  ${line}`)]
 }
 
-function conclusion(report: Report, paint: Paint): string[] {
+function conclusion(report: PrintedReport, paint: Paint): string[] {
   const paintVerdict = report.exitCode !== 0 ? paint.red : report.verdict === 'conforms' ? paint.green : paint.yellow
   const seconds = (report.meta.durationMs / 1000).toFixed(1)
   return [
     `${casesOf(report.cases.length)} in ${seconds} s: ${summarySentence(report)}`,
     paint.bold(paintVerdict(verdictLine(report))),
+    ...problemLines(report).flatMap((line) => paint.hanging('  ', line)),
     ...report.conclusion.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
   ]
+}
+
+/** Which case or finding stands for each problem: what a reader of a log looks for. */
+export function problemLines(report: PrintedReport): string[] {
+  const failed = groupByCause(report.requirements, casesWith(report, 'failed'))
+  const warned = groupByCause(report.requirements, casesWith(report, 'warned'))
+  const fresh = sortFindings(report.findings).filter(({ known }) => known === null)
+  const lines = [
+    ...failed.map(({ first, others }) => problemLine(first, others.length, blocks(report, first))),
+    ...fresh.map((finding) => `${glyphs[verdictOfFinding(finding)]} ${finding.id}`),
+    ...causesOfBlocked(report).map(({ first, others }) => problemLine(first, others.length, 0)),
+    ...warned.map(({ first, others }) => problemLine(first, others.length, 0)),
+  ]
+  const more = lines.length - shownProblems
+  return more > 0 ? [...lines.slice(0, shownProblems), `and ${more} more`] : lines
+}
+
+function problemLine({ verdict, key, problem }: CaseReport, alike: number, blocked: number): string {
+  const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
+  const more = alike === 0 ? '' : `, and ${alike} more like it`
+  return `${glyphs[verdict]} ${key}${broken}${more}${blocked === 0 ? '' : `; it blocks ${casesOf(blocked)}`}`
+}
+
+function blocks(report: PrintedReport, { key }: CaseReport): number {
+  return casesWith(report, 'blocked').filter(({ blockedBy }) => blockedBy === key).length
 }

@@ -41,3 +41,8 @@ export const meanings: { readonly [verdict in Verdict]: string } = {
 export function words(verdict: string): string {
   return verdict.replaceAll('-', ' ')
 }
+
+/** `1 case`, `7 cases`. */
+export function casesOf(count: number): string {
+  return count === 1 ? '1 case' : `${count} cases`
+}

@@ -114,10 +114,7 @@ function whatHappened({ summary, cases, findings, requirements, stopped }: Evide
   ).length
   const forCauses = causes < summary.failed ? `, for what looks like ${count(causes, 'cause', 'causes')}` : ''
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
-  if (summary.failed > 0)
-    lines.push(
-      `${casesOf(summary.failed)} failed${forCauses}; each says what was expected, what came, and how to repeat it`,
-    )
+  if (summary.failed > 0) lines.push(`${casesOf(summary.failed)} failed${forCauses}`)
   const found = findings.filter(({ known, level }) => known === null && level === 'must').length
   if (found > 0) lines.push(`The model found ${count(found, 'answer', 'answers')} that the document does not allow`)
   if (standing.excused > 0) lines.push(`${casesOf(standing.excused)} blocked by known failures`)
@@ -164,18 +161,25 @@ function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {
 
 const shownReasons = 6
 
-/** The most common reason first, with how many musts it keeps open. */
+/** The most common reason first, with the musts that it keeps open. */
 function openMusts(gaps: readonly RequirementReport[]): string[] {
-  const byReason = new Map<string, number>()
-  for (const { reason } of gaps) {
+  const byReason = new Map<string, string[]>()
+  for (const { id, reason } of gaps) {
     const text = reason ?? 'No reason given'
-    byReason.set(text, (byReason.get(text) ?? 0) + 1)
+    byReason.set(text, [...(byReason.get(text) ?? []), id])
   }
-  const sorted = [...byReason].sort((one, other) => other[1] - one[1])
-  const shown = sorted.slice(0, shownReasons).map(([reason, number]) => `  ${number} × ${reason}`)
+  const sorted = [...byReason].sort((one, other) => other[1].length - one[1].length)
+  const shown = sorted.slice(0, shownReasons).map(([reason, ids]) => `  ${reason}: ${someOf(ids)}`)
   const more =
     sorted.length > shownReasons ? [`  and ${sorted.length - shownReasons} more reasons, see the requirements`] : []
   return [`${count(gaps.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
+}
+
+const shownMusts = 8
+
+function someOf(ids: readonly string[]): string {
+  const more = ids.length - shownMusts
+  return more > 0 ? `${ids.slice(0, shownMusts).join(', ')} and ${more} more` : ids.join(', ')
 }
 
 const casesOf = (number: number): string => count(number, 'case', 'cases')

@@ -1,6 +1,6 @@
 import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { printable, printableJson } from '../engine/printable.ts'
 import type { TargetSettings } from '../engine/target.ts'
-import { printableText } from '../report/printable.ts'
 import { shellWord } from '../report/shell.ts'
 import { removalParams } from './remove-keys.ts'
 
@@ -21,7 +21,7 @@ export function leftKeyLines(
   url: string,
   cleanup?: TargetSettings['cleanup'],
 ): string[] {
-  const named = ({ id, name }: CreatedKey): string => printableText(`API key ${id} ("${name}")`)
+  const named = ({ id, name }: CreatedKey): string => printable(`API key ${id} ("${name}")`)
   const hint = notRemoved.length > 0 && cleanup === undefined
   return [
     ...notRemoved.map((key) =>
@@ -30,12 +30,13 @@ export function leftKeyLines(
     ...(hint ? ['(cleanup in the target file names the method that removes them)'] : []),
     ...problems.map((problem) => `(${problem})`),
     ...kept.map((key) => `${named(key)}, kept for the next run`),
-    ...unanswered.map((name) => printableText(`perhaps an API key "${name}": its creation was never answered`)),
+    ...unanswered.map((name) => printable(`perhaps an API key "${name}": its creation was never answered`)),
   ]
 }
 
 /** Without the secret: the shell takes it from the environment. */
 function removalCommand(url: string, cleanup: NonNullable<TargetSettings['cleanup']>, key: CreatedKey): string {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: cleanup.method, params: removalParams(cleanup, key) })
-  return `curl -sS ${shellWord(`${url}/api`)} -u "$SVC_KEY_ID:$SVC_KEY_SECRET" -H 'Content-Type: application/json' -d ${shellWord(printableText(body))}`
+  const params = removalParams(cleanup, key)
+  const body = printableJson({ jsonrpc: '2.0', id: 1, method: cleanup.method, params })
+  return `curl -sS ${shellWord(`${url}/api`)} -u "$SVC_KEY_ID:$SVC_KEY_SECRET" -H 'Content-Type: application/json' -d ${shellWord(body)}`
 }

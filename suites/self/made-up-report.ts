@@ -75,6 +75,25 @@ const requirements: Requirement[] = [
   { ...must('keys/scope-fixed', "A key's scope is fixed"), untestable: { reason: 'No method would change a key' } },
 ]
 
+const finding = {
+  id: 'found/tokens/authorize/pair-is-current',
+  requirement: 'tokens/authorize',
+  level: 'must' as const,
+  message: 'An access token was accepted after the refresh that ended it',
+  steps: [
+    'connection 1: root grants a token: accepted',
+    'connection 1: root refreshes it: accepted',
+    'connection 2: the old access token: accepted, and had to be refused',
+  ],
+  reproduced: { failed: 3, tries: 3 },
+  fixture: 'title: An old access token is dead after its refresh\nsteps:\n  - grant: root\n    keep: pair\n',
+  exchanges: [exchange],
+  history: [
+    { connection: '1', startMs: 0, endMs: 4.2, call: 'manager/auth refresh', answer: 'accepted' },
+    { connection: '2', startMs: 5, endMs: 6, call: 'solution/listSolutions', answer: 'accepted' },
+  ],
+}
+
 export function madeUpReport(change: { strict?: boolean } = {}): Report {
   return buildReport({
     meta: { ...madeUpMeta, clock: { offsetMs: 300_000, sentence: "Your server's clock is 5 min ahead" } },
@@ -84,6 +103,7 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
       scenarios: outcomes.map((outcome) => [outcome.key, outcome.proves]),
       questions: ['envelope/error-id'],
     }),
+    findings: [finding],
     known: [
       { scenario: 'keys/known', reason: 'Ids come from a counter', issue: 'https://tracker.example/7' },
       { scenario: 'signatures/accepted', reason: 'It failed once', issue: null },

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
+import { printed } from '../../engine/printable.ts'
 import { escapeHtml } from '../../report/html-parts.ts'
 import { htmlStyle } from '../../report/html-style.ts'
-import { printable } from '../../report/printable.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './model.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
 /** One self-contained page without a script; its own policy forbids the network. */
 export function renderHtml(raw: ClientReport): string {
-  const report = printable(raw)
+  const report = printed(raw)
   const title = `${report.meta.command ?? 'Clients'}: ${words(report.verdict)}`
   const wrong = wrongChecks(report)
   const rest = report.checks.filter((check) => !wrong.includes(check))

@@ -1,10 +1,10 @@
-import { printable } from '../../report/printable.ts'
+import { printed } from '../../engine/printable.ts'
 import type { CheckReport, ClientReport } from './model.ts'
 import { areaOf, exchangeLines } from './text.ts'
 
 /** JUnit XML: one test suite per area, one test case per check. failed = failure, not exercised and known = skipped, warned = system-out. */
 export function renderJunit(raw: ClientReport): string {
-  const report = printable(raw)
+  const report = printed(raw)
   const areas = [...new Set(report.checks.map(({ id }) => areaOf(id)))]
   const suites = areas.map((area) =>
     suite(

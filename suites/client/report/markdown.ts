@@ -1,4 +1,4 @@
-import { printable } from '../../report/printable.ts'
+import { printed } from '../../engine/printable.ts'
 import type { CheckReport, ClientReport } from './model.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
@@ -7,7 +7,7 @@ const largestBytes = 400_000
 
 /** The report for a job summary or a pull request; what is wrong is unfolded in details. */
 export function renderMarkdown(raw: ClientReport): string {
-  const report = printable(raw)
+  const report = printed(raw)
   const sign = report.exitCode !== 0 ? '❌' : report.summary.warned > 0 ? '⚠️' : '✅'
   const before = [
     `## ${sign} ${inline(report.meta.command ?? 'Clients')}: ${report.verdict.replaceAll('-', ' ')}`,

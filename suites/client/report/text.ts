@@ -1,6 +1,6 @@
+import { printable, printed } from '../../engine/printable.ts'
 import { verdictLine } from '../../report/explain.ts'
 import { type Paint, paintOf } from '../../report/lines.ts'
-import { printable } from '../../report/printable.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
 
 /** A client that broke everything is told about the first mistakes in full. */
@@ -9,14 +9,14 @@ const shownStderrLines = 6
 
 /** The report for people: what is wrong first, each with its sentence and its exchanges, then the verdict. */
 export function renderText(raw: ClientReport, options: { colour: boolean; columns?: number | undefined }): string {
-  const report = printable(raw)
+  const report = printed(raw)
   const paint = paintOf(options.colour, options.columns)
   const wrong = wrongChecks(report)
   const sections = [
     [heading(report)],
     ...wrong.slice(0, fullChecks).map((check) => wrongCheck(check, paint)),
     wrong.length > fullChecks ? [`and ${wrong.length - fullChecks} checks more; --only ID shows one`] : [],
-    ...endings(report, paint),
+    ...endings(raw, paint),
     report.stale.map(({ check }) => paint.red(`Stale baseline entry: ${check} passes now`)),
     table(report, paint),
     conclusion(report, paint),
@@ -94,14 +94,19 @@ function endings({ scenarios }: ClientReport, paint: Paint): string[][] {
   if (first === undefined) return []
   const more = bad.length > 1 ? ` (and in ${bad.length - 1} more)` : ''
   const said = first.stderr === '' ? 'it wrote nothing to stderr' : 'its stderr ends with:'
-  const sentence = `In ${first.id}${more} the client ended with ${endingOf(first)}; ${said}`
+  const sentence = printable(`In ${first.id}${more} the client ended with ${endingOf(first)}; ${said}`)
   return [[sentence, ...stderrLines(first).map((line) => paint.dim(`  ${line}`))]]
 }
 
 export const endingOf = ({ ended }: ScenarioReport): string => [...new Set(ended)].join(', then ')
 
 const stderrLines = ({ stderr }: ScenarioReport): string[] =>
-  stderr === '' ? [] : stderr.split('\n').slice(-shownStderrLines)
+  stderr === ''
+    ? []
+    : stderr
+        .split('\n')
+        .slice(-shownStderrLines)
+        .map((line) => printable(line))
 
 function table({ checks }: ClientReport, paint: Paint): string[] {
   const areas = [...new Set(checks.map(({ id }) => areaOf(id)))]

@@ -1,0 +1,46 @@
+import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
+import { paintOf } from './lines.ts'
+import type { Plan } from './model.ts'
+import { casesOf } from './verdict-words.ts'
+
+const shownIds = 8
+
+/**
+ * What a run will do, before it does it.
+ *
+ * @param options `ids`: every requirement by its id, and not only how many of each area; `columns`: how wide the terminal is
+ */
+export function renderPlan(planned: Plan, options: { ids: boolean; columns?: number | undefined }): Printable {
+  const plan = printed(planned)
+  const paint = paintOf(false, options.columns)
+  const leftOut = plan.cannot.reduce((sum, { cases }) => sum + cases, 0)
+  const lines = [
+    // What is only observed may be refused too, and nobody knows before.
+    `Plan: ${casesOf(plan.cases)}, about ${plan.calls} calls, at least ${plan.refusals} of them meant to be refused`,
+    ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
+    ...(plan.notSelected > 0
+      ? [`  ${casesOf(plan.notSelected)} ${plan.notSelected === 1 ? 'is' : 'are'} not selected`]
+      : []),
+    ...(plan.creates.length === 0
+      ? ['Creates nothing that lasts']
+      : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
+  ]
+  if (leftOut > 0) lines.push(`Cannot ask ${casesOf(leftOut)}:`)
+  for (const { reason, cases, requirements } of plan.cannot)
+    lines.push(
+      ...paint.hanging('  - ', reason),
+      ...paint.hanging('      ', `${casesOf(cases)}: ${openBy(requirements, options.ids)}`),
+    )
+  return vouchedFor(`${lines.join('\n')}\n`)
+}
+
+function openBy(requirements: readonly string[], ids: boolean): string {
+  if (requirements.length === 0) return 'only observed'
+  if (ids || requirements.length <= shownIds) return requirements.join(', ')
+  const areas = new Map<string, number>()
+  for (const id of requirements) {
+    const area = id.split('/')[0] ?? id
+    areas.set(area, (areas.get(area) ?? 0) + 1)
+  }
+  return `${requirements.length} requirements of ${[...areas].map(([area, count]) => `${area} (${count})`).join(', ')}`
+}

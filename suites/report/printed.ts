@@ -1,0 +1,24 @@
+import { type Printable, type Printed, printable, printed } from '../engine/printable.ts'
+import type { Finding, Report } from './model.ts'
+
+/** A report of which every text may be printed. The lines of a fixture stay lines. */
+export type PrintedReport = Printed<
+  Omit<Report, 'findings'> & { findings: (Omit<Finding, 'fixture'> & { fixture: string[] | null })[] }
+>
+
+/** More than anyone reads at once, and enough for the command that repeats a case. */
+const longestText = 4000
+
+/** What every format but JSON prints. */
+export function printedReport(report: Report): PrintedReport {
+  const findings = report.findings.map((finding) => ({
+    ...finding,
+    fixture: finding.fixture?.trimEnd().split('\n') ?? null,
+  }))
+  return printed({ ...report, findings }, longestText)
+}
+
+/** A line of an exchange, shorter than other texts. */
+export function printedLine(text: string): Printable {
+  return printable(text)
+}

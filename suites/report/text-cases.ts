@@ -1,0 +1,172 @@
+/** How the text report tells cases and findings that need a reader's attention, one block for each cause. */
+import { type Cause, groupByCause } from './causes.ts'
+import { casesWith, explainCase, notRunBecause } from './explain.ts'
+import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
+import { historyLines } from './history.ts'
+import type { Paint } from './lines.ts'
+import type { CaseReport } from './model.ts'
+import type { PrintedReport } from './printed.ts'
+import { casesOf, glyphs } from './verdict-words.ts'
+
+/** So many failures are told in full; a server with more of them has one cause or two. */
+const fullFailures = 30
+/** The whole list is in the other reports. */
+const shownAlike = 8
+
+/** Failures by cause: the first case of each in full, then those that fail like it, then those that it blocks. */
+export function failures(report: PrintedReport, paint: Paint): string[][] {
+  return groupByCause(report.requirements, casesWith(report, 'failed')).map(({ first, others }, index) => [
+    ...caseBlock(report, first, paint, index < fullFailures),
+    ...alike(first, others, 'fails like this', paint),
+    ...blockedBy(report, first, paint),
+  ])
+}
+
+/** Known failures are told elsewhere; what they block is told here. */
+export function blockedByKnown(report: PrintedReport, paint: Paint): string[][] {
+  return casesWith(report, 'known').flatMap((testCase) => {
+    const blocked = blockedBy(report, testCase, paint)
+    return blocked.length === 0 ? [] : [[paint.yellow(`${glyphs.known} ${testCase.key}`), ...blocked]]
+  })
+}
+
+export function warnings(report: PrintedReport, paint: Paint): string[][] {
+  return groupByCause(report.requirements, casesWith(report, 'warned')).map(({ first, others }) => [
+    ...caseBlock(report, first, paint, true),
+    ...alike(first, others, 'warns like this', paint),
+  ])
+}
+
+/** What no failure explains, what blocks most first. */
+export function blockedByThemselves(report: PrintedReport, paint: Paint): string[][] {
+  return causesOfBlocked(report).map(({ first, others }) => [
+    ...caseBlock(report, first, paint, true),
+    ...alike(first, others, 'is blocked by the same', paint),
+  ])
+}
+
+/** Blocked cases that no failure explains, by cause, what blocks most first. */
+export function causesOfBlocked(report: PrintedReport): Cause[] {
+  const open = casesWith(report, 'blocked').filter((testCase) => testCase.blockedBy === null)
+  return groupByCause(report.requirements, open).sort((one, other) => other.others.length - one.others.length)
+}
+
+/** Nothing about these cases helps with anything: the run ended before them. */
+export function notRun(report: PrintedReport, paint: Paint): string[][] {
+  const byReason = new Map<string, CaseReport[]>()
+  for (const testCase of casesWith(report, 'not-run')) {
+    const reason = notRunBecause(testCase) ?? ''
+    byReason.set(reason, [...(byReason.get(reason) ?? []), testCase])
+  }
+  return [...byReason].map(([reason, cases]) => {
+    const count = `${casesOf(cases.length)} ${cases.length === 1 ? 'was' : 'were'}`
+    return [
+      ...paint.hanging(`${glyphs['not-run']} `, `${count} not run: ${reason}`).map(paint.yellow),
+      ...listed(
+        cases.map(({ key }) => key),
+        paint,
+      ),
+    ]
+  })
+}
+
+/** What the model found, as it would tell a case. */
+export function findings(report: PrintedReport, paint: Paint): string[][] {
+  return sortFindings(report.findings).map((finding) => {
+    const verdict = verdictOfFinding(finding)
+    const title = `${glyphs[verdict]} ${finding.id}`
+    const sentence = report.requirements.find(({ id }) => id === finding.requirement)
+    return [
+      verdict === 'failed' ? paint.red(title) : paint.yellow(title),
+      ...paint.hanging('  ', finding.message),
+      '',
+      ...sentenceLines(
+        { level: finding.level, id: finding.requirement, text: sentence?.text ?? '', anchor: sentence?.anchor ?? '' },
+        paint,
+      ),
+      '',
+      ...finding.steps.flatMap((step, index) => paint.hanging(`  ${`${index + 1}.`.padEnd(6)}`, step)),
+      ...paint.hanging('  Found ', `by the model. ${reproducedSentence(finding)}`),
+      ...(finding.known === null ? [] : paint.hanging('  Known ', finding.known.reason)),
+      ...block(historyLines(finding.history)),
+      ...finding.exchanges.flatMap((exchange) => exchangeLines(exchange, paint)),
+      ...(finding.fixture === null
+        ? []
+        : [
+            '',
+            '  This scenario shows it (run --fixtures DIR):',
+            ...finding.fixture.map((line) => paint.dim(`    ${line}`)),
+          ]),
+    ]
+  })
+}
+
+function block(lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', ...lines.map((line) => `  ${line}`)]
+}
+
+function caseBlock(report: PrintedReport, testCase: CaseReport, paint: Paint, full: boolean): string[] {
+  const title = `${glyphs[testCase.verdict]} ${testCase.key}`
+  const painted = testCase.verdict === 'failed' ? paint.red(title) : paint.yellow(title)
+  const said = explainCase(report, testCase)
+  if (said === null) return [painted, `  ${testCase.title}`]
+  if (!full) return [painted, ...paint.hanging('  ', said.but)]
+  return [
+    painted,
+    ...paint.hanging('  ', testCase.title),
+    // A case that only observes proves no sentence.
+    ...(said.sentences.length === 0 ? [] : ['']),
+    ...said.sentences.flatMap((sentence) => sentenceLines(sentence, paint)),
+    '',
+    ...(said.at === '' ? [] : paint.hanging('  At    ', said.where === null ? said.at : `${said.at} (${said.where})`)),
+    ...paint.hanging('  But   ', said.but),
+    ...(said.hint === null ? [] : paint.hanging('  Hint  ', said.hint)),
+    ...said.exchanges.flatMap((exchange) => exchangeLines(exchange, paint)),
+    '',
+    `  Again   ${testCase.again}`,
+  ]
+}
+
+function sentenceLines(
+  { level, id, text, anchor }: { level: string; id: string; text: string; anchor: string },
+  paint: Paint,
+): string[] {
+  const head = `  ${level.toUpperCase()}  `
+  return [...paint.hanging(head, `${id}: ${text}`), paint.dim(`${' '.repeat(head.length)}${anchor}`)]
+}
+
+function exchangeLines({ request, answer }: { request: string[]; answer: string[] }, paint: Paint): string[] {
+  return ['', ...request.map((line) => paint.dim(`  > ${line}`)), ...answer.map((line) => paint.dim(`  < ${line}`))]
+}
+
+const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^(fail|warn)s /, '$1 ')
+
+/** The other cases of one cause, and the sentence that each of them breaks where it is another one. */
+function alike({ problem }: CaseReport, others: readonly CaseReport[], what: string, paint: Paint): string[] {
+  if (others.length === 0) return []
+  const said = problem?.requirements ?? []
+  const lines = others.map((testCase) => {
+    const more = (testCase.problem?.requirements ?? []).filter((id) => !said.includes(id))
+    return `${testCase.key}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
+  })
+  const count = others.length === 1 ? `one more case ${what}` : `${others.length} more cases ${plural(what)}`
+  return [`  Also    ${count}:`, ...listed(lines, paint)]
+}
+
+function blockedBy(report: PrintedReport, { key }: CaseReport, paint: Paint): string[] {
+  const blocked = casesWith(report, 'blocked').filter((testCase) => testCase.blockedBy === key)
+  if (blocked.length === 0) return []
+  return [
+    `  Blocks  ${casesOf(blocked.length)}:`,
+    ...listed(
+      blocked.map((testCase) => testCase.key),
+      paint,
+    ),
+  ]
+}
+
+function listed(lines: readonly string[], paint: Paint): string[] {
+  const shown = lines.slice(0, shownAlike)
+  if (lines.length > shownAlike) shown.push(`and ${lines.length - shownAlike} more`)
+  return shown.flatMap((line) => paint.hanging('          ', line))
+}

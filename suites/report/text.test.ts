@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest'
+import { madeUpReport } from '../self/made-up-report.ts'
+import { renderHtml } from './html.ts'
+import { renderMarkdown } from './markdown.ts'
+import type { CaseReport } from './model.ts'
+import { renderPlan } from './plan-text.ts'
+import { renderText } from './text.ts'
+
+const report = madeUpReport()
+
+describe('text', () => {
+  const text = renderText(report, { colour: false })
+
+  test('a failure says sentence, step, what was seen, hint, bytes and how to repeat it', () => {
+    expect(text).toContain(`✗ signatures/hmac-accepted/all-in-one-line
+  A request signed with HMAC is accepted
+
+  MUST  signatures/hmac: The signature is BASE64 of the first 20 bytes of HMAC-SHA256(secret, dataToSign)
+        spec/interface.md#signatures-hmac
+
+  At    solution/listSolutions (fixtures/scenarios/signatures/hmac-accepted.yaml:9:5)
+  But   expected the call to be accepted, it was refused
+  Hint  The server accepts this call when all 32 bytes of the MAC are sent. Send the first 20 bytes of the 32
+        of the MAC, no more and no less
+
+  > POST /api
+  > authorization: svc-hmac-sha256 b047…;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e…
+  > {"jsonrpc":"2.0","id":2,"method":"solution/listSolutions","params":{}}
+  < HTTP 200
+  < {"jsonrpc":"2.0","id":2,"error":{"code":24879,"message":"Unauthorized"}}
+
+  Again   npx svc-conformance run --url http://127.0.0.1:9111 --only signatures/hmac-accepted/all-in-one-line --trace
+`)
+  })
+
+  test('failures of one cause are told once, with the keys of the others', () => {
+    const testCase = report.cases.find((one) => one.problem?.hint !== undefined) as (typeof report.cases)[number]
+    const twice = renderText(
+      { ...report, findings: [], cases: [testCase, { ...testCase, key: 'signatures/other' }] },
+      { colour: false },
+    )
+    expect(twice).toContain('  Also    one more case fails like this:\n          signatures/other\n')
+    expect(twice.match(/> POST/g)).toHaveLength(1)
+  })
+
+  test('cases that are blocked by one cause are told once', () => {
+    expect(text.match(/The control was refused/g)).toHaveLength(1)
+    expect(text).toContain(
+      '  Also    2 more cases are blocked by the same:\n          tokens/three\n          tokens/two\n',
+    )
+  })
+
+  test('a case that proves no sentence leaves no gap where the sentences stand', () => {
+    const testCase = report.cases.find(({ verdict }) => verdict === 'blocked') as CaseReport
+    const problem = {
+      kind: 'clock-jumped' as const,
+      message: 'the clock jumped',
+      requirements: [],
+      step: '',
+      exchanges: [],
+    }
+    const cases = [{ ...testCase, key: 'sessions/age', title: 'Observed', proves: [], problem, blockedBy: null }]
+    expect(renderText({ ...report, cases }, { colour: false })).toContain(
+      '■ sessions/age\n  Observed\n\n  But   the clock jumped\n',
+    )
+  })
+
+  test('cases that were not run are counted, not explained one by one', () => {
+    const testCase = { ...(report.cases[0] as CaseReport), verdict: 'not-run' as const }
+    const problem = {
+      kind: 'not-run' as const,
+      because: { kind: 'interrupted' as const, during: 'run' as const },
+      message: 'not run: the run was interrupted',
+      requirements: [],
+      step: '',
+      exchanges: [],
+    }
+    const cases = ['a/one', 'a/two'].map((key) => ({ ...testCase, key, problem, blockedBy: null }))
+    expect(renderText({ ...report, cases }, { colour: false })).toContain(
+      '… 2 cases were not run: the run was interrupted\n          a/one\n          a/two\n\n',
+    )
+  })
+
+  test('is as wide as the terminal, but never wider than a reader likes', () => {
+    const longest = (columns: number) =>
+      Math.max(
+        ...renderText(report, { colour: false, columns })
+          .split('\n')
+          .filter((line) => /^ +(MUST|IMPLIED|But|Hint|-) /.test(line))
+          .map((line) => line.length),
+      )
+    expect(longest(80)).toBeLessThanOrEqual(80)
+    expect(longest(80)).toBeGreaterThan(60)
+    expect(longest(300)).toBeLessThanOrEqual(110)
+  })
+
+  test('an observation says what was tried for each answer', () => {
+    const answers = [
+      { answer: 'accepted', cases: ['a/b/one', 'a/b/two'], asked: ['one', 'two'] },
+      { answer: 'refused', cases: ['a/b/null'], asked: ['null'] },
+      { answer: `accepted; result ${'x'.repeat(200)}`, cases: ['a/b/none'], asked: ['none'] },
+    ]
+    const observations = [{ question: 'a/b', answer: '', answers, text: '', reference: '' }]
+    const said = renderText({ ...report, observations }, { colour: false, observations: true })
+    expect(said).toContain('  a/b  accepted: one; two\n       refused: null\n       accepted; result xxx')
+    expect(said).toContain('xxx…: none\n')
+    const alone = [{ answer: 'accepted', cases: ['a/some-key'], asked: ['some key'] }]
+    const short = { question: 'a/b', answer: '', answers: alone, text: '', reference: '' }
+    expect(renderText({ ...report, observations: [short] }, { colour: false, observations: true })).toContain(
+      '  a/b  accepted\n',
+    )
+    for (const text of [renderMarkdown({ ...report, observations }), renderHtml({ ...report, observations })])
+      expect(text.replaceAll(/<[^>]+>/g, ' ')).toMatch(/accepted: +one; two +refused: +null/)
+  })
+
+  test('says what is known, stale, not testable, observed, left, and ends with the verdict and what would change it', () => {
+    for (const part of [
+      "Your server's clock is 5 min ahead",
+      '! keys/warned',
+      'IMPLIED  keys/public-key-material',
+      '~ keys/known: Ids come from a counter (https://tracker.example/7)',
+      '✗ signatures/accepted',
+      'name one as secondAddress in the target file',
+      'No method would change a key',
+      'Open questions: 1 observed, never judged; --observations prints the answers',
+      '2 API keys that the run could not remove',
+      'Verdict: does not conform (exit code 1)',
+    ])
+      expect(text).toContain(part)
+    expect(text.trimEnd().split('\n').at(-1)).toMatch(/Needs a second address: .* addresses\/bound/)
+  })
+
+  test('what --only leaves out is one line, without ids', () => {
+    const reason = 'Not selected by --only'
+    const reasons = [{ kind: 'not-selected' as const, by: 'only' as const }]
+    const requirements = report.requirements.map((one, index) => ({
+      ...one,
+      ...(index < 3 ? { verdict: 'not-testable' as const, reasons, reason, gap: index === 0 } : {}),
+    }))
+    const said = renderText({ ...report, requirements }, { colour: false })
+    expect(said).toContain(`\n\n${reason}: 3 requirements\n\n`)
+    expect(said.split(reason)).toHaveLength(2)
+  })
+
+  test('names what failed beside the verdict', () => {
+    const end = text.slice(text.indexOf('Verdict:'))
+    expect(end).toContain(`Verdict: does not conform (exit code 1)
+  ✗ basic/hostile (basic/credentials)
+  ✗ signatures/hmac-accepted/all-in-one-line (signatures/hmac)
+  ✗ found/tokens/authorize/pair-is-current
+  ■ tokens/one, and 2 more like it
+  ! keys/warned (keys/public-key-material)
+`)
+  })
+
+  test('tells what a failure blocks under it', () => {
+    const cases = report.cases.map((one) => (one.verdict === 'blocked' ? { ...one, blockedBy: 'basic/hostile' } : one))
+    const said = renderText({ ...report, cases }, { colour: false })
+    expect(said).toMatch(/Again .*basic\/hostile --trace\n {2}Blocks {2}3 cases:\n/)
+    expect(said).toContain('✗ basic/hostile (basic/credentials); it blocks 3 cases\n')
+  })
+
+  test('says nothing twice but the sentences that several blocks are about', () => {
+    const own = text.split('\n').filter((line) => line.length > 30 && !/^ *([<>] |MUST|IMPLIED|spec\/)/.test(line))
+    expect(own.filter((line, index) => own.indexOf(line) !== index)).toEqual([])
+  })
+
+  test('a finding says its sentence, its steps, whether it repeats, and draws calls at the same time', () => {
+    expect(text).toContain(`✗ found/tokens/authorize/pair-is-current
+  An access token was accepted after the refresh that ended it
+
+  MUST  tokens/authorize: An access token in the Authorization header authorizes a call
+        spec/interface.md#tokens-authorize
+
+  1.    connection 1: root grants a token: accepted
+  2.    connection 1: root refreshes it: accepted
+  3.    connection 2: the old access token: accepted, and had to be refused
+  Found by the model. Tried again, it failed 3 of 3 times
+
+  connection 1  ├──────────────────1───────────────────┤
+  connection 2                                                ├───2────┤
+  1  manager/auth refresh: accepted (0.0 to 4.2 ms)
+  2  solution/listSolutions: accepted (5.0 to 6.0 ms)
+
+  > POST /api`)
+    expect(text).toContain('    title: An old access token is dead after its refresh\n    steps:\n')
+  })
+
+  test('has no colour unless asked, and nothing a server sends may colour the terminal', () => {
+    expect(text).not.toContain('\u001b')
+    expect(renderText(report, { colour: true })).toContain('\u001b[31m✗ signatures')
+    expect(renderText(report, { colour: true })).not.toContain('\u0000')
+  })
+
+  test('a plan says what will be created, and what cannot be asked by area', () => {
+    const many = [...Array(9)].map((_, index) => `a/${index}`)
+    const plan = {
+      cases: 9,
+      notSelected: 1,
+      calls: 40,
+      refusals: 12,
+      creates: ['5 API keys', 'about 7 token pairs'],
+      cannot: [
+        { reason: 'it takes tokens; --allow sessions permits it', cases: 20, requirements: [...many, 'b/c'] },
+        { reason: 'it creates keys; --allow keys permits it', cases: 2, requirements: ['a/b', 'a/c'] },
+        { reason: 'it needs two solutions', cases: 1, requirements: [] },
+      ],
+    }
+    expect(
+      renderPlan(plan, { ids: false }),
+    ).toBe(`Plan: 9 cases, about 40 calls, at least 12 of them meant to be refused
+  The refusals may look like an attack in the log of the server
+  1 case is not selected
+Creates:
+  - 5 API keys
+  - about 7 token pairs
+Cannot ask 23 cases:
+  - it takes tokens; --allow sessions permits it
+      20 cases: 10 requirements of a (9), b (1)
+  - it creates keys; --allow keys permits it
+      2 cases: a/b, a/c
+  - it needs two solutions
+      1 case: only observed
+`)
+    expect(renderPlan(plan, { ids: true })).toContain('20 cases: a/0, a/1')
+    expect(renderPlan({ ...plan, cases: 1 }, { ids: true })).toMatch(/^Plan: 1 case, /)
+  })
+})
