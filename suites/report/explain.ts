@@ -3,8 +3,8 @@ import type { Exchange } from '../engine/judge/outcome.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
 import { type PrintedReport, printedLine } from './printed.ts'
-import { notRunText } from './problem-text.ts'
-import { keyOfReason } from './reasons.ts'
+import { notRunText, reasonText } from './problem-text.ts'
+import { joinReasons, keyOfReason } from './reasons.ts'
 
 export interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
@@ -88,26 +88,37 @@ export interface OpenGroup {
   ids: string[]
 }
 
-/** Not-testable requirements by kind and reason, what a run could change first. */
-export function groupNotTestable(report: Pick<Report, 'requirements'>): OpenGroup[] {
-  const order: readonly OpenKind[] = ['must', 'implied', 'excused']
-  const groups = new Map<string, OpenGroup>()
-  for (const { id, level, verdict, reasons, reason, gap } of report.requirements) {
+/** Not-testable requirements by kind and reason, what a run could change first. Those that only lack probes are one group. */
+export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>): OpenGroup[] {
+  const groups = new Map<string, { kind: OpenKind; members: RequirementReport[] }>()
+  for (const requirement of requirements) {
+    const { level, verdict, reasons, gap } = requirement
     if (verdict !== 'not-testable') continue
     const kind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
-    const key = [kind, ...reasons.map(keyOfReason)].join(' ')
-    const group = groups.get(key) ?? {
-      kind,
-      reason: reason ?? 'No reason given',
-      notSelectedByOnly: reasons.some((one) => one.kind === 'not-selected' && one.by === 'only'),
-      ids: [],
-    }
-    group.ids.push(id)
+    const key = [kind, ...(lacksProbes(reasons) ? ['probes'] : reasons.map(keyOfReason))].join(' ')
+    const group = groups.get(key) ?? { kind, members: [] }
+    group.members.push(requirement)
     groups.set(key, group)
   }
-  return [...groups.values()].sort(
-    (one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length,
-  )
+  const order: readonly OpenKind[] = ['must', 'implied', 'excused']
+  return [...groups.values()]
+    .map(openGroup)
+    .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length)
+}
+
+function openGroup({ kind, members }: { kind: OpenKind; members: readonly RequirementReport[] }): OpenGroup {
+  const reasons = members.flatMap((requirement) => requirement.reasons)
+  const [joined] = lacksProbes(reasons) ? joinReasons(reasons) : []
+  return {
+    kind,
+    reason: joined === undefined ? (members[0]?.reason ?? 'No reason given') : reasonText(joined.reasons),
+    notSelectedByOnly: reasons.some((one) => one.kind === 'not-selected' && one.by === 'only'),
+    ids: members.map(({ id }) => id),
+  }
+}
+
+function lacksProbes(reasons: RequirementReport['reasons']): boolean {
+  return reasons.length > 0 && reasons.every(({ kind }) => kind === 'needs-probe')
 }
 
 /** Headings of these groups. */

@@ -1,5 +1,5 @@
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import { type Cause, groupByCause } from './causes.ts'
+import type { Cause } from './causes.ts'
 import {
   answersOf,
   casesWith,
@@ -14,6 +14,7 @@ import { historyLines } from './history.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './text.ts'
+import { causesOfBlocked, causesOfProblems } from './text-cases.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
@@ -24,10 +25,8 @@ const shownAlike = 20
 export function renderMarkdown(raw: Report): Printable {
   const report = printedReport(raw)
   const blocked = casesWith(report, 'blocked')
-  const rest = blocked.filter(({ blockedBy }) => blockedBy === null)
-  const failures = [casesWith(report, 'failed'), rest, casesWith(report, 'warned')].flatMap((cases) =>
-    groupByCause(report.requirements, cases),
-  )
+  const { failed, warned } = causesOfProblems(report)
+  const failures = [...failed, ...causesOfBlocked(report), ...warned]
   const before = [heading(report), problemList(report), areaTable(report)]
   const after = [
     ...sortFindings(report.findings).map((finding) => foundBlock(report, finding)),

@@ -15,11 +15,25 @@ const shownAlike = 8
 
 /** Failures by cause: the first case of each in full, then those that fail like it, then those that it blocks. */
 export function failures(report: PrintedReport, paint: Paint): string[][] {
-  return groupByCause(report.requirements, casesWith(report, 'failed')).map(({ first, others }, index) => [
+  return causesOfProblems(report).failed.map(({ first, others }, index) => [
     ...caseBlock(report, first, paint, index < fullFailures),
     ...alike(first, others, 'fails like this', paint),
     ...blockedBy(report, first, paint),
   ])
+}
+
+/** Failures and warnings by cause. A warning that a failure explains stands behind it: it is a consequence. */
+export function causesOfProblems(report: PrintedReport): { failed: Cause[]; warned: Cause[] } {
+  const cases = [...casesWith(report, 'failed'), ...casesWith(report, 'warned')]
+  const causes = groupByCause(report.requirements, cases).map(({ first, others }) => {
+    const failure = [first, ...others].find(({ verdict }) => verdict === 'failed')
+    if (failure === undefined || first.verdict === 'failed') return { first, others }
+    return { first: failure, others: [first, ...others.filter((testCase) => testCase !== failure)] }
+  })
+  return {
+    failed: causes.filter(({ first }) => first.verdict === 'failed'),
+    warned: causes.filter(({ first }) => first.verdict === 'warned'),
+  }
 }
 
 /** Known failures are told elsewhere; what they block is told here. */
@@ -31,7 +45,7 @@ export function blockedByKnown(report: PrintedReport, paint: Paint): string[][] 
 }
 
 export function warnings(report: PrintedReport, paint: Paint): string[][] {
-  return groupByCause(report.requirements, casesWith(report, 'warned')).map(({ first, others }) => [
+  return causesOfProblems(report).warned.map(({ first, others }) => [
     ...caseBlock(report, first, paint, true),
     ...alike(first, others, 'warns like this', paint),
   ])
@@ -142,12 +156,13 @@ function exchangeLines({ request, answer }: { request: string[]; answer: string[
 const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^(fail|warn)s /, '$1 ')
 
 /** The other cases of one cause, and the sentence that each of them breaks where it is another one. */
-function alike({ problem }: CaseReport, others: readonly CaseReport[], what: string, paint: Paint): string[] {
+function alike({ verdict, problem }: CaseReport, others: readonly CaseReport[], what: string, paint: Paint): string[] {
   if (others.length === 0) return []
   const said = problem?.requirements ?? []
   const lines = others.map((testCase) => {
     const more = (testCase.problem?.requirements ?? []).filter((id) => !said.includes(id))
-    return `${testCase.key}${more.length === 0 ? '' : ` (${more.join(', ')})`}`
+    const words = [...more, ...(testCase.verdict === verdict ? [] : [testCase.verdict])]
+    return `${testCase.key}${words.length === 0 ? '' : ` (${words.join(', ')})`}`
   })
   const count = others.length === 1 ? `one more case ${what}` : `${others.length} more cases ${plural(what)}`
   return [`  Also    ${count}:`, ...listed(lines, paint)]

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
+import { groupNotTestable } from './explain.ts'
 import { renderHtml } from './html.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { CaseReport } from './model.ts'
+import type { CaseReport, Report } from './model.ts'
 import { renderPlan } from './plan-text.ts'
 import { renderText } from './text.ts'
 
@@ -158,6 +159,32 @@ describe('text', () => {
     const said = renderText({ ...report, cases }, { colour: false })
     expect(said).toMatch(/Again .*basic\/hostile --trace\n {2}Blocks {2}3 cases:\n/)
     expect(said).toContain('✗ basic/hostile (basic/credentials); it blocks 3 cases\n')
+  })
+
+  test('a warning that a failure explains stands behind it', () => {
+    const failure = report.cases.find((one) => one.problem?.hint !== undefined) as CaseReport
+    const warning = { ...failure, key: 'limits/every-way', verdict: 'warned' as const }
+    const said = renderText({ ...report, findings: [], cases: [warning, failure] }, { colour: false })
+    expect(said).toContain('  Also    one more case fails like this:\n          limits/every-way (warned)\n')
+    expect(said).not.toContain('! limits/every-way')
+  })
+
+  test('musts that only lack probes have one reason', () => {
+    const missing = (probes: string[], index: number) => ({
+      ...(report.requirements[index] as Report['requirements'][number]),
+      verdict: 'not-testable' as const,
+      reasons: probes.map((probe) => ({ kind: 'needs-probe' as const, probe })),
+      reason: `probes ${probes.join()}`,
+      gap: true,
+    })
+    const requirements = [['inbox', 'store'], ['store', 'thread'], ['thread']].map(missing)
+    const groups = groupNotTestable({ requirements })
+    expect(groups.map(({ reason, ids }) => [reason, ids.length])).toEqual([
+      [
+        'it calls methods that the document does not show; probes.inbox, probes.store, probes.thread in the target file name them',
+        3,
+      ],
+    ])
   })
 
   test('says nothing twice but the sentences that several blocks are about', () => {

@@ -1,5 +1,4 @@
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import { groupByCause } from './causes.ts'
 import {
   answersOf,
   casesWith,
@@ -18,6 +17,7 @@ import {
   blockedByKnown,
   blockedByThemselves,
   causesOfBlocked,
+  causesOfProblems,
   failures,
   findings,
   notRun,
@@ -168,8 +168,7 @@ function conclusion(report: PrintedReport, paint: Paint): string[] {
 
 /** Which case or finding stands for each problem: what a reader of a log looks for. */
 export function problemLines(report: PrintedReport): string[] {
-  const failed = groupByCause(report.requirements, casesWith(report, 'failed'))
-  const warned = groupByCause(report.requirements, casesWith(report, 'warned'))
+  const { failed, warned } = causesOfProblems(report)
   const fresh = sortFindings(report.findings).filter(({ known }) => known === null)
   const lines = [
     ...failed.map(({ first, others }) => problemLine(first, others.length, blocks(report, first))),

@@ -1,5 +1,6 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
 import { blockedByKnown, groupByCause } from './causes.ts'
+import { groupNotTestable } from './explain.ts'
 import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './model.ts'
 
 interface Evidence {
@@ -163,15 +164,10 @@ const shownReasons = 6
 
 /** The most common reason first, with the musts that it keeps open. */
 function openMusts(gaps: readonly RequirementReport[]): string[] {
-  const byReason = new Map<string, string[]>()
-  for (const { id, reason } of gaps) {
-    const text = reason ?? 'No reason given'
-    byReason.set(text, [...(byReason.get(text) ?? []), id])
-  }
-  const sorted = [...byReason].sort((one, other) => other[1].length - one[1].length)
-  const shown = sorted.slice(0, shownReasons).map(([reason, ids]) => `  ${reason}: ${someOf(ids)}`)
+  const groups = groupNotTestable({ requirements: [...gaps] })
+  const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${someOf(ids)}`)
   const more =
-    sorted.length > shownReasons ? [`  and ${sorted.length - shownReasons} more reasons, see the requirements`] : []
+    groups.length > shownReasons ? [`  and ${groups.length - shownReasons} more reasons, see the requirements`] : []
   return [`${count(gaps.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
 }
 
