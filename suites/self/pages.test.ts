@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { parseTargetFile } from '../run/target-file/parse.ts'
 import { asPattern, consoleBlocks } from './console-blocks.ts'
 
 /**
@@ -43,6 +44,11 @@ describe.each(pages)('%s', (page) => {
     const missing = links.filter((path) => !existsSync(join(packageRoot, dirname(page), path)))
     expect(missing).toEqual([])
   })
+})
+
+test('the target file in docs/target-file.md is one', () => {
+  const [, block = ''] = /```yaml\n([\s\S]*?)```/.exec(textOf('docs/target-file.md')) ?? []
+  expect(parseTargetFile(block, 'svc-target.yaml')).toMatchObject({ allow: ['sessions'], rate: 20 })
 })
 
 const marker = '<<<next command>>>'
