@@ -1,4 +1,4 @@
-import { type DiagnoseInput, diagnose } from '../diagnose/diagnose.ts'
+import { diagnose } from '../diagnose/diagnose.ts'
 import { checks } from './all-checks.ts'
 import type { Check, Evidence, Finding } from './check.ts'
 import { errorIn200 } from './checks/answers.ts'
@@ -17,9 +17,11 @@ export interface CheckResult {
   findings: { scenario: string; finding: Finding }[]
 }
 
-/** A run of diagnoses takes seconds; a client that signs wrong once does so again. */
+/** A client that signs wrong once does so again. */
 const diagnosesPerJournal = 2
 const diagnosesInAll = 12
+/** A search in vain goes through every pair of mistakes, which takes half a second. */
+const searchesInVain = 2
 
 /**
  * Judges journals by every check. Pure.
@@ -30,11 +32,10 @@ export function judgeJournals(
   journals: readonly Journal[],
   paysFor: (scenario: string) => string | null,
 ): CheckResult[] {
-  let left = diagnosesInAll
+  const budget = { diagnoses: diagnosesInAll, inVain: searchesInVain }
   const evidence = journals.map((journal): Evidence => {
     const story = readJournal(journal)
-    const explain = boundedExplain(() => left-- > 0)
-    return { story, signed: judgeSignatures(story, explain) }
+    return { story, signed: judgeSignatures(story, boundedExplain(budget)) }
   })
   const takesErrors = evidence.some(({ story }) => paysFor(story.scenario) === errorIn200.id && saysTooManyOk(story))
   const findingsOf = (check: Check, story: Story): Finding[] => {
@@ -45,12 +46,16 @@ export function judgeJournals(
   return checks.map((check) => judgeCheck(check, evidence, findingsOf))
 }
 
-function boundedExplain(mayGoOn: () => boolean): Explain {
+/** @param budget of all journals; what is used is taken off */
+function boundedExplain(budget: { diagnoses: number; inVain: number }): Explain {
   let left = diagnosesPerJournal
   return (input) => {
-    if (left === 0 || !mayGoOn()) return null
+    if (left === 0 || budget.diagnoses === 0 || budget.inVain === 0) return null
     left -= 1
-    return diagnose(input satisfies DiagnoseInput)
+    budget.diagnoses -= 1
+    const diagnosis = diagnose(input)
+    if (!diagnosis.explained) budget.inVain -= 1
+    return diagnosis
   }
 }
 

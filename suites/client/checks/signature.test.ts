@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { journal, judged, signed } from '../../self/made-up-journal.ts'
+
+const checks = [
+  'body-as-sent',
+  'method-path-newline',
+  'twenty-bytes',
+  'base64',
+  'five-fields',
+  'values-as-signed',
+  'timestamp-ms',
+]
+
+/** The checks that do not pass for a header that was changed, and whether the others do. */
+function found(header: (right: string) => string, nonce = 'bm9uY2U='): string[] {
+  const made = journal([signed(0, nonce, { header })], { auth: 'hmac' })
+  return checks.filter((check) => judged(`signature/${check}`, made) !== 'passed')
+}
+
+const withSignature = (change: (signature: string) => string) => (right: string) =>
+  right.replace(/[^;]*$/, (signature) => change(signature))
+const bytesOf = (signature: string): Buffer => Buffer.from(signature, 'base64')
+
+describe('a signature', () => {
+  test('that is right passes', () => expect(found((right) => right)).toEqual([]))
+
+  test('may leave out its padding, and that of the nonce', () => {
+    expect(found(withSignature((signature) => signature.replace('=', '')))).toEqual([])
+    expect(found((right) => right.replace('bm9uY2U=;', 'bm9uY2U;'))).toEqual([])
+  })
+
+  test('is no hex, though hex is valid BASE64 text', () => {
+    expect(found(withSignature((signature) => bytesOf(signature).toString('hex')))).toEqual(['base64'])
+  })
+
+  test('is no base64url', () => {
+    // A nonce that gives a signature with + or /.
+    const nonces = Array.from({ length: 40 }, (_, index) => `nonce-${index}`)
+    const changed = nonces.map((nonce) =>
+      found(
+        withSignature((text) => bytesOf(text).toString('base64url')),
+        nonce,
+      ),
+    )
+    expect(new Set(changed.map(String))).toEqual(new Set(['', 'base64']))
+  })
+
+  test('has its five fields in order, with semicolons', () => {
+    expect(found((right) => right.replaceAll(';', ','))).toEqual(['five-fields'])
+    expect(found((right) => right.replace(/;1;(\d+);([^;]*)/, ';1;$2;$1'))).toEqual(['five-fields'])
+    expect(found((right) => right.replace(';1;', ';2;'))).toEqual(['five-fields'])
+    expect(found((right) => right.replace('svc-hmac-sha256', 'hmac-sha256'))).toContain('five-fields')
+  })
+
+  test('stands for the values of its header', () => {
+    expect(found((right) => right.replace('bm9uY2U=', 'b3RoZXI='))).toContain('values-as-signed')
+    expect(found((right) => right.replace(/;1;(\d{12})\d;/, ';1;$19;'))).toContain('values-as-signed')
+  })
+})
+
+test('what is not signed exercises nothing', () => {
+  expect(judged('signature/base64', journal([{ at: 0 }]))).toBe('not exercised')
+  expect(judged('signature/five-fields', journal([{ at: 0, authorization: 'Basic eDp5' }], { auth: 'hmac' }))).toBe(
+    'not exercised',
+  )
+})
