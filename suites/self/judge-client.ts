@@ -1,0 +1,67 @@
+/** Judges one test client as the command does, without a process of our own. */
+import { judgeJournals } from '../client/judge-journals.ts'
+import { runScenarios } from '../client/run-scenarios.ts'
+import { scenarios } from '../client/scenarios.ts'
+import type { TestClient } from './clients/catalogue.ts'
+
+export interface Judgement {
+  failed: string[]
+  warned: string[]
+  passed: string[]
+  /** The first finding of each check that failed or warned. */
+  messages: { [check: string]: string }
+  durationMs: number
+}
+
+const timeoutSeconds = 20
+
+/** @param wanted the scenarios to run, of those for the ways to authorize that the client names */
+export async function judgeTestClient(
+  client: TestClient,
+  wanted: (id: string) => boolean = () => true,
+): Promise<Judgement> {
+  const selected = scenarios.filter(({ id, auth }) => client.auth.includes(auth) && wanted(id))
+  const fromMs = Date.now()
+  const result = await runScenarios({
+    command: client.command.map((word) => `'${word}'`).join(' '),
+    scenarios: selected,
+    timeoutSeconds,
+    signal: new AbortController().signal,
+  })
+  if (result.kind === 'not-started') throw new Error(`Cannot start ${client.id}: ${result.stderr}`)
+  const results = judgeJournals(result.journals, (id) => selected.find((one) => one.id === id)?.check ?? null)
+  const ids = (verdict: string): string[] =>
+    results.filter((one) => one.verdict === verdict).map(({ check }) => check.id)
+  const messages = results.flatMap(({ check, findings }) => {
+    const [first] = findings
+    return first === undefined ? [] : [[check.id, `${first.scenario}: ${first.finding.message}`]]
+  })
+  return {
+    failed: ids('failed'),
+    warned: ids('warned'),
+    passed: ids('passed'),
+    messages: Object.fromEntries(messages),
+    durationMs: Date.now() - fromMs,
+  }
+}
+
+/** What is wrong with a judgement; null where it is as it should be. */
+export function judgementProblem(client: TestClient, { failed, warned, passed }: Judgement): string | null {
+  const wrong = [...failed, ...warned]
+  switch (client.kind) {
+    case 'right':
+      if (wrong.length > 0) return `a right client does not pass ${wrong.join(', ')}`
+      return passed.length === 0 ? 'nothing is exercised' : null
+    case 'inert':
+      return passed.length + wrong.length > 0 ? `an inert client shows ${[...passed, ...wrong].join(', ')}` : null
+    case 'broken': {
+      const others = wrong.filter((check) => check !== client.check)
+      if (others.length === wrong.length)
+        return `not caught at ${client.check}; wrong: ${others.join(', ') || 'nothing'}`
+      return others.length > mostOthers ? `${others.length} further checks: ${others.join(', ')}` : null
+    }
+  }
+}
+
+/** One mistake may show in neighbouring checks. */
+const mostOthers = 2
