@@ -144,6 +144,15 @@ const ofTokens: readonly Scenario[] = [
     calls: 10,
     pauseMs: 300,
   }),
+  scenario('restart', 'token', {
+    about: 'The client refreshes, ends, and is started again against the same server',
+    check: 'refresh/newest-used',
+    exercises: ['refresh/old-pair-gone', 'limits/keys-and-sessions-reused'],
+    accessLifeMs: 900,
+    calls: 6,
+    pauseMs: 250,
+    starts: 2,
+  }),
   scenario('redirect-auth', 'token', {
     about: 'The first grant and the first refresh are redirected to another origin',
     check: 'secrets/not-after-redirect',
@@ -176,11 +185,12 @@ const ofTokens: readonly Scenario[] = [
   scenario('late-refusal', 'token', {
     about: 'One call of two workers is held back until the other worker has refreshed, and is refused then',
     check: 'refresh/late-loser-keeps-the-newer-pair',
-    accessLifeMs: 900,
-    calls: 16,
+    accessLifeMs: 1200,
+    calls: 24,
     parallel: 2,
     pauseMs: 150,
-    faults: [{ fault: 'delay', ms: 1300, ...call(3) }],
+    // Long enough for a refresh after the expiry, and short enough for its pair to be good still.
+    faults: [{ fault: 'delay', ms: 1650, ...call(3) }],
   }),
   ...(['lost', 'malformed', 'foreign-id'] as const).map((what) =>
     scenario(`${what}-refresh`, 'token', {
@@ -203,7 +213,8 @@ const ofTokens: readonly Scenario[] = [
   scenario('refused-calls', 'token', {
     about: 'Every call is refused, though its token is good',
     check: 'refresh/no-loop-after-refusal',
-    calls: 3,
+    // One refresh for each call would be one too many.
+    calls: 6,
     faults: [{ fault: 'refuse', method: listSolutions, times: null }],
   }),
   scenario('narrowed', 'token', {

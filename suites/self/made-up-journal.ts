@@ -1,7 +1,6 @@
 /** Journals made by hand, for the tests of the checks of clients. Moments are ms after a fixed one. */
 import { createHmac } from 'node:crypto'
 import { checks } from '../client/all-checks.ts'
-import type { Check } from '../client/check.ts'
 import type { Exchange, Journal, Setting, Start } from '../client/journal.ts'
 import { readJournal } from '../client/story/read-journal.ts'
 import { judgeSignatures } from '../client/story/signatures.ts'
@@ -171,9 +170,17 @@ export const elsewhere = (entries: readonly Entry[]): Pick<Journal, 'elsewhere'>
 
 /** `passed`, `not exercised`, or the first thing that was found. */
 export function judged(id: string, made: Journal): string {
-  const check = checks.find((one): one is Check => one.id === id)
-  if (check === undefined) throw new RangeError(`There is no check "${id}"`)
+  return judgedBy([id], made)[0] ?? ''
+}
+
+/** The same for several checks. */
+export function judgedBy(ids: readonly string[], made: Journal): string[] {
   const story = readJournal(made)
-  const { exercised, findings } = check.judge({ story, signed: judgeSignatures(story, diagnose) })
-  return findings[0]?.message ?? (exercised ? 'passed' : 'not exercised')
+  const evidence = { story, signed: judgeSignatures(story, diagnose) }
+  return ids.map((id) => {
+    const check = checks.find((one) => one.id === id)
+    if (check === undefined) throw new RangeError(`There is no check "${id}"`)
+    const { exercised, findings } = check.judge(evidence)
+    return findings[0]?.message ?? (exercised ? 'passed' : 'not exercised')
+  })
 }

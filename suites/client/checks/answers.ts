@@ -51,7 +51,9 @@ export const malformedSurvived: Check = {
   source: 'JSON-RPC 2.0 §5',
   judge({ story }) {
     const malformed = story.requests.filter((request) => isSpoiltBy(request, 'malformed') && isNoJson(request))
-    return { exercised: malformed.length > 0, findings: malformed.slice(0, 1).flatMap((one) => crashAfter(story, one)) }
+    const [first] = malformed
+    const findings = first === undefined ? [] : [...crashAfter(story, first), ...silentAfter(story, first)].slice(0, 1)
+    return { exercised: malformed.length > 0, findings }
   },
 }
 
@@ -63,6 +65,15 @@ function crashAfter({ starts, setting }: Story, malformed: Request): Finding[] {
   const problem = crashOf(start, setting.calls)
   if (problem === null) return []
   const message = `After an answer that is no JSON the client ${problem}. Count the call as failed and go on`
+  return [{ message, exchanges: [malformed.exchange] }]
+}
+
+/** No further call is made, although there are some left. */
+function silentAfter({ requests, setting }: Story, malformed: Request): Finding[] {
+  const calls = requests.filter(({ kind }) => kind === 'call')
+  const isLast = requests.at(-1) === malformed
+  if (malformed.kind !== 'call' || !isLast || calls.length >= (setting.calls ?? 0)) return []
+  const message = 'After an answer that is no JSON the client makes no further call. Count the call as failed and go on'
   return [{ message, exchanges: [malformed.exchange] }]
 }
 

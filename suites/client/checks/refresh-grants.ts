@@ -30,8 +30,9 @@ function needlessGrant(story: Story, request: Request): Finding[] {
     (pair) => sameStart(pair.issuedBy, request) && isGoodForRefresh(story, pair, exchange.startedMs),
   )
   if (good === undefined) return []
+  if (followsFailedRefresh(story, request)) return []
   const isDue = good.accessExpiryMs <= exchange.startedMs && !wasTried(story, good, exchange.startedMs)
-  const piles = request.start !== null && earlier.length >= grantsLetPass && !followsFailedRefresh(story, request)
+  const piles = request.start !== null && earlier.length >= grantsLetPass
   if (!isDue && !piles) return []
   const message = isDue
     ? 'A new grant is asked for instead of a refresh, although the refresh token is good and was not tried. Refresh the pair'

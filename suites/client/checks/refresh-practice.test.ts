@@ -38,7 +38,9 @@ test('refresh/lost-answer', () => {
   expect(judged(id, journal([...lost, refresh(1200, 'a', null), grant(1300, 'c')]))).toBe('passed')
   expect(judged(id, journal([...lost, refresh(1200, 'a', null), refresh(1300, 'a', null)]))).toContain('2 times')
   expect(judged(id, journal([...lost, call(1200, 'a', refused)]))).toContain('no grant follows')
-  expect(judged(id, journal(lost))).toBe('passed')
+  // The last call may be given up; with more to come there must be a way out.
+  expect(judged(id, journal(lost, { calls: 1 }))).toBe('passed')
+  expect(judged(id, journal(lost))).toContain('no grant follows')
   expect(judged(id, journal([grant(0, 'a'), refresh(1100, 'a', 'b')]))).toBe('not exercised')
   const foreign = [grant(0, 'a'), refresh(1100, 'a', 'b', { faults: ['wrong-id'] }), call(1200, 'a', refused)]
   expect(judged(id, journal(foreign))).toContain('no grant follows')

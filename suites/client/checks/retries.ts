@@ -50,11 +50,15 @@ export const signedAnew: Check = {
   judge({ story }) {
     const signed = signedRequests(story)
     const troubled = signed.findIndex(({ outcome }) => outcome !== 'accepted' && outcome !== 'refused')
-    const repeats = groupBy(signed, headerText).filter((same) => same.length > 1)
+    const repeats = [
+      ...groupBy(signed, headerText).filter((same) => same.length > 1),
+      ...groupBy(signed, nonceOf).filter(([first, second]) => first !== undefined && isRetry(first, second)),
+    ]
     return {
       exercised: (troubled >= 0 && troubled < signed.length - 1) || repeats.length > 0,
       findings: repeats.map((same) => ({
-        message: 'One signature is sent twice. Choose a new timestamp and nonce, and sign again',
+        message:
+          'A request is sent again with its old signature or nonce. Choose a new timestamp and nonce, and sign again',
         exchanges: firstTwo(same),
       })),
     }
@@ -115,10 +119,28 @@ export const skewSurvived: Check = {
   judge({ story }) {
     const refused = story.requests.filter(({ exchange }) => exchange.stage === 'signature/timestamp')
     const accepted = signedRequests(story).some(({ outcome }) => outcome === 'accepted')
-    const message = `${refused.length} calls are refused because the clocks differ. Correct the timestamp by the Date header of the first refusal`
-    const findings: Finding[] = refused.length > 1 ? [{ message, exchanges: firstTwo(refused) }] : []
+    const findings = refused.length > 1 ? [refusedAgain(refused)] : givenUp(story, refused[0])
     return { exercised: findings.length > 0 || (story.setting.clockOffsetMs !== 0 && accepted), findings }
   },
+}
+
+function refusedAgain(refused: readonly Request[]): Finding {
+  const message = `${refused.length} calls are refused because the clocks differ. Correct the timestamp by the Date header of the first refusal`
+  return { message, exchanges: firstTwo(refused) }
+}
+
+/** Nothing more is sent after the first refusal, although there are calls left. */
+function givenUp({ requests, setting }: Story, refused: Request | undefined): Finding[] {
+  if (refused === undefined || requests.at(-1) !== refused || (setting.calls ?? 0) < 2) return []
+  const message =
+    'After a call that was refused because the clocks differ no further call is made. Correct the timestamp by the Date header of the refusal'
+  return [{ message, exchanges: [refused.exchange] }]
+}
+
+/** The first was in trouble, and the second asks the same. */
+function isRetry(first: Request, second: Request | undefined): boolean {
+  const inTrouble = first.outcome !== 'accepted' && first.outcome !== 'refused'
+  return inTrouble && second?.method === first.method && headerText(first) !== headerText(second)
 }
 
 const signedRequests = ({ requests }: Story): Request[] =>

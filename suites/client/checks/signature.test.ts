@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { journal, judged, signed } from '../../self/made-up-journal.ts'
+import { journal, judged, judgedBy, signed } from '../../self/made-up-journal.ts'
 
 const checks = [
   'body-as-sent',
@@ -14,7 +14,11 @@ const checks = [
 /** The checks that do not pass for a header that was changed, and whether the others do. */
 function found(header: (right: string) => string, nonce = 'bm9uY2U='): string[] {
   const made = journal([signed(0, nonce, { header })], { auth: 'hmac' })
-  return checks.filter((check) => judged(`signature/${check}`, made) !== 'passed')
+  const verdicts = judgedBy(
+    checks.map((check) => `signature/${check}`),
+    made,
+  )
+  return checks.filter((_, index) => verdicts[index] !== 'passed')
 }
 
 const withSignature = (change: (signature: string) => string) => (right: string) =>
@@ -43,6 +47,18 @@ describe('a signature', () => {
       ),
     )
     expect(new Set(changed.map(String))).toEqual(new Set(['', 'base64']))
+  })
+
+  test('covers the body as it is sent', () => {
+    const sent = (change: (body: string) => string): string => {
+      const right = signed(0, 'bm9uY2U=')
+      const made = journal([{ ...right, body: change(right.body ?? '') }], { auth: 'hmac' })
+      return judged('signature/body-as-sent', made)
+    }
+    expect(sent((body) => body)).toBe('passed')
+    expect(sent((body) => `${body}\n`)).toContain('Sign')
+    expect(sent((body) => body.replace('"id":0', '"id":12'))).toContain('signed with another id')
+    expect(sent((body) => body.replaceAll(':', ': '))).not.toBe('passed')
   })
 
   test('has its five fields in order, with semicolons', () => {

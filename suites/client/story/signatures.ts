@@ -1,9 +1,10 @@
-import type { Diagnosis } from '../../diagnose/diagnose.ts'
+import type { DiagnoseInput, Diagnosis, NamedMistake } from '../../diagnose/diagnose.ts'
 import { readHeader } from '../../diagnose/reading.ts'
 import { type VerifyInput, verify } from '../../diagnose/verify.ts'
 import type { HeaderFields } from '../../engine/signer/header.ts'
 import { splitHeader, writeHeader } from '../../engine/signer/header.ts'
 import type { JournalKey } from '../journal.ts'
+import { headerOf } from './authorization.ts'
 import { checkOfMistake, type SignatureCheck, signatureChecks } from './mistake-checks.ts'
 import type { Request, Story } from './story.ts'
 
@@ -24,7 +25,7 @@ export interface SignatureFault {
 }
 
 /** Names the mistake in a signature that does not verify; null where it has no more time for that. */
-export type Explain = (input: VerifyInput) => Diagnosis | null
+export type Explain = (input: DiagnoseInput) => Diagnosis | null
 
 const uri = '/api'
 
@@ -57,9 +58,42 @@ function judgeSignature(
   const { fields } = readHeader(header, input)
   const faults = [...timestampFaults(fields)]
   if (isRight(input)) return shown(key, faults)
-  const encoded = encodingFaults(input, fields)
-  if (encoded !== null) return shown(key, [...faults, ...encoded])
-  return shownByDiagnosis(key, faults, explain(input))
+  const known = encodingFaults(input, fields) ?? otherIdFaults(input)
+  if (known !== null) return shown(key, [...faults, ...known])
+  const host = headerOf(request.exchange, 'host') ?? '127.0.0.1'
+  const diagnosis = explain({ ...input, url: `http://${host}${request.exchange.target}` })
+  return shownByDiagnosis(key, faults, diagnosis && asSentDiagnosis(input, diagnosis))
+}
+
+/** A line feed that was added to the body after signing looks like one that the data lacks at its end. */
+function asSentDiagnosis({ body }: VerifyInput, diagnosis: Diagnosis): Diagnosis {
+  const trimmed = [...diagnosis.mistakes, ...diagnosis.alternatives].find(({ id }) => id === 'data/with-body-trimmed')
+  const [only, ...others] = diagnosis.mistakes
+  const isAmbiguous = only?.id === 'data/without-final-newline' && others.length === 0 && body.at(-1) === 0x0a
+  if (!isAmbiguous) return diagnosis
+  const added: NamedMistake = {
+    id: 'data/with-body-trimmed',
+    title: 'The body ends with a line feed that was not signed',
+    requirement: 'signatures/request-body',
+    fix: 'Sign the bytes of the body exactly as they are sent',
+  }
+  return { ...diagnosis, mistakes: [trimmed ?? added] }
+}
+
+/** A body whose id was put in after it was signed. */
+function otherIdFaults(input: VerifyInput): SignatureFault[] | null {
+  const text = new TextDecoder().decode(input.body)
+  const id = /"id"\s*:\s*(-?\d+)/.exec(text)
+  if (id === null) return null
+  const number = Number(id[1])
+  const others = ['0', '1', 'null', '-1', String(number - 1), String(number + 1)]
+  const isSigned = others.some((other) => {
+    const signed = text.replace(id[0], id[0].replace(/-?\d+$/, other))
+    return isRight({ ...input, body: new TextEncoder().encode(signed) })
+  })
+  if (!isSigned) return null
+  const message = 'The body was signed with another id than it was sent with. Sign the bytes exactly as they are sent'
+  return [{ check: 'signature/body-as-sent', message, diagnosis: [] }]
 }
 
 function shownByDiagnosis(
