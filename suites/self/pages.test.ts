@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { asPattern, consoleBlocks } from './console-blocks.ts'
 
 /**
  * Runs every ```console block of the README and of docs/, each as one shell session in a folder of its own, and demands that it
- * prints what it shows. `…` stands for what differs from run to run. `npx svc-conformance` is the built command line of this checkout.
+ * prints what it shows. A block that names a `file=` is that file in the folder. `…` stands for what differs from run to run. `npx svc-conformance` is the built command line of this checkout.
  */
 const pages = ['README.md', ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
   name.endsWith('.md'),
@@ -24,6 +24,8 @@ test('the README is short', () => expect(textOf('README.md').split('\n').length)
 describe.each(pages)('%s', (page) => {
   const cwd = join(folder, page.replaceAll(/[/.]/g, '-'))
   mkdirSync(cwd, { recursive: true })
+  for (const [, name = '', content = ''] of textOf(page).matchAll(/^```\w+ file=(\S+)\n([^]*?)^```$/gm))
+    writeFileSync(join(cwd, name), content)
   const blocks = consoleBlocks(textOf(page))
   test.skipIf(blocks.length > 0)('shows no command', () => expect(blocks).toEqual([]))
   for (const { line, commands } of blocks) {

@@ -36,6 +36,9 @@ const byMistake: { readonly [id: string]: SignatureCheck } = {
   'fields/timestamp-in-seconds': 'signature/timestamp-ms',
   'fields/timestamp-in-microseconds': 'signature/timestamp-ms',
   'fields/timestamp-no-integer': 'signature/timestamp-ms',
+  // Twenty characters of the text instead of twenty bytes.
+  'signature/cut-text': 'signature/twenty-bytes',
+  'signature/cut-hex-text': 'signature/twenty-bytes',
   'fields/empty-nonce': 'signature/five-fields',
   'fields/other-key-id': 'signature/five-fields',
 }

@@ -1,0 +1,216 @@
+/** The whole way: the command, a process for each scenario, the report. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { main } from '../cli.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { problemWith } from '../engine/fixture/schemas.ts'
+import type { ClientReport } from './report/model.ts'
+import { runCommand } from './run-command.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))
+const example = `'${process.execPath}' '${join(packageRoot, 'suites', 'self', 'example-client.mjs')}'`
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => {
+  vi.restoreAllMocks()
+  process.exitCode = undefined
+})
+
+interface Called {
+  exitCode: unknown
+  stdout: string
+  stderr: string
+}
+
+async function call(...argv: string[]): Promise<Called> {
+  const printed = { stdout: '', stderr: '' }
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed.stdout += text
+    return true
+  })
+  const complain = (text: unknown): true => {
+    printed.stderr += String(text)
+    return true
+  }
+  vi.spyOn(process.stderr, 'write').mockImplementation(complain)
+  vi.spyOn(console, 'error').mockImplementation(complain)
+  await main(['client', ...argv])
+  const { exitCode } = process
+  vi.restoreAllMocks()
+  return { exitCode, ...printed }
+}
+
+async function judge(mistake: string, ...flags: string[]): Promise<{ report: ClientReport; exitCode: unknown }> {
+  const file = join(folder, `${mistake}.json`)
+  const command = `EXAMPLE_MISTAKE=${mistake} ${example}`
+  const { exitCode } = await call('--command', command, '--report', `json=${file}`, ...flags)
+  const report: ClientReport = JSON.parse(readFileSync(file, 'utf8'))
+  expect(problemWith(report, 'client-report')).toBeUndefined()
+  return { report, exitCode }
+}
+
+const wrong = ({ checks }: ClientReport): string[] =>
+  checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').map(({ id }) => id)
+
+describe('the command', { timeout: 30_000 }, () => {
+  test('lets a right client pass, and says what it tried', async () => {
+    const { report, exitCode } = await judge('none', '--auth', 'hmac', '--only', 'plain', '--only', 'error-in-200')
+    expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'conforms', 0])
+    expect(Object.fromEntries(report.scenarios.map(({ id, ok }) => [id, ok]))).toEqual({
+      'plain/hmac': 16,
+      'error-in-200/hmac': 2,
+    })
+  })
+
+  test('names a mistake with its sentence, its bytes and its diagnosis, and tells no secret', async () => {
+    const { report, exitCode } = await judge('whole-mac', '--auth', 'hmac', '--only', 'plain')
+    expect([wrong(report), report.verdict, exitCode]).toEqual([['signature/twenty-bytes'], 'does-not-conform', 1])
+    const check = report.checks.find(({ id }) => id === 'signature/twenty-bytes')
+    expect(check).toMatchObject({ level: 'document', scenarios: ['plain/hmac'] })
+    expect(check?.evidence[0]?.diagnosis).toContain('All 32 bytes of the MAC were sent (signature/untruncated)')
+    expect(check?.evidence[0]?.exchanges[0]?.request[0]).toBe('POST /api')
+    expect(check?.again).toMatch(/ --auth hmac --only signature\/twenty-bytes$/)
+  })
+
+  test('a practice that is missed warns, and fails under --strict', async () => {
+    const mild = await judge('repeats-creations', '--auth', 'hmac', '--only', 'create-key')
+    expect([wrong(mild.report), mild.exitCode]).toEqual([['retry/create-key-not-repeated'], 0])
+    const strict = await judge('repeats-creations', '--auth', 'hmac', '--only', 'create-key', '--strict')
+    expect(strict.exitCode).toBe(1)
+  })
+
+  test('an inert client proves nothing, whatever it prints', async () => {
+    for (const mistake of ['inert', 'says-ok']) {
+      const { report, exitCode } = await judge(mistake, '--auth', 'hmac', '--only', 'plain')
+      expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'inconclusive', 1])
+      expect(report.summary).toMatchObject({ passed: 0, notExercised: report.checks.length })
+    }
+  })
+
+  test('ok for a call that was not accepted, and a client that does not end, count against the scenario', async () => {
+    const liar = await judge('takes-any-id', '--auth', 'basic', '--only', 'foreign-id')
+    expect(wrong(liar.report)).toEqual(['answers/foreign-id-rejected'])
+    const slow = await judge('hangs', '--auth', 'basic', '--only', 'plain', '--timeout', '1')
+    expect(wrong(slow.report)).toEqual(['request/envelope'])
+    expect(slow.report.checks.find(({ id }) => id === 'request/envelope')?.message).toContain('still running after 1 s')
+  })
+
+  test('a baseline makes failures known, and is stale when they are gone', async () => {
+    const known = join(folder, 'known.yaml')
+    writeFileSync(known, '- check: signature/twenty-bytes\n  reason: not yet\n')
+    const flags = ['--auth', 'hmac', '--only', 'plain', '--known', known]
+    const failing = await judge('whole-mac', ...flags)
+    expect([failing.report.verdict, failing.report.summary.known, failing.exitCode]).toEqual(['does-not-conform', 1, 0])
+    const passing = await judge('none', ...flags)
+    expect([passing.report.stale.length, passing.exitCode]).toEqual([1, 1])
+  })
+
+  test('writes every format', async () => {
+    const files = ['html', 'junit', 'markdown'].map((format) => [format, join(folder, `report.${format}`)] as const)
+    const reports = files.flatMap(([format, file]) => ['--report', `${format}=${file}`])
+    const command = `EXAMPLE_MISTAKE=seconds ${example}`
+    const flags = ['--command', command, '--auth', 'hmac', '--only', 'plain', '--report', 'text', ...reports]
+    const { stdout } = await call(...flags)
+    const texts = [stdout, ...files.map(([, file]) => readFileSync(file, 'utf8'))]
+    for (const text of texts)
+      expect(text).toContain('signature/timestamp-ms'.replace('/', text.startsWith('<?xml') ? '.' : '/'))
+    expect(stdout).toContain('Verdict: does not conform (exit code 1)')
+  })
+
+  test('lists its checks and scenarios', async () => {
+    const { stdout, exitCode } = await call('--list')
+    expect(stdout).toContain('refresh/late-loser-keeps-the-newer-pair  practice')
+    expect(stdout).toContain('expiry/token')
+    expect(exitCode).toBe(0)
+  })
+
+  test('a command that cannot be started is exit 3', async () => {
+    const { stderr, exitCode } = await call('--command', './no-such-adapter')
+    expect(stderr).toMatch(/^Cannot start the command ".\/no-such-adapter": the shell says ".*not found"/)
+    expect(exitCode).toBe(3)
+  })
+})
+
+describe('wrong usage', () => {
+  test.each([
+    [[], 'Name the client'],
+    [['--listen', '--command', 'x'], 'Choose one of'],
+    [['--command', ' '], 'Give "--command" a command'],
+    [['--command', 'x', '--port', '1'], '"--port" needs "--listen"'],
+    [['--command', 'x', '--auth', 'hmca'], 'did you mean "hmac"?'],
+    [['--command', 'x', '--only', 'refresh/singleflight'], 'did you mean "refresh/single-flight"?'],
+    [['--command', 'x', '--skip', 'refresh'], 'Give a reason'],
+    [['--command', 'x', '--skip', 'nothing=x'], 'No check or scenario answers to "--skip nothing"'],
+    [['--command', 'x', '--timeout', '0'], 'a number of seconds above 0'],
+    [['--command', 'x', '--known', 'nowhere.yaml'], 'there is no such file'],
+    [['--command', 'x', '--report', 'xml'], 'Unknown value "xml"'],
+    [['--listen', '--port', '99999'], 'a port from 0 to 65535'],
+  ])('%j', async (argv, sentence) => {
+    const { stderr, exitCode } = await call(...argv)
+    expect(stderr).toContain(sentence)
+    expect(exitCode).toBe(2)
+  })
+})
+
+test('--listen judges whatever comes until it is stopped', { timeout: 15_000 }, async () => {
+  const file = join(folder, 'listen.json')
+  vi.stubEnv('SVC_KEY_ID', 'demo').stubEnv('SVC_KEY_SECRET', 'demo-secret')
+  let announced = ''
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    announced += text
+    return true
+  })
+  const done = main(['client', '--listen', '--report', `json=${file}`])
+  await vi.waitFor(() => expect(announced).toContain('Listening'))
+  const url = /SVC_URL=(\S+)/.exec(announced)?.[1] ?? ''
+  const body = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+  const status = await new Promise((resolve) => {
+    const headers = { authorization: `Basic ${btoa('demo:demo-secret')}`, 'content-type': 'text/plain' }
+    request(`${url}/api`, { method: 'POST', headers, agent: false }, (answer) =>
+      resolve(answer.resume().statusCode),
+    ).end(body)
+  })
+  expect(status).toBe(200)
+  process.emit('SIGTERM')
+  await done
+  vi.unstubAllEnvs()
+  expect(process.exitCode).toBe(1)
+  const report: ClientReport = JSON.parse(readFileSync(file, 'utf8'))
+  expect(wrong(report)).toEqual(['request/post-json'])
+  expect(report.meta.command).toBeNull()
+})
+
+describe('a command', () => {
+  const run = (command: string, timeoutSeconds = 10) =>
+    runCommand({ command, env: { SVC_CALLS: '3' }, timeoutSeconds, now: () => 0, stop: new Promise(() => {}) })
+
+  test('is counted by its lines, and keeps the end of stderr', async () => {
+    const result = await run('printf "ok\\nerror\\r\\nOK\\n ok \\nok"; echo reason >&2; exit 4')
+    expect(result).toMatchObject({
+      kind: 'ran',
+      start: { ok: 3, error: 1, ended: { kind: 'exit', code: 4 }, stderr: 'reason\n' },
+    })
+  })
+
+  test('gets our variables and none of the user', async () => {
+    vi.stubEnv('SVC_URL', 'http://127.0.0.1:1')
+    const result = await run('test -z "$SVC_URL" && test "$SVC_CALLS" = 3 && echo ok')
+    vi.unstubAllEnvs()
+    expect(result).toMatchObject({ kind: 'ran', start: { ok: 1 } })
+  })
+
+  test('ends with its whole group', async () => {
+    const traces = join(folder, 'traces')
+    const result = await run(`(sleep 0.6; touch '${traces}') & wait`, 0.2)
+    expect(result).toMatchObject({ kind: 'ran', start: { ended: { kind: 'timeout' } } })
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    expect(existsSync(traces)).toBe(false)
+  })
+
+  test('does not wait for what it left in the background', async () => {
+    const result = await run('sleep 60 & echo ok')
+    expect(result).toMatchObject({ kind: 'ran', start: { ok: 1, ended: { kind: 'exit', code: 0 } } })
+  })
+})

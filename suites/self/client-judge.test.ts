@@ -1,0 +1,47 @@
+/**
+ * A part of the proof of the judge of clients: some of the test clients, each in the scenarios where it shows. `npm run clients` tries
+ * all of them in all scenarios.
+ */
+import { describe, expect, test } from 'vitest'
+import { loadCatalogue, type TestClient } from './clients/catalogue.ts'
+import { judgementProblem, judgeTestClient } from './judge-client.ts'
+
+const catalogue = await loadCatalogue()
+
+function clientNamed(id: string): TestClient {
+  const client = catalogue.find((one) => one.id === id)
+  if (client === undefined) throw new RangeError(`There is no test client "${id}"`)
+  return client
+}
+
+/** Clients, and how the ids of the scenarios begin that they are tried in. */
+const part: [id: string, ...scenarios: string[]][] = [
+  // Right
+  ['plain', 'plain/', 'error-in-200/', 'skew/'],
+  ['pair-on-disk', 'restart/'],
+  ['refresh-at-half-life', 'workers/', 'late-refusal/'],
+  ['lost-refresh-not-repeated', 'lost-refresh/', 'foreign-id-refresh/'],
+  // Broken
+  ['signs-sorted-members', 'plain/hmac'],
+  ['ecc-key-by-basic', 'plain/ecc'],
+  ['first-pair-on-disk', 'restart/'],
+  ['refresh-per-worker', 'workers/'],
+  ['late-refusal-takes-grant', 'late-refusal/'],
+  ['lost-refresh-ends-all', 'lost-refresh/'],
+  ['create-key-repeated', 'create-key/'],
+  ['redirect-followed', 'redirect/'],
+  ['answer-id-not-read', 'foreign-id/'],
+  // Inert
+  ['ok-without-a-call', 'plain/'],
+]
+
+describe.concurrent('the judge of clients', { timeout: 60_000 }, () => {
+  test.each(part)('%s', async (id, ...wanted) => {
+    const client = clientNamed(id)
+    const judgement = await judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))
+    expect([judgementProblem(client, judgement), judgement.messages]).toEqual([
+      null,
+      client.kind === 'broken' ? expect.anything() : {},
+    ])
+  })
+})
