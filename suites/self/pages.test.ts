@@ -24,7 +24,7 @@ test('the README is short', () => expect(textOf('README.md').split('\n').length)
 describe.each(pages)('%s', (page) => {
   const cwd = join(folder, page.replaceAll(/[/.]/g, '-'))
   mkdirSync(cwd, { recursive: true })
-  for (const [, name = '', content = ''] of textOf(page).matchAll(/^```\w+ file=(\S+)\n([^]*?)^```$/gm))
+  for (const [, name = '', content = ''] of textOf(page).matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm))
     writeFileSync(join(cwd, name), content)
   const blocks = consoleBlocks(textOf(page))
   test.skipIf(blocks.length > 0)('shows no command', () => expect(blocks).toEqual([]))
