@@ -51,7 +51,7 @@ export const refreshClients = [
       return old?.accessToken ?? token
     },
   }),
-  oldPairGone(
+  newestUsed(
     'refresh-undone-after-use',
     'Puts the old pair back after its next call, as a cache written too late does',
     {

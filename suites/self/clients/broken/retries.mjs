@@ -59,12 +59,19 @@ export const retryClients = [
   signedAnew('lost-call-resent', 'Sends the same bytes again when an answer is lost, in its transport', {
     exchange: resend(({ broken }) => broken !== undefined),
   }),
-  signedAnew('retry-with-old-nonce', 'Uses the old nonce for a retry, with a new timestamp and signature', {
-    nonce(_client, { kept }) {
-      kept.nonce ??= defaultParts.nonce()
-      return kept.nonce
-    },
+  signedAnew('retry-of-the-same-bytes', 'Sends the same bytes again whatever went wrong, in its transport', {
+    exchange: resend(({ status }) => status !== 200),
   }),
+  of('nonce/unique', ['hmac', 'ecc'])(
+    'retry-with-old-nonce',
+    'Uses the old nonce for a retry, with a new timestamp and signature',
+    {
+      nonce(_client, { kept }) {
+        kept.nonce ??= defaultParts.nonce()
+        return kept.nonce
+      },
+    },
+  ),
 
   keyNotRepeated('create-key-repeated', 'Sends manager/createApiKey again when its answer is lost', {
     isSafe: () => true,

@@ -33,8 +33,8 @@ export const signedDataClients = [
   bodyAsSent('signs-sorted-members', 'Signs JSON with sorted members, and sends it unsorted', {
     signedBody: sortedMembers,
   }),
-  bodyAsSent('newline-after-signing', 'Appends a newline to the body after it was signed', {
-    bodyAsSent: (body) => `${body}\n`,
+  bodyAsSent('crlf-after-signing', 'Appends CR LF to the body after it was signed', {
+    bodyAsSent: (body) => `${body}\r\n`,
   }),
   bodyAsSent('id-after-signing', 'Signs the id 0; the transport puts the real id in', {
     signedBody: (body) => JSON.stringify({ ...JSON.parse(body), id: 0 }),
