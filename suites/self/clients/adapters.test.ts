@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../../engine/fixture/package-root.ts'
 import type { ClientAuth } from './catalogue.ts'
-import { badDay, run, withServer } from './harness.ts'
+import { badDay, badDayServer, betweenCallsMs, run, withServer } from './harness.ts'
 
 const clients = join(packageRoot, 'fixtures', 'clients')
 const start = promisify(execFile)
@@ -62,16 +62,16 @@ for (const { language, build, auth: supported, missing } of adapters)
   describe.skipIf(missing !== '')(`the adapter in ${language}${missing}`, () => {
     test('gets every call accepted, and survives what servers do', { timeout: 120_000 }, async () => {
       const command = await build()
-      const profile = { accessLifeMs: 300, clockOffsetMs: 3_600_000 }
       const days = supported.flatMap((auth) => [
         withServer(auth, {}, async (server, env) => {
           const ran = await run(command, { ...env, SVC_CALLS: '6', SVC_PARALLEL: '3', SVC_PAUSE_MS: '10' })
           expect(ran, auth).toEqual({ exitCode: 0, lines: Array(6).fill('ok'), complaints: '' })
           expect(server.journal.count({ method: 'manager/auth' }), auth).toBe(auth === 'token' ? 1 : 0)
         }),
-        withServer(auth, { profile }, async (server, env) => {
+        withServer(auth, badDayServer, async (server, env) => {
           for (const fault of badDay) server.faults.add(fault)
-          const { exitCode, lines, complaints } = await run(command, { ...env, SVC_CALLS: '12', SVC_PAUSE_MS: '60' })
+          const advance = (): void => server.clock.advance(betweenCallsMs)
+          const { exitCode, lines, complaints } = await run(command, { ...env, SVC_CALLS: '12' }, advance)
           expect({ exitCode, count: lines.length }, `${auth}: ${complaints}`).toEqual({ exitCode: 0, count: 12 })
           expect(lines.filter((line) => line !== 'ok').length, complaints).toBeLessThanOrEqual(1)
           expect(lines.at(-1), complaints).toBe('ok')

@@ -61,6 +61,7 @@ export function createClient(env, parts = {}) {
     pair: undefined,
     renewal: undefined,
     renewalsAfterRefusal: 0,
+    lastRenewalMs: 0,
     /** Scratch space of a replaced part. */
     memory: {},
   }

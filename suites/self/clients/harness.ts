@@ -58,13 +58,15 @@ export interface Ran {
   complaints: string
 }
 
-export function run(command: string[], env: Environment): Promise<Ran> {
+/** @param onLine called after each line that the client prints */
+export function run(command: string[], env: Environment, onLine = (): void => undefined): Promise<Ran> {
   const [program = '', ...args] = command
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, timeout: 10_000 })
+    const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, timeout: 30_000 })
     const printed = { out: '', err: '' }
     child.stdout.on('data', (chunk) => {
       printed.out += chunk
+      for (const letter of String(chunk)) if (letter === '\n') onLine()
     })
     child.stderr.on('data', (chunk) => {
       printed.err += chunk
@@ -76,7 +78,11 @@ export function run(command: string[], env: Environment): Promise<Ran> {
   })
 }
 
-/** Everything that goes wrong here is met by one client in one run; its tokens live shortly. */
+/** A server whose clock only moves when it is told to, far from the clock of the client; tokens live for five calls. */
+export const badDayServer: ServerOptions = { clock: 'virtual', profile: { accessLifeMs: 300_000 } }
+export const betweenCallsMs = 60_000
+
+/** Everything that goes wrong on that day. */
 export const badDay: Fault[] = [
   { fault: 'drop', when: 'after', method: 'solution/listSolutions', skip: 1 },
   { fault: 'malformed', method: 'solution/listSolutions', skip: 2 },

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const timeoutMs = 4000
+const timeoutMs = 8000
 
 export const requestParts = {
   httpMethod: () => 'POST',

@@ -2,8 +2,9 @@
 
 /** A token is renewed when a tenth of its life is left, but no earlier than this. */
 const longestMarginMs = 30_000
-/** So many renewals because of a refusal make no difference: the calls are refused for another reason. */
+/** After so many renewals without an accepted call, the calls are refused for another reason; that is tried again later. */
 const renewalsWorthTrying = 2
+const renewalPauseMs = 60_000
 
 export const tokenParts = {
   /** The access token of the next call. */
@@ -33,12 +34,18 @@ export const tokenParts = {
 
   async renew(client) {
     const { parts, pair } = client
-    if (pair?.isRefused && client.renewalsAfterRefusal >= renewalsWorthTrying)
-      throw new Error('Calls are refused with new tokens too')
-    if (pair?.isRefused) client.renewalsAfterRefusal += 1
+    if (pair?.isRefused && parts.now(client) < pair.expiryMs) parts.countRefusal(client)
     const refreshed = pair && (await parts.refresh(client, pair))
     if (refreshed === undefined) parts.dropPair(client)
     parts.keepPair(client, refreshed ?? (await parts.grant(client)))
+  },
+
+  /** Counts renewals of tokens that were refused in the middle of their life; throws when they make no difference. */
+  countRefusal(client) {
+    if (Date.now() - client.lastRenewalMs > renewalPauseMs) client.renewalsAfterRefusal = 0
+    if (client.renewalsAfterRefusal >= renewalsWorthTrying) throw new Error('Calls are refused with new tokens too')
+    client.renewalsAfterRefusal += 1
+    client.lastRenewalMs = Date.now()
   },
 
   dropPair: (client) => {
