@@ -10,8 +10,11 @@ export interface WireRequest {
   headers: [name: string, value: string][]
   body: Uint8Array
   from?: 'first-address' | 'second-address'
-  /** `fresh` opens a connection of its own: what changes state must never be sent twice by a stale kept one. */
-  connection?: 'kept' | 'fresh'
+  /**
+   * `fresh` opens a new connection: what changes state must never be sent twice by a stale kept one. `warm`, in a race: a connection that
+   * carried another call of a race before, where there is one.
+   */
+  connection?: 'kept' | 'fresh' | 'warm'
   /** Any bytes, method and path, which a client made for JSON might mend: sent as they are. */
   raw?: boolean
   /** How long to wait for the whole answer, where that is less than usual. */
@@ -19,7 +22,14 @@ export interface WireRequest {
 }
 
 export type WireAnswer =
-  | { kind: 'answer'; status: number; headers: { [name: string]: string }; body: Uint8Array }
+  | {
+      kind: 'answer'
+      status: number
+      headers: { [name: string]: string }
+      body: Uint8Array
+      /** `body` is only the first and the last part of a body of so many bytes. */
+      cut?: { bytes: number; sha256: string }
+    }
   /** An answer longer than the suite reads. */
   | { kind: 'unread'; status: number; headers: { [name: string]: string }; limitBytes: number }
   | {

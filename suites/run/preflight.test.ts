@@ -146,3 +146,17 @@ test.each([
   const target = madeUpTarget({ answer: () => ({ status }) })
   await expect(look(target, [])).rejects.toThrow(advice)
 })
+
+test('a server that puts an error beside every result is asked on, since that is for the cases to say', async () => {
+  const answer = () => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result: {}, error: { code: 0, message: '' } } })
+  await expect(look(madeUpTarget({ answer }), [])).resolves.toBeDefined()
+})
+
+test('a first answer that is too long to be read ends the run, and says what allows more', async () => {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
+  const open = async () => ({ ...(await target.open()), send: async () => unread })
+  await expect(look({ ...target, open }, [])).rejects.toThrow(
+    'longer than 100 bytes; maxAnswerBytes in the target file allows more',
+  )
+})

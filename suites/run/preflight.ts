@@ -101,6 +101,9 @@ async function tryRoot(client: Client, first: Called, allow: readonly SafetyClas
       if (root.kind === 'secret') client.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
       return
     }
+    if (answer.outcome === 'unread') throw tooLong(client, answer.limitBytes)
+    // Nothing can be accepted here, which is for the cases to say.
+    if (answer.outcome === 'refused' && hasResult(answer.json)) return
     seen.push(`${way}: ${describe(answer)}`)
   }
   if (allow.includes('sessions') && root.kind === 'secret') {
@@ -118,6 +121,17 @@ async function tryRoot(client: Client, first: Called, allow: readonly SafetyClas
   throw new SuiteError(
     'unreachable',
     `Cannot use ${client.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
+    { exitCode: 3 },
+  )
+}
+
+const hasResult = (json: unknown): boolean =>
+  typeof json === 'object' && json !== null && 'result' in json && json.result !== null && json.result !== undefined
+
+function tooLong({ instance }: Client, limitBytes: number): SuiteError {
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; maxAnswerBytes in the target file allows more`,
     { exitCode: 3 },
   )
 }

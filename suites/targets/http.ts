@@ -1,13 +1,16 @@
 import http from 'node:http'
 import https from 'node:https'
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import supertest from 'supertest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { lateAnswer, noAnswer } from './no-answer.ts'
 import { throughProxy } from './proxy.ts'
+import { flatHeaders, readAnswer } from './read-answer.ts'
 
 export interface WireOptions {
   baseUrl: string
   requestTimeoutMs: number
+  /** A longer answer is not read. */
+  maxAnswerBytes?: number | undefined
   /** The local address for requests `from: second-address`. */
   secondAddress?: string | undefined
   tls?: Tls | undefined
@@ -24,6 +27,9 @@ export interface Tls {
   insecure?: boolean
 }
 
+/** Unless the target file says otherwise. */
+const defaultMaxAnswerBytes = 4 * 2 ** 20
+
 export interface Wire {
   send(request: WireRequest): Promise<WireAnswer>
   sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
@@ -32,13 +38,20 @@ export interface Wire {
 
 /** Opens the way to a base URL: ordinary calls through supertest on kept connections, races on sockets of their own. */
 export function openWire(options: WireOptions): Wire {
-  const { baseUrl, requestTimeoutMs, secondAddress, proxy = null } = options
+  const { baseUrl, secondAddress, proxy = null } = options
+  const limits = {
+    requestTimeoutMs: options.requestTimeoutMs,
+    maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes,
+  }
   const secure = baseUrl.startsWith('https:')
   const { insecure = false, ...pem } = options.tls ?? {}
   const tls = secure ? { ...pem, rejectUnauthorized: !insecure } : {}
   const Agent = secure ? https.Agent : http.Agent
   const kept = throughProxy(new Agent({ keepAlive: true, maxSockets: 1, ...tls }), proxy)
   noteCarriers(kept)
+  // As many as race at once: they stay open between two races.
+  const warm = throughProxy(new Agent({ keepAlive: true, ...tls }), proxy)
+  noteCarriers(warm)
   const fresh = throughProxy(new Agent({ keepAlive: false, ...tls }), proxy)
   const second =
     secondAddress === undefined ? fresh : new Agent({ keepAlive: false, localAddress: secondAddress, ...tls })
@@ -47,15 +60,17 @@ export function openWire(options: WireOptions): Wire {
     if (request.from === 'second-address') return second
     return request.connection === 'fresh' ? fresh : kept
   }
+  const racingAgentFor = (request: WireRequest): http.Agent => {
+    if (request.from === 'second-address') return second
+    return request.connection === 'warm' ? warm : fresh
+  }
 
-  const send = (request: WireRequest): Promise<WireAnswer> =>
-    sendOne(baseUrl, request, agentFor(request), requestTimeoutMs)
   return {
-    send,
-    sendTogether: (requests) =>
-      race(baseUrl, requests, (request) => (request.from === 'second-address' ? second : fresh), requestTimeoutMs),
+    send: (request) => sendOne(baseUrl, request, agentFor(request), limits),
+    sendTogether: (requests) => race(baseUrl, requests, racingAgentFor, limits),
     close: () => {
       kept.destroy()
+      warm.destroy()
       fresh.destroy()
       second.destroy()
     },
@@ -73,37 +88,57 @@ function noteCarriers(agent: http.Agent): void {
 const isOnCarrier = (request: http.ClientRequest | undefined): boolean =>
   typeof request?.socket === 'object' && request.socket !== null && carriers.has(request.socket)
 
-/** supertest reads the body itself: a JSON parser that rejects bad JSON would hide what came. */
-function collect(response: NodeJS.ReadableStream, done: (error: Error | null, body: Buffer) => void): void {
-  const chunks: Buffer[] = []
-  response.on('data', (chunk: Buffer) => chunks.push(chunk))
-  response.on('end', () => done(null, Buffer.concat(chunks)))
-  response.on('error', (error: Error) => done(error, Buffer.concat(chunks)))
+interface Limits {
+  requestTimeoutMs: number
+  maxAnswerBytes: number
 }
 
-async function sendOne(
-  baseUrl: string,
-  request: WireRequest,
-  agent: http.Agent,
-  requestTimeoutMs: number,
-): Promise<WireAnswer> {
-  if (request.raw) return sendRaw(baseUrl, request, agent, requestTimeoutMs)
+async function sendOne(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
+  if (request.raw) return sendRaw(baseUrl, request, agent, limits)
+  const timeoutMs = request.timeoutMs ?? limits.requestTimeoutMs
+  let answer: WireAnswer | undefined
+  // supertest reads the body itself: a JSON parser that rejects bad JSON would hide what came.
+  const read = (response: http.IncomingMessage, done: (error: Error | null) => void): void => {
+    readAnswer(response, limits.maxAnswerBytes).then(
+      (whole) => {
+        answer = whole
+        done(null)
+      },
+      (error: Error) => done(error),
+    )
+  }
   const test = supertest(baseUrl)
     .post(request.path)
     .agent(agent)
     .redirects(0)
     .ok(() => true)
-    .timeout({ deadline: requestTimeoutMs })
+    .timeout({ deadline: timeoutMs })
     .buffer(true)
-    .parse(collect as never)
+    .maxResponseSize(Number.MAX_SAFE_INTEGER)
+    .parse(read as never)
+  endOnce(test as never)
   for (const [name, value] of request.headers) test.set(name, value)
   try {
     // A Buffer would be written as JSON again; the text keeps the bytes, which are UTF-8 in every call that is not raw.
-    const response = await test.send(new TextDecoder().decode(request.body))
-    return { kind: 'answer', status: response.status, headers: flat(response.headers), body: response.body as Buffer }
+    const { status, headers } = await test.send(new TextDecoder().decode(request.body))
+    return answer ?? { kind: 'answer', status, headers: flatHeaders(headers), body: new Uint8Array() }
   } catch (error) {
+    if (answer !== undefined) return answer
     const { req } = test as { req?: http.ClientRequest }
-    return noAnswer(error, isOnCarrier(req))
+    return isTimeout(error) ? lateAnswer(timeoutMs) : noAnswer(error, isOnCarrier(req))
+  }
+}
+
+const isTimeout = (error: unknown): boolean => typeof error === 'object' && error !== null && 'timeout' in error
+
+/** superagent prints a warning where a connection ends twice, as it does for resets within an answer; the first end counts. */
+function endOnce(test: { callback(...given: unknown[]): void }): void {
+  const callback = test.callback.bind(test)
+  let isEnded = false
+  test.callback = (...given) => {
+    if (isEnded) return
+    isEnded = true
+    callback(...given)
   }
 }
 
@@ -115,10 +150,10 @@ interface Outgoing {
 }
 
 /** Any method, path and bytes, as given; the last byte of the body waits for `finish`. */
-function start(baseUrl: string, request: WireRequest, agent: http.Agent, requestTimeoutMs: number): Outgoing {
+function start(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Outgoing {
   const url = new URL(baseUrl)
   const client = url.protocol === 'https:' ? https : http
-  const { method, body } = request
+  const { method, body, timeoutMs = limits.requestTimeoutMs } = request
   const outgoing = client.request({
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port,
@@ -128,21 +163,17 @@ function start(baseUrl: string, request: WireRequest, agent: http.Agent, request
     headers: withLength(request),
   })
   const answer = new Promise<WireAnswer>((resolve) => {
-    // Not the timeout of a socket, which every byte begins anew.
+    // Not the timeout of a socket, which starts again with every byte.
     const deadline = setTimeout(() => {
-      settle(noAnswer(new Error(`no answer within ${requestTimeoutMs} ms`), false))
+      resolve(lateAnswer(timeoutMs))
       outgoing.destroy()
-    }, requestTimeoutMs)
+    }, timeoutMs)
     const settle = (what: WireAnswer): void => {
       clearTimeout(deadline)
       resolve(what)
     }
     outgoing.on('response', (response) => {
-      const { statusCode: status = 0, headers } = response
-      collect(response, (error, received) => {
-        if (error !== null) settle(noAnswer(error, false))
-        else settle({ kind: 'answer', status, headers: flat(headers), body: decoded(headers, received) })
-      })
+      readAnswer(response, limits.maxAnswerBytes).then(settle, (error) => settle(noAnswer(error, false)))
     })
     outgoing.on('error', (error) => settle(noAnswer(error, isOnCarrier(outgoing))))
   })
@@ -158,13 +189,8 @@ function start(baseUrl: string, request: WireRequest, agent: http.Agent, request
   return { ready, finish: () => void outgoing.end(body.subarray(-1)), answer }
 }
 
-function sendRaw(
-  baseUrl: string,
-  request: WireRequest,
-  agent: http.Agent,
-  requestTimeoutMs: number,
-): Promise<WireAnswer> {
-  const { finish, answer } = start(baseUrl, request, agent, requestTimeoutMs)
+function sendRaw(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
+  const { finish, answer } = start(baseUrl, request, agent, limits)
   finish()
   return answer
 }
@@ -174,32 +200,13 @@ async function race(
   baseUrl: string,
   requests: WireRequest[],
   agentFor: (request: WireRequest) => http.Agent,
-  requestTimeoutMs: number,
+  limits: Limits,
 ): Promise<WireAnswer[]> {
-  const outgoing = requests.map((request) => start(baseUrl, request, agentFor(request), requestTimeoutMs))
+  const outgoing = requests.map((request) => start(baseUrl, request, agentFor(request), limits))
   await Promise.all(outgoing.map(({ ready }) => ready))
   await new Promise((resolve) => setImmediate(resolve))
   for (const { finish } of outgoing) finish()
   return Promise.all(outgoing.map(({ answer }) => answer))
-}
-
-const decoders: { readonly [coding: string]: typeof gunzipSync } = {
-  gzip: gunzipSync,
-  'x-gzip': gunzipSync,
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-}
-const longestDecoded = 2 ** 26
-
-/** Who names no codings takes them all (RFC 9110, 12.5.3). Where the bytes are not what they say, they stay as they came. */
-function decoded(headers: http.IncomingHttpHeaders, body: Buffer): Buffer {
-  const decode = decoders[headers['content-encoding']?.toLowerCase() ?? '']
-  if (decode === undefined) return body
-  try {
-    return decode(body, { maxOutputLength: longestDecoded })
-  } catch {
-    return body
-  }
 }
 
 function joinPath(url: URL, path: string): string {
@@ -211,46 +218,4 @@ function withLength(request: WireRequest): http.OutgoingHttpHeaders {
   for (const [name, value] of request.headers) headers[name] = value
   if (request.body.length > 0) headers['content-length'] = request.body.length
   return headers
-}
-
-function flat(headers: { [name: string]: string | string[] | undefined }): { [name: string]: string } {
-  const result: { [name: string]: string } = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) result[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
-  }
-  return result
-}
-
-function noAnswer(error: unknown, reused: boolean): WireAnswer {
-  const message = error instanceof Error ? error.message : String(error)
-  // supertest puts the code of a refused connection into the message and keeps none.
-  const named = /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? ''
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
-  const reason = sentences[code] ?? message
-  return {
-    kind: 'none',
-    reason,
-    refusedConnection: code === 'ECONNREFUSED',
-    stale: reused && (code === 'ECONNRESET' || code === 'EPIPE'),
-  }
-}
-
-const sentences: { [code: string]: string } = {
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was dropped without an answer',
-  EPIPE: 'the connection was dropped while the request was sent',
-  ENOTFOUND: 'the host name is not known',
-  EAI_AGAIN: 'the host name could not be looked up',
-  ETIMEDOUT: 'the connection timed out',
-  ECONNABORTED: 'no answer within the time limit of a request',
-  HPE_INVALID_CONSTANT: 'the answer is not HTTP',
-  EADDRNOTAVAIL: 'it is no address of this machine',
-  EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed (tls.ca in the target file names one to trust)',
 }

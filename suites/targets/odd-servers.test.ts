@@ -2,7 +2,7 @@
 import { createServer, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { openWire, type Wire } from './http.ts'
 
@@ -27,7 +27,7 @@ const ways: readonly [string, (wire: Wire) => Promise<WireAnswer | undefined>][]
 async function ask(
   speak: (socket: Socket) => void,
   way: (wire: Wire) => Promise<WireAnswer | undefined>,
-  { host = '127.0.0.1', requestTimeoutMs = 5000 } = {},
+  { host = '127.0.0.1', requestTimeoutMs = 5000, maxAnswerBytes = 10_000 } = {},
 ): Promise<WireAnswer | undefined> {
   const server = createServer((socket) => {
     let seen = ''
@@ -41,7 +41,11 @@ async function ask(
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
   const { port } = server.address() as { port: number }
-  const wire = openWire({ baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, requestTimeoutMs })
+  const wire = openWire({
+    baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    requestTimeoutMs,
+    maxAnswerBytes,
+  })
   try {
     return await way(wire)
   } finally {
@@ -96,8 +100,65 @@ test.each(ways)('an answer that never ends, though it goes on and on, is none, a
     socket.on('close', () => clearInterval(timer))
   }
   const answer = await ask(dripping, send, { requestTimeoutMs: 60 })
-  expect(answer).toMatchObject({ kind: 'none', refusedConnection: false })
+  expect(answer).toMatchObject({ kind: 'none', refusedConnection: false, timedOut: true })
 })
+
+const bomb = gzipSync(' '.repeat(1_000_000))
+const tooLong: readonly [string, (socket: Socket) => void][] = [
+  [
+    'a body that never ends',
+    (socket) => {
+      socket.write(`${head('Transfer-Encoding: chunked')}`)
+      const timer = setInterval(() => socket.write(`1000\r\n${' '.repeat(4096)}\r\n`), 1)
+      socket.on('close', () => clearInterval(timer))
+    },
+  ],
+  [
+    'a small body that is large when it is unpacked',
+    (socket) => {
+      socket.write(head('Content-Encoding: gzip', `Content-Length: ${bomb.length}`))
+      socket.write(bomb)
+    },
+  ],
+]
+
+test.each(tooLong.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send }))))(
+  '$name is not read to its end $way',
+  async ({ speak, send }) => {
+    expect(await ask(speak, send)).toMatchObject({ kind: 'unread', status: 200, limitBytes: 10_000 })
+  },
+)
+
+const cutShort: readonly [string, (socket: Socket) => void][] = [
+  [
+    'a reset within the answer',
+    (socket) => {
+      socket.write(`${head('Content-Length: 100')}{"jsonrpc"`)
+      setTimeout(() => socket.resetAndDestroy(), 5)
+    },
+  ],
+  ['a body that is shorter than it says', (socket) => socket.end(`${head('Content-Length: 100')}{"jsonrpc"`)],
+  [
+    'bytes that are not the gzip they are called',
+    (socket) => socket.end(`${head('Content-Encoding: gzip', 'Content-Length: 4')}what`),
+  ],
+]
+
+test.each(cutShort.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, way, speak, send }))))(
+  '$name is an answer or none $way, and nothing is printed',
+  async ({ speak, send }) => {
+    const printed = ['log', 'warn', 'error'].map((name) =>
+      vi.spyOn(console, name as 'log').mockImplementation(() => {}),
+    )
+    const answer = await ask(speak, send, { requestTimeoutMs: 500 })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(['none', 'answer']).toContain(answer?.kind)
+    for (const spy of printed) {
+      expect(spy.mock.calls).toEqual([])
+      spy.mockRestore()
+    }
+  },
+)
 
 const speaksIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 const withoutIPv6 = speaksIPv6 ? '' : ' (NOT RUN: needs the address ::1)'

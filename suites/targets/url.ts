@@ -47,11 +47,18 @@ function listens(host: string, port: number): Promise<boolean> {
 
 /** A running server behind a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
-  const { url, root, requestTimeoutMs, tls, proxy } = options
+  const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy } = options
   const open = async (): Promise<Instance> => {
     const baseUrl = await withoutLocalhost(url)
     const settings = urlSettings(baseUrl, options.settings)
-    const wire = openWire({ baseUrl, requestTimeoutMs, secondAddress: settings.secondAddress, tls, proxy })
+    const wire = openWire({
+      baseUrl,
+      requestTimeoutMs,
+      maxAnswerBytes,
+      secondAddress: settings.secondAddress,
+      tls,
+      proxy,
+    })
     return {
       baseUrl,
       root,

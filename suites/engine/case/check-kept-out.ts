@@ -47,8 +47,8 @@ function plainCall(client: Client): Promise<Called> {
 async function checkEffect(client: Client, called: Called): Promise<KeptOut> {
   const effect = effectOf(called)
   if (effect === undefined) return { kind: 'yes' }
-  // What was in a lost answer nobody knows.
-  if (called.wire.kind !== 'answer') return { kind: 'effect-unknown', effect }
+  // Nobody knows what was in a lost answer, or in the part of a long one that is not kept.
+  if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
   const result = resultIn(called.wire.body)
   const isShown = effect === 'token' ? await tokenWorks(client, result) : await keyWorks(client, result)
   if (isShown === undefined) return { kind: 'effect-unknown', effect }

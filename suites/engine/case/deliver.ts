@@ -2,6 +2,7 @@ import { type Classified, classify } from '../judge/classify.ts'
 import type { Moment } from '../judge/match.ts'
 import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
 import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
+import { cutAnswer } from './cut-evidence.ts'
 import type { RunListener } from './events.ts'
 import type { TargetFacts } from './target-facts.ts'
 
@@ -47,7 +48,7 @@ export async function deliverTogether(line: Line, builds: Build[]): Promise<Deli
     const request = requests[index]
     const wire = wires[index]
     if (request === undefined || wire === undefined) throw new Error('a race lost a request')
-    results.push(await waitOut(line, build, conclude(line, request, wire, sentLocalMs)))
+    results.push(await waitOut(line, build, concludeCall(line, request, wire, sentLocalMs)))
   }
   return results
 }
@@ -58,7 +59,7 @@ async function once(line: Line, build: Build, connection: Pick<WireRequest, 'con
   const sentLocalMs = instance.clock.now()
   const request = { ...build(signingNow(line)), ...connection }
   const wire = await instance.send(request)
-  return conclude(line, request, wire, sentLocalMs)
+  return concludeCall(line, request, wire, sentLocalMs)
 }
 
 async function waitOut(line: Line, build: Build, first: Delivered): Promise<Delivered> {
@@ -74,9 +75,11 @@ async function waitOut(line: Line, build: Build, first: Delivered): Promise<Deli
   return current
 }
 
-const isStale = ({ wire }: Delivered): boolean => wire.kind === 'none' && wire.stale
+/** A warm connection of a race may end while its call is under way, so that the call may have been made. */
+const isStale = ({ wire, request }: Delivered): boolean =>
+  wire.kind === 'none' && wire.stale && request.connection !== 'warm'
 
-function conclude(line: Line, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
+function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
   const { facts, instance } = line
   const answeredLocalMs = instance.clock.now()
   line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
@@ -89,7 +92,7 @@ function conclude(line: Line, request: WireRequest, wire: WireAnswer, sentLocalM
   return {
     answer: classify(wire, answeredLocalMs + ahead),
     request,
-    wire,
+    wire: cutAnswer(wire),
     moment: {
       sentAtMs: sentLocalMs + ahead,
       answeredAtMs: answeredLocalMs + ahead,

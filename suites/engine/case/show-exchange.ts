@@ -1,7 +1,6 @@
 import type { Exchange } from '../judge/outcome.ts'
 import type { WireAnswer, WireRequest } from '../target.ts'
-
-const longestBody = 4000
+import { cutAnswer, keptBytes } from './cut-evidence.ts'
 
 /**
  * The exchanged bytes as lines for a report, not yet redacted.
@@ -21,7 +20,7 @@ export function showExchange(request: WireRequest, wire: WireAnswer, secondAddre
         ? [`(${wire.reason})`]
         : wire.kind === 'unread'
           ? [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), `(longer than ${wire.limitBytes} bytes, not read)`]
-          : [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), ...bodyLines(wire.body)],
+          : [`HTTP ${wire.status}`, ...shownHeaders(wire.headers), ...bodyLines(wire.body, wire.cut)],
   }
 }
 
@@ -32,13 +31,28 @@ function shownHeaders(headers: { [name: string]: string }): string[] {
     .map((name) => `${name}: ${headers[name]}`)
 }
 
-function bodyLines(body: Uint8Array): string[] {
-  if (body.length === 0) return []
-  const text = new TextDecoder().decode(body.subarray(0, longestBody))
-  const visible = text
+/** @param cut the body is the first and the last part of a longer one */
+function bodyLines(body: Uint8Array, cut?: { bytes: number; sha256: string }): string[] {
+  if (body.length > 2 * keptBytes) return bodyLines(...cutBody(body))
+  if (cut === undefined) return visibleLines(body)
+  return [
+    ...visibleLines(body.subarray(0, keptBytes)),
+    `… (${cut.bytes} bytes in all, SHA-256 ${cut.sha256})`,
+    ...visibleLines(body.subarray(keptBytes)),
+  ]
+}
+
+function cutBody(body: Uint8Array): [Uint8Array, { bytes: number; sha256: string }] {
+  const cut = cutAnswer({ kind: 'answer', status: 0, headers: {}, body })
+  if (cut.kind !== 'answer' || cut.cut === undefined) throw new Error('a long body that was not cut')
+  return [cut.body, cut.cut]
+}
+
+function visibleLines(body: Uint8Array): string[] {
+  return new TextDecoder()
+    .decode(body)
     .replaceAll('\r', '␍')
     .replaceAll('\n', '␊\n')
     .split('\n')
     .filter((line) => line !== '')
-  return body.length > longestBody ? [...visible, `… (${body.length} bytes in all)`] : visible
 }

@@ -104,8 +104,13 @@ export function summarizeAnswer(answer: Classified): AnswerSummary {
       return { outcome: 'accepted' }
     case 'refused': {
       const code = isObject(answer.error) ? answer.error.code : undefined
-      const { outcome, status } = answer
-      return typeof code === 'number' || typeof code === 'string' ? { outcome, status, code } : { outcome, status }
+      const { outcome, status, json } = answer
+      return {
+        outcome,
+        status,
+        ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
+        ...(isObject(json) && json.result !== undefined && json.result !== null ? { besideResult: true as const } : {}),
+      }
     }
     case 'throttled':
       return { outcome: 'throttled', status: answer.status }
@@ -128,7 +133,8 @@ export function describeSummary(summary: AnswerSummary): string {
     case 'refused': {
       const http = summary.status === 200 ? '' : `HTTP ${summary.status}`
       const error = summary.code === undefined ? '' : `error ${summary.code}`
-      const details = [http, error].filter((part) => part !== '').join(', ')
+      const beside = summary.besideResult === true ? 'beside a result' : ''
+      const details = [http, error, beside].filter((part) => part !== '').join(', ')
       return details === '' ? 'refused' : `refused (${details})`
     }
     case 'throttled':

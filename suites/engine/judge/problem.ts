@@ -6,7 +6,8 @@
 /** How an answer came out, with what tells two answers apart. */
 export type AnswerSummary =
   | { outcome: 'accepted' }
-  | { outcome: 'refused'; status: number; code?: number | string }
+  /** `besideResult`: the answer has a result too. */
+  | { outcome: 'refused'; status: number; code?: number | string; besideResult?: true }
   | { outcome: 'throttled'; status: number }
   | { outcome: 'unread'; limitBytes: number }
   | { outcome: 'broken'; reason: string }

@@ -1,0 +1,17 @@
+/** Long answers are kept as their beginning and end, so that evidence stays small whatever a target sends. */
+import { toHex } from '../signer/bytes.ts'
+import { sha256 } from '../signer/hmac.ts'
+import type { WireAnswer } from '../target.ts'
+
+/** What is kept of each end of a long body. */
+export const keptBytes = 2048
+
+/** The answer as it is kept: a long body is cut, and says how long it was and what its SHA-256 was. */
+export function cutAnswer(wire: WireAnswer): WireAnswer {
+  if (wire.kind !== 'answer' || wire.body.length <= 2 * keptBytes) return wire
+  const { body } = wire
+  const kept = new Uint8Array(2 * keptBytes)
+  kept.set(body.subarray(0, keptBytes))
+  kept.set(body.subarray(-keptBytes), keptBytes)
+  return { ...wire, body: kept, cut: { bytes: body.length, sha256: toHex(sha256(body)) } }
+}

@@ -1,0 +1,49 @@
+import type { WireAnswer } from '../engine/target.ts'
+
+/**
+ * What a failed request says of its target.
+ *
+ * @param reused the connection carried an answer before, so that it may have ended in between
+ */
+export function noAnswer(error: unknown, reused: boolean): WireAnswer {
+  const message = error instanceof Error ? error.message : String(error)
+  // supertest puts the code of a refused connection into the message and keeps none.
+  const named = /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? ''
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
+  return {
+    kind: 'none',
+    reason: sentences[code] ?? message,
+    refusedConnection: code === 'ECONNREFUSED',
+    stale: reused && (code === 'ECONNRESET' || code === 'EPIPE'),
+  }
+}
+
+/** The time for the whole answer is up. */
+export function lateAnswer(timeoutMs: number): WireAnswer {
+  return {
+    kind: 'none',
+    reason: `no answer within ${timeoutMs} ms`,
+    refusedConnection: false,
+    stale: false,
+    timedOut: true,
+  }
+}
+
+const sentences: { [code: string]: string } = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was dropped without an answer',
+  EPIPE: 'the connection was dropped while the request was sent',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ETIMEDOUT: 'the connection timed out',
+  HPE_INVALID_CONSTANT: 'the answer is not HTTP',
+  EADDRNOTAVAIL: 'it is no address of this machine',
+  EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed (tls.ca in the target file names one to trust)',
+}
