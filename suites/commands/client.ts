@@ -4,6 +4,7 @@ import { clientAuths } from '../client/journal.ts'
 import { judgeJournals } from '../client/judge-journals.ts'
 import { listen } from '../client/listen.ts'
 import { buildReport } from '../client/report/build.ts'
+import { renderCtrf } from '../client/report/ctrf.ts'
 import { renderHtml } from '../client/report/html.ts'
 import { renderJunit } from '../client/report/junit.ts'
 import { readClientKnown } from '../client/report/known.ts'
@@ -14,6 +15,7 @@ import { runScenarios } from '../client/run-scenarios.ts'
 import { scenarios } from '../client/scenarios.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
 import { SuiteError } from '../engine/errors.ts'
+import { renderBadge } from '../report/badge.ts'
 import { shellWord } from '../report/shell.ts'
 import { given } from '../run/inputs.ts'
 import { oneOf, positive, readReports, readSkips } from '../run/values.ts'
@@ -43,6 +45,8 @@ const renderers: Renderers<ClientReport> = {
   junit: renderJunit,
   html: renderHtml,
   markdown: renderMarkdown,
+  ctrf: renderCtrf,
+  badge: renderBadge,
 }
 
 const afterHelp = `
@@ -70,7 +74,7 @@ export function registerClient(program: Command): void {
     .option('--skip <id=reason>', 'leave out, with a reason; repeatable', collect)
     .option('--strict', 'warnings fail the run')
     .option('--known <file>', 'baseline of known failures')
-    .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)
+    .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
     .option(
       '--timeout <seconds>',
       `end a client that runs for longer in one scenario; ${defaultTimeoutSeconds} by default`,

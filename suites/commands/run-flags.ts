@@ -40,7 +40,7 @@ export function addRunFlags(command: Command): Command {
     .option('--update-known', 'write the baseline anew; reasons are kept')
     .option('--strict', 'warnings and musts that are not testable fail the run')
     .optionsGroup('What to print')
-    .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)
+    .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
     .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
     .addHelpText('after', afterHelp)
 }

@@ -1,4 +1,6 @@
 import { SuiteError } from '../engine/errors.ts'
+import { renderBadge } from '../report/badge.ts'
+import { renderCtrf } from '../report/ctrf.ts'
 import { verdictLine } from '../report/explain.ts'
 import { renderHtml } from '../report/html.ts'
 import { renderJson } from '../report/json.ts'
@@ -69,6 +71,8 @@ const render: Renderers<Report> = {
   junit: renderJunit,
   html: renderHtml,
   markdown: renderMarkdown,
+  ctrf: renderCtrf,
+  badge: renderBadge,
 }
 
 function writeFile(file: string, text: string): SuiteError[] {

@@ -34,6 +34,26 @@ export function explainCase(report: Pick<PrintedReport, 'requirements'>, testCas
   }
 }
 
+/** The same line by line, for formats that take one text for a case. */
+export function caseLines(report: Pick<PrintedReport, 'requirements'>, testCase: CaseReport): string[] {
+  const said = explainCase(report, testCase)
+  if (said === null) return [testCase.title]
+  return [
+    testCase.key,
+    ...said.sentences.map(({ level, id, text, anchor }) => `${level} ${id}: ${text} (${anchor})`),
+    ...(said.at === '' ? [] : [`At ${said.at}${said.where === null ? '' : ` (${said.where})`}`]),
+    `But ${said.but}`,
+    ...(said.hint === null ? [] : [`Hint ${said.hint}`]),
+    ...said.exchanges.flatMap(({ request, answer }) => [
+      '',
+      ...request.map((line) => `> ${line}`),
+      ...answer.map((line) => `< ${line}`),
+    ]),
+    '',
+    `Again ${testCase.again}`,
+  ]
+}
+
 function sentenceOf({ level, id, text, anchor }: RequirementReport): Explanation['sentences'][number] {
   return { level: level === 'must' ? 'MUST' : 'IMPLIED', id, text, anchor }
 }

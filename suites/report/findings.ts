@@ -1,6 +1,8 @@
 /** What every format says about a finding of the model. */
 import type { Verdict } from '../engine/judge/verdict.ts'
+import { historyLines } from './history.ts'
 import type { Finding } from './model.ts'
+import type { PrintedReport } from './printed.ts'
 
 /** The verdict of a case that would show the same. */
 export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {
@@ -13,6 +15,18 @@ export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Findi
   if (tries === 0) return 'It was not tried again'
   const often = `Tried again, it failed ${failed} of ${tries} times`
   return failed === tries ? often : `${often}: it depends on timing or chance`
+}
+
+/** The finding line by line, for formats that take one text for it. */
+export function findingLines(finding: PrintedReport['findings'][number]): string[] {
+  return [
+    finding.message,
+    `${finding.level.toUpperCase()} ${finding.requirement}`,
+    reproducedSentence(finding),
+    ...finding.steps.map((step, index) => `${index + 1}. ${step}`),
+    ...historyLines(finding.history),
+    ...(finding.fixture === null ? [] : ['', ...finding.fixture]),
+  ]
 }
 
 /** Findings in the order of what a reader wants to see first. */

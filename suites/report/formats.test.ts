@@ -57,7 +57,9 @@ describe('junit', () => {
     const { passed, failed, warned, blocked, known, notTestable, stale } = report.summary
     expect(Number(testsuites.failures)).toBe(count('failure'))
     expect(Number(testsuites.errors)).toBe(count('error'))
-    expect(Number(testsuites.skipped)).toBe(count('skipped'))
+    expect(testsuites.testsuite.reduce((sum: number, one: { skipped: string }) => sum + Number(one.skipped), 0)).toBe(
+      count('skipped'),
+    )
     expect(Number(testsuites.tests)).toBe(cases.length)
     const { length: found } = report.findings
     expect([failed + stale + found, blocked, known + notTestable]).toEqual([
@@ -66,6 +68,29 @@ describe('junit', () => {
       count('skipped'),
     ])
     expect(cases).toHaveLength(passed + failed + warned + blocked + known + notTestable + stale + found)
+  })
+
+  test('has the elements and attributes that build servers know, and no others', () => {
+    // As the schema of Jenkins and of Surefire has them.
+    const known: { [element: string]: string } = {
+      testsuites: 'name time tests failures errors',
+      testsuite: 'name time tests failures errors skipped timestamp hostname id package file log url',
+      testcase: 'name time classname group',
+      failure: 'type message',
+      error: 'type message',
+      skipped: 'type message',
+      'system-out': '',
+    }
+    const elements = [...xml.matchAll(/<([a-z-]+)((?: [a-z]+="[^"]*")*)\/?>/g)]
+    const strange = elements.flatMap(([, element = '', written = '']) => {
+      const names = [...written.matchAll(/ ([a-z]+)="/g)].map(([, name]) => name ?? '')
+      if (known[element] === undefined) return [element]
+      return names.filter((name) => !known[element]?.split(' ').includes(name)).map((name) => `${element} ${name}`)
+    })
+    expect(strange).toEqual([])
+    expect(elements.length).toBeGreaterThan(cases.length)
+    for (const suite of testsuites.testsuite)
+      for (const name of ['name', 'tests', 'failures', 'errors']) expect(suite[name], name).toBeDefined()
   })
 
   test('reasons come with it', () => {

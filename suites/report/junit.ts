@@ -1,8 +1,7 @@
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import { blockedByKnown } from './causes.ts'
-import { explainCase, notRunBecause } from './explain.ts'
-import { reproducedSentence, verdictOfFinding } from './findings.ts'
-import { historyLines } from './history.ts'
+import { caseLines, explainCase, notRunBecause } from './explain.ts'
+import { findingLines, verdictOfFinding } from './findings.ts'
 import type { CaseReport, Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 
@@ -51,7 +50,7 @@ function findingSuite(report: PrintedReport): string {
     `  <testsuite${attributes(properties)}>`,
     ...report.findings.map((finding) => {
       const open = `    <testcase${attributes({ classname: 'findings', name: finding.id, time: seconds(0) })}`
-      const text = escapeText(findingDetails(finding))
+      const text = escapeText(findingLines(finding).join('\n'))
       const verdict = verdictOfFinding(finding)
       if (verdict === 'known')
         return `${open}><skipped${attributes({ message: `Known failure: ${finding.known?.reason ?? ''}` })}/></testcase>`
@@ -62,30 +61,19 @@ function findingSuite(report: PrintedReport): string {
   ].join('\n')
 }
 
-function findingDetails(finding: PrintedReport['findings'][number]): string {
-  return [
-    finding.message,
-    `${finding.level.toUpperCase()} ${finding.requirement}`,
-    reproducedSentence(finding),
-    ...finding.steps.map((step, index) => `${index + 1}. ${step}`),
-    ...historyLines(finding.history),
-    ...(finding.fixture === null ? [] : ['', ...finding.fixture]),
-  ].join('\n')
-}
-
 function findingTotals({ findings }: PrintedReport) {
   const count = (verdict: string): number => findings.filter((finding) => verdictOfFinding(finding) === verdict).length
   return { tests: findings.length, failures: count('failed'), errors: 0, skipped: count('known') }
 }
 
+/** The root element knows no number of skipped ones. */
 function allTotals(report: PrintedReport) {
-  const cases = totals(report.cases, report.cases, report.stale.length)
+  const { skipped: _skipped, ...cases } = totals(report.cases, report.cases, report.stale.length)
   const found = findingTotals(report)
   return {
     ...cases,
     tests: cases.tests + found.tests,
     failures: cases.failures + found.failures,
-    skipped: cases.skipped + found.skipped,
   }
 }
 
@@ -111,16 +99,16 @@ function testcase(report: PrintedReport, testCase: CaseReport): string {
     case 'passed':
       return `${open}/>`
     case 'failed':
-      return `${open}><failure${attributes({ message, type: 'failed' })}>${escapeText(details(report, testCase))}</failure></testcase>`
+      return `${open}><failure${attributes({ message, type: 'failed' })}>${escapeText(caseLines(report, testCase).join('\n'))}</failure></testcase>`
     case 'blocked':
       // What a known failure blocks fails no run, so it must not look like it.
       if (blockedByKnown(report.cases, testCase))
         return `${open}><skipped${attributes({ message: `Blocked by the known failure of ${testCase.blockedBy}` })}/></testcase>`
-      return `${open}><error${attributes({ message, type: 'blocked' })}>${escapeText(details(report, testCase))}</error></testcase>`
+      return `${open}><error${attributes({ message, type: 'blocked' })}>${escapeText(caseLines(report, testCase).join('\n'))}</error></testcase>`
     case 'warned':
-      return `${open}><system-out>${escapeText(`Warning: ${details(report, testCase)}`)}</system-out></testcase>`
+      return `${open}><system-out>${escapeText(`Warning: ${caseLines(report, testCase).join('\n')}`)}</system-out></testcase>`
     case 'known':
-      return `${open}><skipped${attributes({ message: `Known failure: ${testCase.known?.reason ?? ''}` })}/><system-out>${escapeText(details(report, testCase))}</system-out></testcase>`
+      return `${open}><skipped${attributes({ message: `Known failure: ${testCase.known?.reason ?? ''}` })}/><system-out>${escapeText(caseLines(report, testCase).join('\n'))}</system-out></testcase>`
     case 'not-testable':
       return `${open}><skipped${attributes({ message: `Not testable here: ${message}` })}/></testcase>`
     case 'not-applicable':
@@ -128,25 +116,6 @@ function testcase(report: PrintedReport, testCase: CaseReport): string {
     case 'not-run':
       return `${open}><skipped${attributes({ message: notRunBecause(testCase) ?? message })}/></testcase>`
   }
-}
-
-function details(report: PrintedReport, testCase: CaseReport): string {
-  const said = explainCase(report, testCase)
-  if (said === null) return testCase.title
-  return [
-    testCase.key,
-    ...said.sentences.map(({ level, id, text, anchor }) => `${level} ${id}: ${text} (${anchor})`),
-    `At ${said.at}${said.where === null ? '' : ` (${said.where})`}`,
-    `But ${said.but}`,
-    ...(said.hint === null ? [] : [`Hint ${said.hint}`]),
-    ...said.exchanges.flatMap(({ request, answer }) => [
-      '',
-      ...request.map((line) => `> ${line}`),
-      ...answer.map((line) => `< ${line}`),
-    ]),
-    '',
-    `Again ${testCase.again}`,
-  ].join('\n')
 }
 
 function totals(all: readonly CaseReport[], cases: readonly CaseReport[], stale: number) {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 
-export type ReportFormat = 'text' | 'json' | 'junit' | 'html' | 'markdown'
+export type ReportFormat = 'text' | 'json' | 'junit' | 'html' | 'markdown' | 'ctrf' | 'badge'
 
 export interface ReportRequest {
   format: ReportFormat
@@ -11,7 +11,7 @@ export interface ReportRequest {
   file: string | null
 }
 
-const formats: readonly ReportFormat[] = ['text', 'json', 'junit', 'html', 'markdown']
+const formats: readonly ReportFormat[] = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge']
 
 /** @throws SuiteError (`usage`) unless it is an http or https URL that can be put before `/api` */
 export function baseUrl(text: string): string {

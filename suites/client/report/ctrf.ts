@@ -1,0 +1,41 @@
+import { type Printable, printableJson, printed, vouchedFor } from '../../engine/printable.ts'
+import { type CtrfStatus, type CtrfTest, ctrfDocument } from '../../report/ctrf-document.ts'
+import type { CheckReport, CheckVerdict, ClientReport } from './model.ts'
+
+/** The Common Test Report Format: one test for each check. */
+export function renderCtrf(raw: ClientReport): Printable {
+  const report = printed(raw)
+  const { meta, verdict, exitCode, summary } = report
+  const document = ctrfDocument({
+    version: meta.version,
+    target: meta.command ?? 'whatever called',
+    started: meta.started,
+    durationMs: meta.durationMs,
+    shard: null,
+    healthy: exitCode === 0,
+    tests: report.checks.map(testOfCheck),
+    extra: { verdict, exitCode, summary },
+  })
+  return vouchedFor(`${printableJson(document, 2)}\n`)
+}
+
+const statuses: { readonly [verdict in CheckVerdict]: CtrfStatus } = {
+  passed: 'passed',
+  // A warning fails no run.
+  warned: 'passed',
+  failed: 'failed',
+  'not-exercised': 'skipped',
+}
+
+function testOfCheck({ id, title, verdict, known, message, sentence, again }: CheckReport): CtrfTest {
+  return {
+    testId: id,
+    name: title,
+    status: known === null ? statuses[verdict] : 'skipped',
+    rawStatus: known === null ? verdict : 'known',
+    duration: 0,
+    suite: id.split('/'),
+    message,
+    trace: [sentence, message, again].join('\n'),
+  }
+}

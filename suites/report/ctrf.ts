@@ -1,0 +1,95 @@
+import type { Verdict } from '../engine/judge/verdict.ts'
+import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
+import { blockedByKnown } from './causes.ts'
+import { type CtrfStatus, type CtrfTest, ctrfDocument } from './ctrf-document.ts'
+import { caseLines, explainCase } from './explain.ts'
+import { findingLines, verdictOfFinding } from './findings.ts'
+import type { CaseReport, Report } from './model.ts'
+import { type PrintedReport, printedReport } from './printed.ts'
+
+/**
+ * The Common Test Report Format: one test for each case, each finding and each stale baseline entry. A blocked case is `other`, because it
+ * says nothing about its requirement; known, not testable and not applicable ones are skipped, and what was not run is pending.
+ */
+export function renderCtrf(raw: Report): Printable {
+  const report = printedReport(raw)
+  const { meta, verdict, exitCode, summary } = report
+  const document = ctrfDocument({
+    version: meta.version,
+    target: meta.target,
+    started: meta.started,
+    durationMs: meta.durationMs,
+    shard: meta.shard,
+    healthy: exitCode === 0,
+    tests: [
+      ...report.cases.map((testCase) => testOfCase(report, testCase)),
+      ...report.findings.map(testOfFinding),
+      ...report.stale.map(testOfStale),
+    ],
+    extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
+  })
+  return vouchedFor(`${printableJson(document, 2)}\n`)
+}
+
+const statuses: { readonly [verdict in Verdict]: CtrfStatus } = {
+  passed: 'passed',
+  // A warning fails no run.
+  warned: 'passed',
+  failed: 'failed',
+  blocked: 'other',
+  known: 'skipped',
+  'not-testable': 'skipped',
+  'not-applicable': 'skipped',
+  'not-run': 'pending',
+}
+
+function testOfCase(report: PrintedReport, testCase: CaseReport): CtrfTest {
+  const said = explainCase(report, testCase)
+  const excused = blockedByKnown(report.cases, testCase)
+  return {
+    testId: testCase.key,
+    name: testCase.case === null ? testCase.title : `${testCase.title}: ${testCase.case}`,
+    status: excused ? 'skipped' : statuses[testCase.verdict],
+    rawStatus: testCase.verdict,
+    duration: Math.round(testCase.durationMs),
+    suite: testCase.id.split('/'),
+    ...(said === null ? {} : { message: said.but, trace: caseLines(report, testCase).join('\n') }),
+    ...placeOf(said?.where ?? null),
+    ...(testCase.proves.length === 0 ? {} : { labels: { requirements: testCase.proves } }),
+  }
+}
+
+/** From `fixtures/…yaml:line:column`. */
+function placeOf(where: string | null): Pick<CtrfTest, 'filePath' | 'line'> {
+  const [, filePath, line] = /^(.*):(\d+):\d+$/.exec(where ?? '') ?? []
+  return filePath === undefined ? {} : { filePath, line: Number(line) }
+}
+
+function testOfFinding(finding: PrintedReport['findings'][number]): CtrfTest {
+  const verdict = verdictOfFinding(finding)
+  return {
+    testId: finding.id,
+    name: finding.message,
+    status: statuses[verdict],
+    rawStatus: verdict,
+    duration: 0,
+    suite: ['findings'],
+    message: finding.message,
+    trace: findingLines(finding).join('\n'),
+    labels: { requirements: [finding.requirement] },
+  }
+}
+
+function testOfStale({ scenario, case: name, requirement, reason }: PrintedReport['stale'][number]): CtrfTest {
+  const id = [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
+  return {
+    testId: `baseline: ${id}`,
+    name: `The baseline entry is needed: ${id}`,
+    status: 'failed',
+    rawStatus: 'stale',
+    duration: 0,
+    suite: ['baseline'],
+    message: 'This baseline entry is stale: it is listed, but it passes',
+    trace: reason,
+  }
+}
