@@ -16,7 +16,7 @@ interface Opened {
   complaints: string[]
 }
 
-describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, () => {
+describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, { timeout: 30_000 }, () => {
   let browser: Browser
   let usual: Opened
   beforeAll(async () => {
