@@ -27,9 +27,8 @@ export const oldPairGone: Check = {
   source: 'interface parts 3 and 4.2',
   judge({ story }) {
     const replaced = story.pairs.filter((pair) => replacedMs(pair) !== null)
-    const exercised = replaced.some((pair) =>
-      story.requests.some((request) => isAfterReplacement(story, request, pair)),
-    )
+    const last = story.requests.at(-1)
+    const exercised = last !== undefined && replaced.some((pair) => isAfterReplacement(story, last, pair))
     return { exercised, findings: story.requests.flatMap((request) => oldUses(story, request)) }
   },
 }
@@ -72,12 +71,9 @@ export const newestUsed: Check = {
 
 /** The authorized calls of the family of a pair that came after it was in hand. */
 function usesAfter(story: Story, pair: Pair): Request[] {
-  return story.requests.filter(
-    (request) =>
-      request.kind !== 'refresh' &&
-      request.pair !== null &&
-      isFamily(request.pair, pair) &&
-      isAfter(story, request, pair.heldMs ?? Number.POSITIVE_INFINITY),
+  const uses = pair.family.flatMap((one) => one.uses)
+  return uses.filter(
+    (request) => request.kind !== 'refresh' && isAfter(story, request, pair.heldMs ?? Number.POSITIVE_INFINITY),
   )
 }
 
@@ -101,12 +97,4 @@ function oldRefresh(story: Story, request: Request): Finding[] {
 function descends(pair: Pair, ancestor: Pair): boolean {
   for (let at: Pair | null = pair; at !== null; at = at.parent) if (at === ancestor) return true
   return false
-}
-
-const isFamily = (one: Pair, other: Pair): boolean => rootOf(one) === rootOf(other)
-
-function rootOf(pair: Pair): Pair {
-  let root = pair
-  while (root.parent !== null) root = root.parent
-  return root
 }

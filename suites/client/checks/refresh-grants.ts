@@ -1,6 +1,6 @@
 /** When a client asks for new tokens with its key although it could refresh. */
 import type { Check, Finding } from '../check.ts'
-import { isGoodForRefresh, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
+import { goesOnAfter, isGoodForRefresh, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
 /** A first grant and a second one are nobody's loss; from the third on they pile up. */
 const grantsLetPass = 2
@@ -14,9 +14,7 @@ export const notANewGrant: Check = {
   source: 'RFC 6749 §1.5 and §6; interface parts 2 and 8',
   judge({ story }) {
     const findings = story.requests.flatMap((request) => needlessGrant(story, request))
-    const due = story.pairs.some(({ heldMs, accessExpiryMs }) =>
-      story.requests.some(({ exchange }) => heldMs !== null && exchange.startedMs > accessExpiryMs),
-    )
+    const due = story.pairs.some(({ heldMs, accessExpiryMs }) => heldMs !== null && goesOnAfter(story, accessExpiryMs))
     return { exercised: due || findings.length > 0, findings }
   },
 }
@@ -27,11 +25,11 @@ function needlessGrant(story: Story, request: Request): Finding[] {
   const earlier = grantsBefore(story, request).filter(({ issued }) => issued !== null)
   if (earlier.length === 0) return []
   const good = story.pairs.find(
-    (pair) => sameStart(pair.issuedBy, request) && isGoodForRefresh(story, pair, exchange.startedMs),
+    (pair) => sameStart(pair.issuedBy, request) && isGoodForRefresh(pair, exchange.startedMs),
   )
   if (good === undefined) return []
   if (followsFailedRefresh(story, request)) return []
-  const isDue = good.accessExpiryMs <= exchange.startedMs && !wasTried(story, good, exchange.startedMs)
+  const isDue = good.accessExpiryMs <= exchange.startedMs && !wasTried(good, exchange.startedMs)
   const piles = request.start !== null && earlier.length >= grantsLetPass
   if (!isDue && !piles) return []
   const message = isDue
@@ -63,8 +61,8 @@ function sameStart(one: Request, other: Request): boolean {
   return one.start === null ? one.exchange.connection === other.exchange.connection : one.start === other.start
 }
 
-function wasTried({ requests }: Story, pair: Pair, momentMs: number): boolean {
-  return requests.some((one) => one.kind === 'refresh' && one.pair === pair && one.exchange.startedMs < momentMs)
+function wasTried({ uses }: Pair, momentMs: number): boolean {
+  return uses.some(({ kind, exchange }) => kind === 'refresh' && exchange.startedMs < momentMs)
 }
 
 export const lateLoser: Check = {
@@ -74,14 +72,14 @@ export const lateLoser: Check = {
   sentence: 'Of two requests with one old token the one that is answered last is refused: the newer pair stays in use',
   source: 'RFC 9700 §4.14.2; interface part 3',
   judge({ story }) {
-    const late = story.requests.filter((request) => isLateLoser(story, request))
+    const late = story.requests.filter(isLateLoser)
     const findings = late.flatMap((loser) => grantAfterLoser(story, loser))
     return { exercised: late.length > 0, findings }
   },
 }
 
 /** Refused for an old token, and answered after the newer pair was in hand. */
-function isLateLoser(_story: Story, { pair, outcome, exchange }: Request): boolean {
+function isLateLoser({ pair, outcome, exchange }: Request): boolean {
   if (pair === null || outcome !== 'refused' || exchange.deliveredMs === null) return false
   const momentMs = replacedMs(pair)
   return momentMs !== null && exchange.startedMs < momentMs && exchange.deliveredMs > momentMs
@@ -97,7 +95,7 @@ function grantAfterLoser(story: Story, loser: Request): Finding[] {
       one.exchange.startedMs >= refusedMs &&
       sameStart(one, loser) &&
       newer.accessExpiryMs > one.exchange.startedMs &&
-      isGoodForRefresh(story, newer, one.exchange.startedMs),
+      isGoodForRefresh(newer, one.exchange.startedMs),
   )
   if (grant === undefined) return []
   const message =

@@ -1,6 +1,6 @@
 /** How a client refreshes: once, in time, and not for ever. */
 import type { Check, Finding } from '../check.ts'
-import { isAfter, type Pair, type Request, type Story } from '../story/story.ts'
+import { goesOnAfter, isAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
 export const noExpiredTokenSent: Check = {
   id: 'refresh/no-expired-token-sent',
@@ -10,26 +10,34 @@ export const noExpiredTokenSent: Check = {
   source: 'RFC 6750 §3.1; RFC 6749 §1.5',
   judge({ story }) {
     const expired = story.pairs.filter(
-      ({ heldMs, accessExpiryMs }) =>
-        heldMs !== null && story.requests.some(({ exchange }) => exchange.startedMs > accessExpiryMs),
+      ({ heldMs, accessExpiryMs }) => heldMs !== null && goesOnAfter(story, accessExpiryMs),
     )
     return { exercised: expired.length > 0, findings: expired.flatMap((pair) => sentAgain(story, pair)) }
   },
 }
 
 function sentAgain(story: Story, pair: Pair): Finding[] {
-  const uses = story.requests.filter((request) => request.pair === pair && request.kind !== 'refresh')
+  const uses = pair.uses.filter(({ kind }) => kind !== 'refresh')
   const refused = uses.find(
     ({ outcome, exchange }) => outcome === 'refused' && exchange.startedMs > pair.accessExpiryMs,
   )
   const deliveredMs = refused?.exchange.deliveredMs
   if (refused === undefined || deliveredMs === undefined || deliveredMs === null) return []
-  return uses
-    .filter((request) => request !== refused && isAfter(story, request, deliveredMs))
-    .map(({ exchange }) => ({
-      message: 'An expired access token is sent again after it was refused. Refresh the pair first',
-      exchanges: [refused.exchange, exchange],
-    }))
+  return (
+    uses
+      .filter((request) => request !== refused && isAfter(story, request, deliveredMs))
+      // With a newer pair in hand, the old one in use is another check.
+      .filter((request) => !isReplaced(story, pair, request))
+      .map(({ exchange }) => ({
+        message: 'An expired access token is sent again after it was refused. Refresh the pair first',
+        exchanges: [refused.exchange, exchange],
+      }))
+  )
+}
+
+function isReplaced(story: Story, pair: Pair, request: Request): boolean {
+  const momentMs = replacedMs(pair)
+  return momentMs !== null && isAfter(story, request, momentMs)
 }
 
 export const singleFlight: Check = {
@@ -42,20 +50,17 @@ export const singleFlight: Check = {
   judge({ story }) {
     const refreshes = story.requests.filter(({ kind, pair }) => kind === 'refresh' && pair !== null)
     const exercised = story.setting.parallel !== 1 && refreshes.length > 0
-    const findings = [
-      ...refreshes.flatMap((one) => atOnce(story, one, refreshes)),
-      ...refreshes.flatMap((one) => unused(story, one)),
-    ]
+    const findings = [...refreshes.flatMap((one) => atOnce(story, one)), ...refreshes.flatMap(unused)]
     return { exercised: exercised || findings.length > 0, findings }
   },
 }
 
 /** Another refresh with the same token began while this one was under way, or before its answer can have been looked at. */
-function atOnce(story: Story, first: Request, refreshes: readonly Request[]): Finding[] {
+function atOnce(story: Story, first: Request): Finding[] {
   const endMs = first.exchange.deliveredMs ?? first.exchange.answeredMs
   if (endMs === null) return []
-  const second = refreshes.find(({ pair, exchange }) => {
-    if (pair !== first.pair || exchange.number <= first.exchange.number) return false
+  const second = first.pair?.uses.find(({ kind, exchange }) => {
+    if (kind !== 'refresh' || exchange.number <= first.exchange.number) return false
     if (exchange.startedMs < endMs) return true
     const isHeld = first.issued !== null && first.issued.heldMs !== null
     return isHeld && story.setting.parallel !== 1 && !isAfter(story, { exchange } as Request, endMs)
@@ -66,11 +71,15 @@ function atOnce(story: Story, first: Request, refreshes: readonly Request[]): Fi
 }
 
 /** A pair that came from a refresh is refreshed while it is young, before any call was made with it. */
-function unused({ requests }: Story, refresh: Request): Finding[] {
-  const { pair, exchange } = refresh
+function unused({ pair, exchange }: Request): Finding[] {
   if (pair === null || pair.parent === null || pair.heldMs === null) return []
-  const used = requests.some(
-    (one) => one.pair === pair && one.kind !== 'refresh' && one.exchange.number < exchange.number,
+  const { heldMs, parent } = pair
+  // A call with the older token, sent when this pair was in hand, is another check.
+  const used = [...pair.uses, ...parent.uses].some(
+    (one) =>
+      one.kind !== 'refresh' &&
+      one.exchange.number < exchange.number &&
+      (one.pair === pair || (one.pair === parent && one.exchange.startedMs > heldMs)),
   )
   const isYoung = exchange.startedMs < (pair.heldMs + pair.accessExpiryMs) / 2
   if (used || !isYoung) return []
@@ -95,7 +104,9 @@ export const lostAnswer: Check = {
 
 function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   const later = requests.filter(({ exchange }) => exchange.number > first.exchange.number)
-  const repeated = later.filter((one) => one.kind === 'refresh' && one.pair === first.pair)
+  const grantAt = later.findIndex(({ kind, outcome }) => kind === 'grant' && outcome === 'accepted')
+  const beforeGrant = grantAt < 0 ? later : later.slice(0, grantAt)
+  const repeated = beforeGrant.filter((one) => one.kind === 'refresh' && one.pair === first.pair)
   if (repeated.length > 1) {
     const message = `A refresh whose answer was lost is repeated ${repeated.length} times. Repeat it once at most, then ask for a new grant`
     return [{ message, exchanges: [first, ...repeated.slice(0, 2)].map(({ exchange }) => exchange) }]

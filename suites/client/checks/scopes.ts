@@ -1,7 +1,7 @@
 /** What a client asks for, and whether it reads what it got. */
 import type { Check, Evidence, Finding, Judged } from '../check.ts'
 import { textsOf } from '../story/rpc.ts'
-import type { Pair, Request, Story } from '../story/story.ts'
+import { goesOnAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
 /** Refusals that tell a client that a token can do less, or for less time, than it asked for. */
 const refusalsLetPass = 2
@@ -93,10 +93,8 @@ export const grantedIsRead: Check = {
   judge({ story }) {
     const narrowed = story.pairs.filter((pair) => isGivenWith(pair, 'narrow-grant'))
     const shortened = story.pairs.filter((pair) => isGivenWith(pair, 'shorten-lifetime'))
-    const outlived = shortened.filter(({ accessExpiryMs }) =>
-      story.requests.some(({ exchange }) => exchange.startedMs > accessExpiryMs),
-    )
-    const findings = [...scopeFindings(story, narrowed), ...shortened.flatMap((pair) => expiryFindings(story, pair))]
+    const outlived = shortened.filter(({ accessExpiryMs }) => goesOnAfter(story, accessExpiryMs))
+    const findings = [...scopeFindings(story, narrowed), ...shortened.flatMap(expiryFindings)]
     return { exercised: narrowed.length > 0 || outlived.length > 0, findings }
   },
 }
@@ -113,8 +111,12 @@ function scopeFindings({ requests }: Story, narrowed: readonly Pair[]): Finding[
   return [{ message, exchanges: [first.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
 }
 
-function expiryFindings({ requests }: Story, pair: Pair): Finding[] {
-  const refused = requests.filter((one) => one.pair === pair && one.kind !== 'refresh' && one.outcome === 'refused')
+function expiryFindings(pair: Pair): Finding[] {
+  // With a newer pair in hand, the old one in use is another check.
+  const untilMs = replacedMs(pair) ?? Number.POSITIVE_INFINITY
+  const refused = pair.uses.filter(
+    (one) => one.kind !== 'refresh' && one.outcome === 'refused' && one.exchange.startedMs < untilMs,
+  )
   if (refused.length <= refusalsLetPass) return []
   const message = `A token is sent ${refused.length} times after its expiry, which is earlier than was asked for. Read accessTokenExpiry of the result`
   return [{ message, exchanges: [pair.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]

@@ -5,6 +5,8 @@ import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 
+const callPath = '/api'
+
 export const notInUrl: Check = {
   id: 'secrets/not-in-url',
   level: 'practice',
@@ -16,7 +18,7 @@ export const notInUrl: Check = {
       ({ authorization, kind }) => authorization.kind !== 'none' || kind === 'grant' || kind === 'refresh',
     )
     const findings = story.requests.flatMap(({ exchange }): Finding[] =>
-      holdsSecret(exchange.target, story)
+      exchange.target !== callPath && holdsSecret(exchange.target, story)
         ? [
             {
               message: 'A secret or a token stands in the URL. Send it in the header or the body',

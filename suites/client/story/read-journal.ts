@@ -92,7 +92,10 @@ function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>): Pair 
     parent,
     heldMs: outcome === 'accepted' ? exchange.deliveredMs : null,
     successor: null,
+    uses: [],
+    family: parent?.family ?? [],
   }
+  pair.family.push(pair)
   if (parent !== null) parent.successor ??= pair
   request.issued = pair
   return pair
@@ -129,6 +132,7 @@ function attachTokens(request: Request, { setting }: Journal, byToken: ReadonlyM
     const pair = byToken.get(authorization.token)
     if (pair?.accessToken === authorization.token) request.pair = pair
   }
+  request.pair?.uses.push(request)
 }
 
 function secretsOf(keys: readonly JournalKey[], pairs: readonly Pair[]): Set<string> {

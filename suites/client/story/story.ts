@@ -47,6 +47,10 @@ export interface Pair {
   heldMs: number | null
   /** The pair that the server gave for its refresh token, whether or not the client got it. */
   successor: Pair | null
+  /** The requests that presented one of its tokens where it belongs, in order. */
+  uses: Request[]
+  /** All pairs of one grant, itself included; they share this list. */
+  family: Pair[]
 }
 
 /** With several workers, what arrives so soon after an answer may have been under way before it. */
@@ -64,13 +68,15 @@ export function replacedMs(pair: Pair): number | null {
 }
 
 /** Whether the refresh token of a pair could be used at a moment: in hand, not used up, not refused, not expired. */
-export function isGoodForRefresh({ requests }: Story, pair: Pair, momentMs: number): boolean {
+export function isGoodForRefresh(pair: Pair, momentMs: number): boolean {
   if (pair.heldMs === null || pair.heldMs > momentMs || pair.refreshExpiryMs <= momentMs) return false
-  return !requests.some(
-    ({ kind, pair: presented, exchange, outcome, issued }) =>
-      kind === 'refresh' &&
-      presented === pair &&
-      exchange.startedMs < momentMs &&
-      (issued !== null || outcome === 'refused'),
+  return !pair.uses.some(
+    ({ kind, exchange, outcome, issued }) =>
+      kind === 'refresh' && exchange.startedMs < momentMs && (issued !== null || outcome === 'refused'),
   )
+}
+
+/** True where the client sent anything at all later than a moment. */
+export function goesOnAfter({ requests }: Pick<Story, 'requests'>, momentMs: number): boolean {
+  return (requests.at(-1)?.exchange.startedMs ?? 0) > momentMs
 }
