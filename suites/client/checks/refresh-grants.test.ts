@@ -39,6 +39,9 @@ test('refresh/late-loser-keeps-the-newer-pair', () => {
   expect(judged(id, journal([...late, call(1600, 'b')], { parallel: 2 }))).toBe('passed')
   expect(judged(id, journal([...late, grant(1600, 'c')], { parallel: 2 }))).toContain('a new grant is asked for')
   expect(judged(id, journal([...late, refresh(1600, 'b', 'c')], { parallel: 2 }))).toBe('passed')
+  // What came of the newer pair later does not matter.
+  const renewedLater = [...late, grant(1600, 'c'), call(1700, 'b'), refresh(2200, 'b', 'd')]
+  expect(judged(id, journal(renewedLater, { parallel: 2 }))).toContain('a new grant is asked for')
   // The newer pair has expired in the meantime.
   expect(judged(id, journal([...late, grant(2600, 'c')], { parallel: 2 }))).toBe('passed')
   expect(judged(id, journal([grant(0, 'a'), call(1050, 'a', refused), refresh(1100, 'a', 'b')], { parallel: 2 }))).toBe(

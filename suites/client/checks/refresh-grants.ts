@@ -28,7 +28,7 @@ function needlessGrant(story: Story, request: Request): Finding[] {
     (pair) => sameStart(pair.issuedBy, request) && isGoodForRefresh(pair, exchange.startedMs),
   )
   if (good === undefined) return []
-  if (followsFailedRefresh(story, request)) return []
+  if (isRecovery(story, request, earlier)) return []
   const isDue = good.accessExpiryMs <= exchange.startedMs && !wasTried(good, exchange.startedMs)
   const piles = request.start !== null && earlier.length >= grantsLetPass
   if (!isDue && !piles) return []
@@ -44,16 +44,16 @@ function grantsBefore({ requests }: Story, request: Request): Request[] {
   )
 }
 
-/** A grant is the way out of a refresh that did not work, whatever else is in hand. */
-function followsFailedRefresh({ requests }: Story, request: Request): boolean {
-  const before = requests.filter(
+/** A grant is the way out of a refresh that did not work, whatever else is in hand: one for each. */
+function isRecovery({ requests }: Story, request: Request, earlier: readonly Request[]): boolean {
+  const failed = requests.filter(
     (other) =>
-      (other.kind === 'grant' || other.kind === 'refresh') &&
-      other.exchange.number < request.exchange.number &&
+      other.kind === 'refresh' &&
+      other.outcome !== 'accepted' &&
+      (other.exchange.answeredMs ?? Number.POSITIVE_INFINITY) <= request.exchange.startedMs &&
       sameStart(other, request),
   )
-  const last = before.at(-1)
-  return last !== undefined && last.kind === 'refresh' && last.outcome !== 'accepted'
+  return failed.length >= earlier.length
 }
 
 /** Where nobody knows the starts of a client, one connection belongs to one start. */
@@ -87,25 +87,22 @@ function isLateLoser({ pair, outcome, exchange }: Request): boolean {
 
 function grantAfterLoser(story: Story, loser: Request): Finding[] {
   const refusedMs = loser.exchange.deliveredMs ?? Number.POSITIVE_INFINITY
-  const newer = newestOf(loser.pair)
-  if (newer === null) return []
-  const grant = story.requests.find(
-    (one) =>
-      one.kind === 'grant' &&
-      one.exchange.startedMs >= refusedMs &&
-      sameStart(one, loser) &&
-      newer.accessExpiryMs > one.exchange.startedMs &&
-      isGoodForRefresh(newer, one.exchange.startedMs),
-  )
-  if (grant === undefined) return []
-  const message =
-    'After a refusal that came late a new grant is asked for, although a newer good pair is in hand. Look whether the token has changed, and use the newer one'
-  return [{ message, exchanges: [newer.issuedBy.exchange, loser.exchange, grant.exchange] }]
+  for (const grant of story.requests) {
+    const { startedMs } = grant.exchange
+    if (grant.kind !== 'grant' || startedMs < refusedMs || !sameStart(grant, loser)) continue
+    const newer = newestOf(loser.pair, startedMs)
+    if (newer === null || newer.accessExpiryMs <= startedMs || !isGoodForRefresh(newer, startedMs)) continue
+    const message =
+      'After a refusal that came late a new grant is asked for, although a newer good pair is in hand. Look whether the token has changed, and use the newer one'
+    return [{ message, exchanges: [newer.issuedBy.exchange, loser.exchange, grant.exchange] }]
+  }
+  return []
 }
 
-/** The last pair of a line that the client had in hand. */
-function newestOf(pair: Pair | null): Pair | null {
+/** The last pair of a line that the client had in hand at a moment. */
+function newestOf(pair: Pair | null, momentMs: number): Pair | null {
   let newest: Pair | null = null
-  for (let at = pair?.successor ?? null; at !== null; at = at.successor) if (at.heldMs !== null) newest = at
+  for (let at = pair?.successor ?? null; at !== null; at = at.successor)
+    if (at.heldMs !== null && at.heldMs <= momentMs) newest = at
   return newest
 }

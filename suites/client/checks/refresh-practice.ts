@@ -1,6 +1,6 @@
 /** How a client refreshes: once, in time, and not for ever. */
 import type { Check, Finding } from '../check.ts'
-import { goesOnAfter, isAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
+import { goesOnAfter, isAfter, type Pair, type Request, type Story } from '../story/story.ts'
 
 export const noExpiredTokenSent: Check = {
   id: 'refresh/no-expired-token-sent',
@@ -27,7 +27,7 @@ function sentAgain(story: Story, pair: Pair): Finding[] {
     uses
       .filter((request) => request !== refused && isAfter(story, request, deliveredMs))
       // With a newer pair in hand, the old one in use is another check.
-      .filter((request) => !isReplaced(story, pair, request))
+      .filter((request) => !holdsNewer(story, pair, request))
       .map(({ exchange }) => ({
         message: 'An expired access token is sent again after it was refused. Refresh the pair first',
         exchanges: [refused.exchange, exchange],
@@ -35,9 +35,13 @@ function sentAgain(story: Story, pair: Pair): Finding[] {
   )
 }
 
-function isReplaced(story: Story, pair: Pair, request: Request): boolean {
-  const momentMs = replacedMs(pair)
-  return momentMs !== null && isAfter(story, request, momentMs)
+/** Whether the client had a pair in hand that is newer than the one it used. */
+function holdsNewer({ pairs }: Story, pair: Pair, { exchange, start }: Request): boolean {
+  const { startedMs } = exchange
+  return pairs.some(
+    ({ heldMs, issuedBy }) =>
+      heldMs !== null && heldMs > (pair.heldMs ?? 0) && heldMs <= startedMs && issuedBy.start === start,
+  )
 }
 
 export const singleFlight: Check = {
@@ -73,13 +77,14 @@ function atOnce(story: Story, first: Request): Finding[] {
 /** A pair that came from a refresh is refreshed while it is young, before any call was made with it. */
 function unused({ pair, exchange }: Request): Finding[] {
   if (pair === null || pair.parent === null || pair.heldMs === null) return []
-  const { heldMs, parent } = pair
-  // A call with the older token, sent when this pair was in hand, is another check.
-  const used = [...pair.uses, ...parent.uses].some(
+  const { heldMs, family } = pair
+  // A call with an older token, sent when this pair was in hand, is another check.
+  const uses = family.flatMap((one) => one.uses)
+  const used = uses.some(
     (one) =>
       one.kind !== 'refresh' &&
       one.exchange.number < exchange.number &&
-      (one.pair === pair || (one.pair === parent && one.exchange.startedMs > heldMs)),
+      (one.pair === pair || one.exchange.startedMs > heldMs),
   )
   const isYoung = exchange.startedMs < (pair.heldMs + pair.accessExpiryMs) / 2
   if (used || !isYoung) return []
