@@ -232,6 +232,8 @@ function gapText(problem: Gap): string {
       return 'it creates a key that only a cleanup method removes; cleanup in the target file names that method'
     case 'needs-solutions':
       return 'it needs two solutions; solutions in the target file names them'
+    case 'area-absent':
+      return `the target file declares the API area ${problem.area} absent`
     case 'needs-probe':
       return probesText([problem.probe])
     case 'few-places-for-keys':

@@ -20,6 +20,8 @@ export interface Capabilities {
   secondAddressProblem?: SecondAddressProblem
   clientAddress: boolean
   probes: readonly string[]
+  /** API areas that the target file declares absent. */
+  absent: readonly string[]
   solutions: number
   cleanup: boolean
   /** The test key to use where a step needs a secret. */
@@ -33,7 +35,7 @@ export interface Capabilities {
 export function capabilitiesOf(
   settings: Pick<
     TargetSettings,
-    'probes' | 'solutions' | 'cleanup' | 'secondAddress' | 'clientAddress' | 'likelyAddresses'
+    'probes' | 'absent' | 'solutions' | 'cleanup' | 'secondAddress' | 'clientAddress' | 'likelyAddresses'
   >,
   rest: Pick<
     Capabilities,
@@ -46,6 +48,7 @@ export function capabilitiesOf(
     secondAddress: settings.secondAddress !== undefined,
     clientAddress: settings.clientAddress !== undefined || settings.likelyAddresses !== undefined,
     probes: Object.keys(settings.probes),
+    absent: settings.absent ?? [],
     solutions: settings.solutions.length,
     cleanup: settings.cleanup !== undefined,
   }
@@ -65,7 +68,10 @@ export function refineCapabilities(capabilities: Capabilities, facts: TargetFact
 
 /** Why an item cannot be asked of this target, and what would change that; undefined where it can. */
 export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefined {
-  for (const need of needsOf(item, capabilities)) {
+  const needs = needsOf(item, capabilities)
+  const area = needs.flatMap(areaOf).find((one) => capabilities.absent.includes(one))
+  if (area !== undefined) return { kind: 'area-absent', area }
+  for (const need of needs) {
     const reason = unmet(need, capabilities)
     if (reason !== undefined) return reason
   }
@@ -88,6 +94,13 @@ export function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, stand
     ...(makesKeys && !scenario.needs.includes('keys') ? (['keys'] as const) : []),
     ...(addressed ? (['client-address'] as unknown as Need[]) : []),
   ]
+}
+
+/** The API area whose methods a need calls. */
+function areaOf(need: Need): string[] {
+  if (!need.startsWith('probe:')) return []
+  const probe = need.slice('probe:'.length)
+  return [probe === 'solution-context' ? 'context' : probe]
 }
 
 function unmet(need: Need | 'client-address', capabilities: Capabilities): Gap | undefined {

@@ -84,7 +84,7 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
     set: 'current',
     again: reporting.again,
     allow: target?.allow ?? ['sessions', 'keys', 'limits'],
-    absent: [],
+    absent: [...(target?.settings.absent ?? [])],
     clock: facts === null ? null : clockOf(offsetMs(facts.offset)),
     shard: selection.shard === null ? null : `${selection.shard.index}/${selection.shard.count}`,
     stopped: stopped === null ? null : stopText(stopped),

@@ -81,7 +81,7 @@ function notReached(
   const seen = new Set(outcomes.map(({ key }) => key))
   const missing = selected.filter(({ key }) => !seen.has(key))
   const because = reason ?? { kind: 'defect' as const }
-  return missing.map((item) => skipItem(item, { kind: 'not-run', because }, 'blocked'))
+  return missing.map((item) => skipItem(item, { kind: 'not-run', because }))
 }
 
 /** What could not be reached in the time that was left says nothing about the target. */

@@ -34,6 +34,7 @@ const capabilities: Capabilities = {
   secondAddress: false,
   clientAddress: false,
   probes: [],
+  absent: [],
   solutions: 0,
   cleanup: false,
   standIn: 'root',

@@ -100,12 +100,16 @@ function makesKeys({ given, steps }: Scenario): boolean {
   )
 }
 
-/** The outcome of an item that cannot be asked of this target, or was not reached. */
-export function skipItem(
-  item: Item,
-  reason: ProblemFacts,
-  verdict: 'not-testable' | 'blocked' = 'not-testable',
-): CaseOutcome {
+/** The outcome of an item that cannot be asked of this target, does not apply to it, or was not reached. */
+export function skipItem(item: Item, reason: ProblemFacts): CaseOutcome {
+  const verdict =
+    reason.kind === 'area-absent'
+      ? 'not-applicable'
+      : reason.kind === 'not-run'
+        ? reason.because.kind === 'defect'
+          ? 'blocked'
+          : 'not-run'
+        : 'not-testable'
   return item.kind === 'test-key'
     ? unjudged(creationScenario(item.member), creationCase, verdict, reason)
     : unjudged(item.scenario, item.testCase, verdict, reason)

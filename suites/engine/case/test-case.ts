@@ -18,7 +18,7 @@ export function allProves(scenario: Scenario, testCase: Case): string[] {
 export function unjudged(
   scenario: Scenario,
   testCase: Case,
-  verdict: 'blocked' | 'not-testable',
+  verdict: 'blocked' | 'not-testable' | 'not-applicable' | 'not-run',
   problem: ProblemFacts | null,
 ): CaseOutcome {
   const proves = allProves(scenario, testCase)

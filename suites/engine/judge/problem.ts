@@ -100,6 +100,8 @@ export type Gap =
   | { kind: 'needs-cleanup' }
   | { kind: 'needs-solutions' }
   | { kind: 'needs-probe'; probe: string }
+  /** The target file says so (`absent`): the case does not apply. */
+  | { kind: 'area-absent'; area: string }
   | { kind: 'few-places-for-keys'; places: number }
   | { kind: 'no-place-for-keys'; fresh: boolean; created: number }
   | { kind: 'left-out'; reason: string }

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { skipItem } from '../engine/case/cases.ts'
+import type { Need } from '../engine/fixture/model.ts'
+import { bareSettings, madeUpCorpus } from '../self/made-up.ts'
+import { cannotAsk, capabilitiesOf } from './capabilities.ts'
+
+const offered = capabilitiesOf(
+  { ...bareSettings, absent: ['inbox', 'context'] },
+  {
+    allow: [],
+    lasting: true,
+    fresh: true,
+    clockControlled: false,
+    standIn: 'root',
+    keptTestKeys: [],
+    testKeyNames: [],
+  },
+)
+
+function verdictOf(needs: Need[]): string {
+  const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], needs]] }).scenarios
+  const [testCase] = scenario?.cases ?? []
+  if (scenario === undefined || testCase === undefined) throw new Error('no case')
+  const item = { kind: 'case', key: 'a/b', scenario, testCase } as const
+  const reason = cannotAsk(item, offered)
+  return reason === undefined ? 'asked' : skipItem(item, reason).verdict
+}
+
+test('what needs a method of an area that is declared absent does not apply, whatever else it needs', () => {
+  expect(verdictOf(['sessions', 'probe:inbox'])).toBe('not-applicable')
+  expect(verdictOf(['probe:solution-context'])).toBe('not-applicable')
+})
+
+test('nothing else is dropped', () => {
+  expect(verdictOf(['probe:store'])).toBe('not-testable')
+  expect(verdictOf(['sessions'])).toBe('not-testable')
+  expect(verdictOf([])).toBe('asked')
+})
