@@ -5,5 +5,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`Use Node 20.19 or later to run svc-conformance, this is Node ${process.versions.node}`)
   process.exitCode = 2
 } else {
-  import('./cli.ts').then(({ main }) => main(process.argv.slice(2)))
+  const argv = process.argv.slice(2)
+  Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')]).then(async ([cli, output]) => {
+    const errors = output.listenForOutputErrors(argv[0] === 'serve')
+    await cli.main(argv)
+    const exitCode = errors.exitCode()
+    if (exitCode !== undefined) process.exitCode = exitCode
+  })
 }

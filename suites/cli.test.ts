@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { main } from './cli.ts'
 import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/fixture/schemas.ts'
+import { keyRecordFile, writeKeyRecord } from './run/key-record.ts'
 import { parseTargetFile } from './run/target-file/parse.ts'
 import { madeUpReport } from './self/made-up-report.ts'
 
@@ -47,11 +48,13 @@ async function call(...argv: string[]): Promise<number> {
 describe('wrong usage: one sentence and exit code 2', () => {
   test.each([
     [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
+    [['version'], 'Unknown command "version", did you mean "--version"?\n'],
+    [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"\n'],
     [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [['help', 'lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [
       ['help', 'nosuch'],
-      'Unknown command "nosuch", expected one of "run", "client", "serve", "init", "list", "compare", "vectors", "sign", "verify", "diagnose", "lab"\n',
+      'Unknown command "nosuch", expected one of "run", "client", "serve", "init", "show", "keys", "list", "compare", "vectors", "sign", "verify", "diagnose", "lab"\n',
     ],
     [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"\n'],
     [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"\n'],
@@ -178,6 +181,78 @@ describe('list', () => {
     expect(out).toMatch(
       /\d+ scenarios with \d+ cases; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
     )
+  })
+})
+
+describe('list', () => {
+  test('is filtered by an id prefix or a requirement', async () => {
+    expect(await call('list', 'basic', '--json')).toBe(0)
+    const { scenarios, requirements } = JSON.parse(out)
+    expect(scenarios.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
+    expect(requirements.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
+    out = ''
+    expect(await call('list', 'limits', '--matrix')).toBe(0)
+    expect(out).toMatch(/limits\/ten-keys +must +\d+ +\d+\n/)
+  })
+
+  test('--mutants and --requirements', async () => {
+    expect(await call('list', '--mutants', 'signatures')).toBe(0)
+    expect(out).toMatch(/whole-mac-expected +signatures\/hmac\n/)
+    out = ''
+    expect(await call('list', '--requirements', 'basic')).toBe(0)
+    expect(out).toMatch(/^basic\/[\w-]+ {2}must {2}/)
+    expect(await call('list', '--mutants', '--matrix')).toBe(2)
+    expect(complaints).toBe('Give one of "--mutants" and "--matrix"\n')
+  })
+
+  test('an unknown id is a mistake', async () => {
+    expect(await call('list', 'basik')).toBe(2)
+    expect(complaints).toContain('did you mean "basic"?')
+  })
+})
+
+describe('show', () => {
+  test.each([
+    ['signatures/hmac', ['must, part 5.1', '    whole-mac-expected\n', '  open questions about signatures:']],
+    ['basic/secret-of-another', ['fixtures/scenarios/basic/secret-of-another.yaml', '  proves:\n']],
+    ['envelope/batch', ['open question, part 1', '  observed by:\n']],
+    ['whole-mac-expected', ['a server that breaks signatures/hmac', 'serve --mutant whole-mac-expected']],
+    ['test-keys/bob', ['the creation of a test key']],
+  ])('%s', async (id, parts) => {
+    expect(await call('show', id), complaints).toBe(0)
+    for (const part of parts) expect(out).toContain(part)
+  })
+
+  test('an unknown id', async () => {
+    expect(await call('show', 'signatures/hmak')).toBe(2)
+    expect(complaints).toBe('Nothing is named "signatures/hmak", did you mean "signatures/hmac"?\n')
+  })
+})
+
+describe('keys', () => {
+  const owner = { url: 'http://127.0.0.1:9', rootId: 'root' }
+  const state = mkdtempSync(join(tmpdir(), 'svc-cli-state-'))
+  const file = keyRecordFile(join(state, 'svc-conformance'), owner)
+
+  beforeEach(() => vi.stubEnv('XDG_STATE_HOME', state))
+  afterEach(() => void vi.unstubAllEnvs())
+
+  test('lists what past runs left, without control characters and secrets', async () => {
+    const keys = [{ id: 'id-1', name: 'a\u001b[31m', secret: 'not-a-secret-0002', member: 'bob' }]
+    writeKeyRecord(file, { owner, keys, unanswered: ['lost'] })
+    expect(await call('keys', '--url', 'http://127.0.0.1:9')).toBe(0)
+    expect(out).toContain('  API key id-1 ("a\\u001b[31m"), the test key of "bob"\n  perhaps an API key "lost"')
+    expect(await call('keys', '--json')).toBe(0)
+    expect(out).not.toContain('not-a-secret-0002')
+    out = ''
+    expect(await call('keys', '--url', 'http://127.0.0.1:10')).toBe(0)
+    expect(out).toBe('No run left an API key that is known here\n')
+  })
+
+  test('--forget removes the records', async () => {
+    writeKeyRecord(file, { owner, keys: [{ id: 'id-1', name: 'n' }], unanswered: [] })
+    expect(await call('keys', '--forget')).toBe(0)
+    expect(existsSync(file)).toBe(false)
   })
 })
 

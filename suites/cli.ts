@@ -10,6 +10,8 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   client: async () => (await import('./commands/client.ts')).registerClient,
   serve: async () => (await import('./commands/serve.ts')).registerServe,
   init: async () => (await import('./commands/init.ts')).registerInit,
+  show: async () => (await import('./commands/show.ts')).registerShow,
+  keys: async () => (await import('./commands/keys.ts')).registerKeys,
   list: async () => (await import('./commands/list.ts')).registerList,
   compare: async () => (await import('./commands/compare.ts')).registerCompare,
   vectors: async () => (await import('./commands/vectors.ts')).registerVectors,
@@ -23,20 +25,15 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
 const reportDefect =
   'This is a defect of svc-conformance: please report it with the output of the same command under SVC_DEBUG=1'
 
-/** `svc-conformance list | head` closes our stdout, which is no failure. */
-function onStdoutError(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-}
-
 /**
  * The whole command line. Sets process.exitCode (design: 0, 1, 2 wrong usage, 3 unusable target) and never throws.
  *
  * @param argv what follows the name of the program
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  if (!process.stdout.listeners('error').includes(onStdoutError)) process.stdout.on('error', onStdoutError)
   try {
     demandTopic(argv)
+    if (argv[0] === 'version') throw new SuiteError('usage', 'Unknown command "version", did you mean "--version"?')
     await (await commandLine(argv[0])).parseAsync(argv, { from: 'user' })
   } catch (error) {
     process.exitCode = explain(error)

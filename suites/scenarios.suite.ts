@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { allItems, type Item } from './engine/case/cases.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
+import { applyKnown } from './report/known.ts'
 import { problemText } from './report/problem-text.ts'
 import { openCorpus } from './run/corpus-cache.ts'
 import { receiveEnding } from './run/ending-channel.ts'
@@ -22,6 +23,7 @@ async function everything(): Promise<WorkerRequest> {
     seed: 1,
     unique: 'test',
     trace: false,
+    bail: null,
     keyRecord: null,
     keptTestKeys: [],
     earlierKeys: [],
@@ -31,7 +33,7 @@ async function everything(): Promise<WorkerRequest> {
 
 const handed: WorkerRequest | undefined = inject('request')
 const request = handed ?? (await everything())
-const { url, corpus, seed, keyRecord } = request
+const { url, corpus, seed, keyRecord, bail } = request
 
 const { ending, close } = receiveEnding(request.endingChannel)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
@@ -40,6 +42,7 @@ const run = await openRun({
   target: url === null ? bundledTarget() : urlTarget(url),
   items: request.items.map((key) => items.get(key) as Item),
   random: url === null ? seededRandom(seed) : systemRandom,
+  bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
   ending,
   ...(keyRecord === null ? {} : { listener: recordKeys(keyRecord) }),
 })

@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { problemWith } from '../engine/fixture/schemas.ts'
 import { matrixOf, renderMatrixMarkdown, renderMatrixText } from '../report/matrix.ts'
 import { mergeReports } from '../report/merge.ts'
-import type { Report } from '../report/model.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { readText } from '../run/inputs.ts'
+import { readReportFile } from '../run/report-file.ts'
 import { readReports } from '../run/values.ts'
 import { collect } from './run-flags.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
@@ -28,7 +26,7 @@ export function registerCompare(program: Command): void {
     .option('--strict', 'with --merge: as in run')
     .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
     .action(async (files: string[], flags: CompareFlags) => {
-      const reports = files.map(readReport)
+      const reports = files.map(readReportFile)
       if (flags.merge === true) {
         const merged = mergeReports(reports, await openCorpus(), { strict: flags.strict === true })
         writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
@@ -40,27 +38,4 @@ export function registerCompare(program: Command): void {
       const matrix = matrixOf(reports, files)
       process.stdout.write(flags.markdown === true ? renderMatrixMarkdown(matrix) : renderMatrixText(matrix))
     })
-}
-
-function readReport(file: string): Report {
-  const text = readText(file, 'the report')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new SuiteError(
-      'usage',
-      `Cannot use "${file}": expected a JSON report (run --report json=FILE), it is not JSON`,
-      { cause },
-    )
-  }
-  const problem = problemWith(value, 'report')
-  if (problem !== undefined) {
-    const place = problem.path.length === 0 ? '' : ` at ${problem.path.join('.')}`
-    throw new SuiteError(
-      'usage',
-      `Cannot use "${file}": expected a JSON report (run --report json=FILE)${place}: ${problem.message}`,
-    )
-  }
-  return value as Report
 }

@@ -1,63 +1,141 @@
 import type { Command } from 'commander'
-import { allItems, provesOf } from '../engine/case/cases.ts'
+import { allItems, answersTo, type Item, provesOf } from '../engine/case/cases.ts'
+import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { envelopeCases } from '../report/envelope.ts'
+import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { select } from '../run/select.ts'
+import { loadMutants, type Mutant } from '../targets/bundled.ts'
 
-/** `list [--json]`: what the suite can ask. */
+interface ListFlags {
+  json?: boolean
+  mutants?: boolean
+  requirements?: boolean
+  matrix?: boolean
+}
+
+/** `list [ID]`: what the suite can ask, and what it is asked against. */
 export function registerList(program: Command): void {
   program
     .command('list')
     .description('list the scenarios with their cases, and what they prove')
+    .argument('[id]', 'only what answers to this id prefix or requirement id')
     .option('--json', 'for scripts')
-    .action(async (flags: { json?: boolean }) => {
-      const corpus = await openCorpus()
-      process.stdout.write(flags.json === true ? `${JSON.stringify(listOf(corpus), null, 2)}\n` : listText(corpus))
+    .option('--mutants', 'the servers that are wrong in one way each')
+    .option('--requirements', 'the sentences of the document')
+    .option('--matrix', 'how many cases and mutants each requirement has')
+    .action(async (id: string | undefined, flags: ListFlags) => {
+      const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
+      if (kinds.length > 1) throw new SuiteError('usage', `Give one of "--${kinds.join('" and "--')}"`)
+      const [kind = 'scenarios'] = kinds
+      const mutants = kind === 'mutants' || kind === 'matrix' ? await loadMutants() : []
+      const listed = await listOf(await openCorpus(), mutants, id)
+      process.stdout.write(flags.json === true ? json(listed, kind) : texts[kind](listed))
     })
 }
 
-/** What `list --json` prints. */
-export function listOf(corpus: Corpus) {
-  const items = allItems(corpus)
+export type Listed = Awaited<ReturnType<typeof listOf>>
+
+/** What `list --json` prints. @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean */
+export async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: string) {
+  const all = allItems(corpus)
+  const items = id === undefined ? all : selectedBy(id, all, corpus, mutants)
+  const isWanted = (one: string): boolean => id === undefined || one === id || one.startsWith(`${id}/`)
+  const requirements = corpus.requirements.filter(
+    (one) =>
+      isWanted(one.id) ||
+      (id !== undefined && items.some((item) => item.key === id && provesOf(item).includes(one.id))),
+  )
   return {
-    scenarios: corpus.scenarios.map((scenario) => ({
-      id: scenario.id,
-      title: scenario.title,
-      file: scenario.file,
-      needs: scenario.needs,
-      cases: items.flatMap((item) =>
+    scenarios: corpus.scenarios.flatMap((scenario) => {
+      const cases = items.flatMap((item) =>
         item.kind === 'case' && item.scenario === scenario
           ? [{ key: item.key, case: item.testCase.name, proves: [...new Set(provesOf(item))] }]
           : [],
-      ),
-    })),
+      )
+      const { title, file, needs } = scenario
+      return cases.length === 0 ? [] : [{ id: scenario.id, title, file, needs, cases }]
+    }),
     testKeys: items.flatMap((item) => (item.kind === 'test-key' ? [{ key: item.key, proves: provesOf(item) }] : [])),
-    requirements: corpus.requirements.map(({ id, level, kind, part, text, untestable }) => ({
-      id,
+    requirements: requirements.map(({ id: requirement, level, kind, part, text, untestable }) => ({
+      id: requirement,
       level,
       kind,
       part,
       text,
       untestable: untestable ?? null,
-      cases: items.filter((item) => provesOf(item).includes(id)).map(({ key }) => key),
+      cases: all.filter((item) => provesOf(item).includes(requirement)).map(({ key }) => key),
+      mutants: mutants.filter(({ breaks }) => breaks === requirement).map((mutant) => mutant.id),
     })),
-    questions: corpus.questions.map(({ id, part, question }) => ({ id, part, question })),
+    mutants: mutants
+      .filter((mutant) => id === undefined || mutant.id.startsWith(id) || isWanted(mutant.breaks))
+      .map(({ id: mutant, breaks }) => ({ id: mutant, breaks })),
+    questions: corpus.questions
+      .filter((question) => isWanted(question.id))
+      .map(({ id: name, part, question }) => ({ id: name, part, question })),
+    summary: `${casesText(corpus)}; ${corpus.requirements.length} requirements (${mustsOf(corpus)} musts), ${corpus.questions.length} open questions`,
   }
 }
 
-function listText(corpus: Corpus): string {
-  const scenarios = corpus.scenarios.flatMap(({ id, title, needs, cases }) => [
-    `${id}  ${title}${needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`}`,
-    ...cases.flatMap(({ name, slug }) => (name === null ? [] : [`  ${id}/${slug}`])),
-  ])
-  const musts = corpus.requirements.filter(({ level }) => level === 'must').length
-  return [
-    ...scenarios,
-    '',
-    `${casesText(corpus)}; ${corpus.requirements.length} requirements (${musts} musts), ${corpus.questions.length} open questions`,
-    '',
-  ].join('\n')
+/** Items that answer to an id; none where it names a mutant or an area of open questions alone. */
+function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants: readonly Mutant[]): Item[] {
+  const found = items.filter((item) => answersTo(item, id))
+  const isElsewhere =
+    mutants.some((mutant) => mutant.id.startsWith(id)) ||
+    [...corpus.questions, ...corpus.requirements].some((one) => one.id === id || one.id.startsWith(`${id}/`))
+  return found.length > 0 || isElsewhere ? found : select(items, { only: [id], skip: [], shard: null }).selected
 }
+
+const mustsOf = (corpus: Corpus): number => corpus.requirements.filter(({ level }) => level === 'must').length
+
+/** The whole list, or the part that a flag names. */
+function json(listed: Listed, kind: keyof typeof texts): string {
+  const { mutants, summary: _words, ...usual } = listed
+  const matrix = listed.requirements.map(({ id, level, cases, mutants: mine }) => ({ id, level, cases, mutants: mine }))
+  const parts = { scenarios: usual, mutants, requirements: listed.requirements, matrix }
+  return `${JSON.stringify(parts[kind], null, 2)}\n`
+}
+
+const texts = {
+  scenarios: ({ scenarios, testKeys, summary }: Listed): string =>
+    lines([
+      ...testKeys.map(({ key }) => key),
+      ...scenarios.flatMap(({ id, title, needs, cases }) => [
+        `${id}  ${title}${needs.length === 0 ? '' : `  (needs ${needs.join(', ')})`}`,
+        ...cases.flatMap(({ key, case: name }) => (name === null ? [] : [`  ${key}`])),
+      ]),
+      '',
+      summary,
+    ]),
+  mutants: ({ mutants }: Listed): string =>
+    lines([
+      ...table(
+        mutants.map(({ id, breaks }) => [id, breaks]),
+        '',
+      ),
+      '',
+      `${mutants.length} mutants, each with the requirement that it breaks`,
+    ]),
+  requirements: ({ requirements }: Listed): string =>
+    lines([
+      ...requirements.map(({ id, level, text }) => `${id}  ${level}  ${text}`),
+      '',
+      `${requirements.length} requirements`,
+    ]),
+  matrix: ({ requirements }: Listed): string =>
+    lines(
+      table(
+        [
+          ['requirement', 'level', 'cases', 'mutants'],
+          ...requirements.map(({ id, level, cases, mutants }) => [id, level, cases.length, mutants.length]),
+        ],
+        '',
+      ),
+    ),
+}
+
+const lines = (all: readonly string[]): string => `${all.join('\n')}\n`
 
 /** How many cases a whole run reports, and of what kind. */
 export function casesText(corpus: Corpus): string {

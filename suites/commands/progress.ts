@@ -1,47 +1,90 @@
 import type { RunListener } from '../engine/case/events.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 
+/** Tells how far a run is, on stderr. */
 export interface Progress {
+  /** The first sign of life, before anything is read. */
+  begin(target: string): void
+  start(total: number): void
+  /** One line for the user. */
+  say(line: string): void
   listener: RunListener
   end(): void
 }
 
-/** For a run that tells nothing while it goes on. */
-export const noProgress: Progress = { listener: () => {}, end: () => {} }
-
 /** Below this the line would only flicker. */
 const redrawMs = 80
-/** Without a terminal a line comes at every tenth of the cases. */
+/** Without a terminal a line comes at every tenth of the cases, and not more often than this. */
 const lines = 10
+const lineMs = 1000
+const clearLine = '\r\u001b[K'
 
-/** Tells how far a run is: one line that redraws itself on a terminal, a few plain ones elsewhere. */
-export function startProgress(total: number, stream: NodeJS.WriteStream, now: () => number = Date.now): Progress {
-  const counts = new Map<Verdict, number>()
+/** One line that redraws itself on a terminal, a few plain ones elsewhere. */
+export function startProgress(
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>,
+  now: () => number = () => performance.now(),
+): Progress {
   const terminal = stream.isTTY === true
+  const counts = new Map<Verdict, number>()
+  const running = new Set<string>()
+  let total = 0
   let done = 0
-  let drawnMs = 0
+  let startedMs = 0
+  let saidMs = 0
+  let drawnMs = Number.NEGATIVE_INFINITY
   const sentence = (): string => {
     const parts = [...counts]
       .filter(([verdict]) => verdict !== 'passed')
-      .map(([verdict, count]) => `${count} ${verdict}`)
-    return `${done} of ${total} cases${parts.length === 0 ? '' : `, ${parts.join(', ')}`}`
+      .map(([verdict, count]) => `, ${count} ${verdict.replaceAll('-', ' ')}`)
+    return `${done} of ${total} cases${parts.join('')}${remaining(done, total, now() - startedMs)}`
+  }
+  const draw = (): void => {
+    if (now() - drawnMs < redrawMs) return
+    drawnMs = now()
+    const [waitsFor] = running
+    stream.write(`${clearLine}${sentence()}${waitsFor === undefined ? '' : `; now ${waitsFor}`}`)
   }
   return {
+    begin: (target) => void stream.write(`Asking ${target}${terminal ? '' : '\n'}`),
+    start(cases) {
+      counts.clear()
+      running.clear()
+      done = 0
+      total = cases
+      saidMs = now()
+    },
+    say: (line) => void stream.write(`${terminal ? clearLine : ''}${line}\n`),
     listener(event) {
-      if (event.kind !== 'case-ended') return
-      const { verdict } = event.outcome
-      done += 1
-      counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
-      if (terminal) {
-        if (now() - drawnMs < redrawMs) return
-        drawnMs = now()
-        stream.write(`\r\u001b[K${sentence()}`)
-      } else if (Math.floor((done * lines) / total) > Math.floor(((done - 1) * lines) / total)) {
+      if (event.kind === 'case-started') {
+        if (done === 0 && running.size === 0) startedMs = now()
+        running.add(event.key)
+      }
+      if (event.kind === 'case-ended') {
+        running.delete(event.outcome.key)
+        done += 1
+        const { verdict } = event.outcome
+        counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
+      }
+      if (terminal) draw()
+      else if (event.kind === 'case-ended' && isTenth(done, total) && now() - saidMs >= lineMs) {
+        saidMs = now()
         stream.write(`${sentence()}\n`)
       }
     },
-    end() {
-      if (terminal) stream.write('\r\u001b[K')
-    },
+    end: () => void (terminal && stream.write(clearLine)),
   }
+}
+
+const isTenth = (done: number, total: number): boolean =>
+  Math.floor((done * lines) / total) > Math.floor(((done - 1) * lines) / total)
+
+/** An estimate is a guess before this part is done. */
+const leastPart = 0.05
+const leastMs = 2000
+
+/** About how long it still takes, as long as cases take what they took until now. */
+function remaining(done: number, total: number, passedMs: number): string {
+  if (done < total * leastPart || done >= total || passedMs < leastMs) return ''
+  const seconds = Math.ceil(((passedMs / done) * (total - done)) / 1000)
+  return seconds >= 90 ? `, about ${Math.round(seconds / 60)} min left` : `, about ${seconds} s left`
 }

@@ -14,6 +14,7 @@ interrupted. The report goes to stdout, the plan and the progress to stderr.
 /** Adds every flag of `run`; readRunOptions makes sense of them. */
 export function addRunFlags(command: Command): Command {
   return command
+    .argument('[url]', 'the same as --url')
     .optionsGroup('Target (without --url: the bundled server)')
     .option('--url <url>', 'base URL; calls go to {url}/api')
     .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
@@ -34,13 +35,20 @@ export function addRunFlags(command: Command): Command {
     .optionsGroup('What to ask')
     .option('--only <id>', 'an id prefix or a requirement id; repeatable', collect)
     .option('--skip <id=reason>', 'leave out, with a reason; repeatable', collect)
+    .option('--failed <report>', 'only what failed or was blocked in this JSON report')
+    .option('--watch', 'run again, with what failed, whenever the target comes back after a restart')
+    .option('--bail <number>', 'stop after so many failures')
+    .option('--fixtures <folder>', 'scenarios of your own, asked beside ours')
+    .option('--seed <number>', 'the order of an earlier run')
     .option('--shard <i/n>', 'every n-th scenario, from the i-th on; each shard needs an instance of its own')
     .optionsGroup('How to judge')
     .option('--known <file>', 'baseline of known failures')
     .option('--update-known', 'write the baseline anew; reasons are kept')
+    .option('--set <version>', 'the requirement set that decides the verdict')
     .option('--strict', 'warnings and musts that are not testable fail the run')
     .optionsGroup('What to print')
     .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
+    .option('--observations', 'what was observed of each open question')
     .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
     .addHelpText('after', afterHelp)
 }

@@ -19,6 +19,8 @@ export interface Outlet {
   colour: boolean
   /** How wide the terminal is; undefined where there is none. */
   columns?: number | undefined
+  /** Whether the text lists what was observed of each open question. */
+  observations?: boolean | undefined
 }
 
 /** stdout and stderr of this process; colours on a terminal only, and never with NO_COLOR. */
@@ -50,7 +52,7 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
 ): void {
   const problems: SuiteError[] = []
   for (const { format, file } of requests) {
-    const text = render[format](report, file === null ? outlet : onDisk)
+    const text = render[format](report, file === null ? outlet : { ...onDisk, observations: outlet.observations })
     if (file === null) outlet.stdout(text)
     else problems.push(...writeFile(file, text))
   }
@@ -62,7 +64,7 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
 const onDisk = { colour: false }
 
 export type Renderers<R> = {
-  readonly [format in ReportFormat]: (report: R, outlet: Pick<Outlet, 'colour' | 'columns'>) => string
+  readonly [format in ReportFormat]: (report: R, outlet: Pick<Outlet, 'colour' | 'columns' | 'observations'>) => string
 }
 
 const render: Renderers<Report> = {

@@ -206,6 +206,10 @@ export function stopText(stop: StopReason): string {
         : `the clean-up took longer than ${stop.cleanUpLimitMs / 1000} s`
     case 'interrupted':
       return `the ${stop.during} was interrupted`
+    case 'bail':
+      return stop.failures === 1
+        ? 'a case failed (--bail 1)'
+        : `${stop.failures} cases failed (--bail ${stop.failures})`
     case 'locked-out':
       return `${stop.target} refuses the root key that it accepted before; it may have locked the key out`
     case 'gone': {

@@ -25,6 +25,14 @@ export async function openCorpus(): Promise<Corpus> {
   return loadCorpus(packageRoot)
 }
 
+/** The same with the scenarios of a user beside ours. @throws SuiteError (`fixture`) */
+export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
+  const corpus = await openCorpus()
+  if (fixtures === null) return corpus
+  const { loadOwnScenarios } = await import('../engine/fixture/corpus.ts')
+  return { ...corpus, scenarios: [...corpus.scenarios, ...loadOwnScenarios(fixtures, corpus)] }
+}
+
 /** Parses and lints the corpus and leaves it for openCorpus; part of the build. */
 export async function writeCorpusCache(): Promise<void> {
   const { loadCorpus } = await import('../engine/fixture/corpus.ts')

@@ -23,4 +23,11 @@ export interface RunFlags {
   concurrency?: string
   timeout?: string
   trace?: boolean
+  observations?: boolean
+  failed?: string
+  watch?: boolean
+  bail?: string
+  fixtures?: string
+  set?: string
+  seed?: string
 }

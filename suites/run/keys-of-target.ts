@@ -59,6 +59,7 @@ export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
   const { owner, testKeysFile } = options
   const file = fileOf(options)
   const withSecrets = testKeysFile !== null
+  const isThrownAway = options.fresh && testKeysFile === null
   const isKept = ({ member }: CreatedKey): boolean => withSecrets && member !== undefined
   if (!options.mayCreate) {
     const found = earlierKeys(options)
@@ -82,7 +83,9 @@ export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
     isKept,
     close: (left) => {
       try {
-        writeKeyRecord(file, { owner, keys: left, unanswered: read().unanswered })
+        // An instance that is thrown away takes its keys with it.
+        const record = isThrownAway ? nothing : { keys: left, unanswered: read().unanswered }
+        writeKeyRecord(file, { owner, ...record })
       } finally {
         lock.release()
       }

@@ -104,17 +104,20 @@ tls: { insecure: true }
           fresh: false,
         },
       },
-      selection: { only: [], skip: [], shard: null },
-      limits: { waitSeconds: 0, timeoutSeconds: null },
+      selection: { only: [], skip: [], shard: null, failed: null, fixtures: null, seed: null, watch: false },
+      limits: { waitSeconds: 0, timeoutSeconds: null, bail: null },
       reporting: {
         known: null,
         updateKnown: false,
         strict: false,
+        set: 'current',
+        observations: false,
         reports: [{ format: 'text', file: null }],
         trace: false,
         again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
       },
       plan: false,
+      inputs: [{ what: 'the target file', file: target }],
     })
   })
 
@@ -207,6 +210,42 @@ test('everything has a value without flags, environment and file', () => {
   })
 })
 
+test.each([
+  ['localhost:8080', 'http://localhost:8080'],
+  ['127.0.0.1:8080/base/', 'http://127.0.0.1:8080/base'],
+  ['[::1]:8080', 'http://[::1]:8080'],
+])('a host on this machine is reached by http: %s', (given, meant) => {
+  expect(targetOf({ ...key, url: given }).url).toBe(meant)
+})
+
+test('what is asked, how long, and by which set', () => {
+  const { selection, limits, reporting } = readRunOptions(
+    {
+      url,
+      ...key,
+      seed: '7',
+      bail: '2',
+      failed: 'r.json',
+      fixtures: 'own',
+      watch: true,
+      observations: true,
+      set: 'current',
+    },
+    {},
+  )
+  expect([selection.seed, selection.failed, selection.fixtures, selection.watch]).toEqual([7, 'r.json', 'own', true])
+  expect([limits.bail, reporting.observations, reporting.set]).toEqual([2, true, 'current'])
+})
+
+test.each([
+  [{ seed: '-1' }, 'Cannot use "-1" for "--seed": expected a whole number below 4294967296'],
+  [{ bail: '0' }, 'Cannot use "0" for "--bail": expected a whole number, 1 or more'],
+  [{ watch: true }, 'Name the target: "--watch" waits for a server to come back, and needs "--url"'],
+  [{ set: '0.9' }, 'Unknown value "0.9" for "--set"'],
+])('%j is refused', (flags, message) => {
+  expect(refusal(flags)).toContain(message)
+})
+
 test('reports, skips and shards are read', () => {
   const { reporting, selection } = readRunOptions(
     { report: ['text', 'json=a=b.json', 'html=r.html'], skip: ['tokens=it is slow = really'], shard: '2/4' },
@@ -243,7 +282,7 @@ describe('wrong usage', () => {
     [
       'no URL',
       { url: 'service.example', ...key },
-      'Cannot use the URL "service.example": expected one like "https://service.example"',
+      'Cannot use the URL "service.example": begin it with "https://", as in "https://service.example"',
     ],
     [
       'a URL with a password',

@@ -2,8 +2,9 @@ import { SuiteError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
 import type { RunFlags } from './flags.ts'
 import type { Environment } from './inputs.ts'
-import { readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
-import { positive, type ReportRequest, readReports, readShard, readSkips } from './values.ts'
+import { requirementSets } from './requirement-sets.ts'
+import { inputsOf, readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
+import { count, oneOf, positive, type ReportRequest, readReports, readShard, readSkips } from './values.ts'
 
 export type { TargetOptions }
 
@@ -16,6 +17,8 @@ export interface RunOptions {
   reporting: ReportingOptions
   /** Print what the run would do, and stop. */
   plan: boolean
+  /** Files that were read for these options. `what` as in `the target file`. */
+  inputs: { what: string; file: string }[]
 }
 
 /** Which cases are asked. */
@@ -23,6 +26,14 @@ export interface SelectionOptions {
   only: string[]
   skip: { id: string; reason: string }[]
   shard: { index: number; count: number } | null
+  /** A JSON report: only what failed or was blocked there is asked. */
+  failed: string | null
+  /** The folder of the user's own scenarios. */
+  fixtures: string | null
+  /** Gives the order; null: another one in each run. */
+  seed: number | null
+  /** Run again whenever the target comes back. */
+  watch: boolean
 }
 
 /** How long things may take. */
@@ -31,6 +42,8 @@ export interface LimitOptions {
   waitSeconds: number
   /** For the whole run; null: no limit. */
   timeoutSeconds: number | null
+  /** Stop after so many failures; null: never. */
+  bail: number | null
 }
 
 /** What is made of the results. */
@@ -39,6 +52,10 @@ export interface ReportingOptions {
   known: string | null
   updateKnown: boolean
   strict: boolean
+  /** The requirement set that decides the verdict. */
+  set: string
+  /** Print what was observed of each open question. */
+  observations: boolean
   reports: ReportRequest[]
   trace: boolean
   /** The command that repeats this run, without secrets and without what selects cases. */
@@ -56,16 +73,31 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
   return {
     target,
     selection: selectionOf(flags, target),
-    limits: { waitSeconds: positive('--wait', flags.wait, 0), timeoutSeconds: timeoutOf(flags) },
+    limits: {
+      waitSeconds: positive('--wait', flags.wait, 0),
+      timeoutSeconds: timeoutOf(flags),
+      bail: flags.bail === undefined ? null : count('--bail', flags.bail),
+    },
     reporting: reportingOf(flags, againCommand(flags, target, named.path)),
     plan: flags.plan === true,
+    inputs: inputsOf(flags, env, named),
   }
 }
 
 function selectionOf(flags: RunFlags, target: TargetOptions | null): SelectionOptions {
   const shard = readShard(flags.shard)
   if (shard !== null && target !== null && !target.disposable) throw sharedShards()
-  return { only: flags.only ?? [], skip: readSkips(flags.skip ?? []), shard }
+  if (flags.watch === true && target === null)
+    throw new SuiteError('usage', 'Name the target: "--watch" waits for a server to come back, and needs "--url"')
+  return {
+    only: flags.only ?? [],
+    skip: readSkips(flags.skip ?? []),
+    shard,
+    failed: flags.failed ?? null,
+    fixtures: flags.fixtures ?? null,
+    seed: flags.seed === undefined ? null : seedOf(flags.seed),
+    watch: flags.watch === true,
+  }
 }
 
 function reportingOf(flags: RunFlags, again: string): ReportingOptions {
@@ -75,10 +107,26 @@ function reportingOf(flags: RunFlags, again: string): ReportingOptions {
     known: flags.known ?? null,
     updateKnown: flags.updateKnown === true,
     strict: flags.strict === true,
+    set: setOf(flags.set),
+    observations: flags.observations === true,
     reports: readReports(flags.report ?? []),
     trace: flags.trace === true,
     again,
   }
+}
+
+function seedOf(text: string): number {
+  const seed = Number(text)
+  if (!/^\d+$/.test(text) || seed >= 2 ** 32)
+    throw new SuiteError('usage', `Cannot use "${text}" for "--seed": expected a whole number below ${2 ** 32}`)
+  return seed
+}
+
+const everyCase = 'current'
+
+/** @throws SuiteError (`usage`) for a set that this version does not have */
+function setOf(version: string | undefined): string {
+  return version === undefined ? everyCase : oneOf('--set', version, [everyCase, ...requirementSets()])
 }
 
 function timeoutOf({ timeout }: RunFlags): number | null {

@@ -64,7 +64,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     left: result.left,
     options: {
       strict: reporting.strict,
-      partial: selection.shard !== null ? 'shard' : selection.only.length > 0 ? 'only' : null,
+      partial: selection.shard !== null ? 'shard' : planned.isPartial ? 'only' : null,
       skipped: selection.skip,
       ownExitCode,
     },
@@ -81,7 +81,7 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
     durationMs,
     seed: String(seed),
     node: process.versions.node,
-    set: 'current',
+    set: reporting.set,
     again: reporting.again,
     allow: target?.allow ?? ['sessions', 'keys', 'limits'],
     absent: [...(target?.settings.absent ?? [])],

@@ -35,7 +35,15 @@ export async function runAgainstUrl(
   let asked: Asked | undefined
   let left: string[] = []
   try {
-    const setup: RunSetup = { ...request, target, items: [], random: systemRandom, ending: endings.cases, listener }
+    const setup: RunSetup = {
+      ...request,
+      target,
+      items: [],
+      random: systemRandom,
+      ending: endings.cases,
+      bail: null,
+      listener,
+    }
     const facts = await lookAtTarget(setup, suite.options.limits.waitSeconds * 1000)
     const found = keys.read()
     const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))

@@ -54,7 +54,7 @@ function interruptions({ cases, cleanUp }: Endings, { options, say }: SuiteRun) 
   }
 }
 
-function requestOf({ options, corpus, selected, seed }: SuiteRun): WorkerRequest {
+function requestOf({ options, corpus, selected, seed, known }: SuiteRun): WorkerRequest {
   const unique = Date.now().toString(36)
   return {
     url: options.target,
@@ -65,6 +65,7 @@ function requestOf({ options, corpus, selected, seed }: SuiteRun): WorkerRequest
     seed,
     unique,
     trace: options.reporting.trace,
+    bail: options.limits.bail === null ? null : { failures: options.limits.bail, known },
     keyRecord: null,
     keptTestKeys: [],
     earlierKeys: [],

@@ -38,6 +38,8 @@ export interface RunSetup {
   keptTestKeys?: readonly CreatedKey[]
   /** What was noted about created keys before this run begins. */
   earlierKeys?: readonly CreatedKeysEntry[]
+  /** Ends the run after so many failures that are not known. */
+  bail?: { failures: number; isKnown: (outcome: CaseOutcome) => boolean } | null
   /** Ends the run from outside. */
   ending?: Ending
   listener?: RunListener
@@ -67,6 +69,7 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     standInOf(setup.corpus.testKeys, instance.root),
   )
   const runner = createRunner(run, items, capabilities)
+  const countFailure = failureCounter(setup, run)
   return {
     items,
     facts,
@@ -74,10 +77,20 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
       run.emit({ kind: 'case-started', key: item.key })
       const outcome = await runner(item)
       run.emit({ kind: 'case-ended', outcome })
+      countFailure(outcome)
       return outcome
     },
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
+  }
+}
+
+function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOutcome) => void {
+  let failures = 0
+  return (outcome) => {
+    if (!bail || outcome.verdict !== 'failed' || bail.isKnown(outcome)) return
+    failures += 1
+    if (failures >= bail.failures) stopping.stop({ kind: 'bail', failures })
   }
 }
 

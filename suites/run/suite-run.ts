@@ -4,6 +4,7 @@ import type { TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
+import type { KnownEntry } from '../report/model.ts'
 import type { RunOptions } from './options.ts'
 
 /** What a run showed, and what it left behind. */
@@ -25,6 +26,8 @@ export interface SuiteRun {
   corpus: Corpus
   selected: readonly Item[]
   seed: number
+  /** The baseline: failures that do not count for `--bail`. */
+  known: readonly KnownEntry[]
   listener: RunListener
   /** One line for the user, on stderr. */
   say(line: string): void

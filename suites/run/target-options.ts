@@ -74,6 +74,19 @@ export function readTargetOptions(flags: RunFlags, env: Environment, named: Name
   }
 }
 
+/** The files that readTargetOptions reads. */
+export function inputsOf(flags: RunFlags, env: Environment, { path, file, beside }: NamedTargetFile) {
+  const named: [string, string | undefined | null][] = [
+    ['the target file', path],
+    ['the key secret', flags.keySecretFile ?? given(env.SVC_KEY_SECRET_FILE)],
+    ['the private key', flags.privateKey ?? given(env.SVC_PRIVATE_KEY_FILE)],
+    ...[file.root?.privateKeyFile, file.tls?.ca, file.tls?.cert, file.tls?.key].map(
+      (name): [string, string | undefined] => ['named by the target file', name === undefined ? name : beside(name)],
+    ),
+  ]
+  return named.flatMap(([what, name]) => (typeof name === 'string' ? [{ what, file: name }] : []))
+}
+
 /** @returns null where no URL is named @throws SuiteError (`usage`) where one was meant */
 export function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
   const url = flags.url ?? given(env.SVC_URL) ?? file.url

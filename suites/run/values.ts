@@ -13,11 +13,21 @@ export interface ReportRequest {
 
 const formats: readonly ReportFormat[] = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge']
 
+/** A host on this machine, which is hardly reached by anything but http. */
+const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?(\/|$)/
+/** A host or an address without the word before `://`. */
+const bareHost = /^[\w-]+(\.[\w-]+)+(:\d+)?(\/|$)|^[\w-]+:\d+(\/|$)/
+
 /** @throws SuiteError (`usage`) unless it is an http or https URL that can be put before `/api` */
 export function baseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new SuiteError('usage', `Cannot use the URL "${text}": expected one like "https://service.example"`)
+  const whole = loopbackHost.test(text) ? `http://${text}` : text
+  const url = URL.canParse(whole) ? new URL(whole) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    const meant = bareHost.test(text)
+      ? `begin it with "https://", as in "https://${text}"`
+      : 'expected one like "https://service.example"'
+    throw new SuiteError('usage', `Cannot use the URL "${text}": ${meant}`)
+  }
   if (url.username !== '' || url.password !== '')
     throw new SuiteError(
       'usage',

@@ -3,6 +3,7 @@ import type { TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
+import type { KnownEntry } from '../report/model.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 
 /** What the main thread hands to the vitest worker that runs the cases. Plain data. */
@@ -18,6 +19,8 @@ export interface WorkerRequest {
   seed: number
   unique: string
   trace: boolean
+  /** Stop after so many failures that this baseline does not list; null: never. */
+  bail: { failures: number; known: readonly KnownEntry[] } | null
   /** Where created keys are noted, so that the main thread can remove them whatever happens here; null where nobody need know. */
   keyRecord: { file: string; withSecrets: boolean } | null
   keptTestKeys: CreatedKey[]

@@ -56,6 +56,8 @@ export type StopReason =
   /** The time of `--timeout` is up, or that of the clean-up. */
   | { kind: 'time'; cleanUpLimitMs?: number }
   | { kind: 'interrupted'; during: 'run' | 'clean-up' }
+  /** So many cases failed as `--bail` allows. */
+  | { kind: 'bail'; failures: number }
 
 /** Why nothing could be judged: something before the judged step did not work. */
 export type Obstacle =

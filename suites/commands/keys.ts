@@ -1,0 +1,89 @@
+import { rmSync } from 'node:fs'
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import { printable } from '../engine/printable.ts'
+import { type KeyRecord, keyRecordFiles, readKeyRecord } from '../run/key-record.ts'
+import { recordHolder } from '../run/keys-of-target.ts'
+import { stateFolder } from '../run/state-folder.ts'
+import { readTargetFile } from '../run/target-options.ts'
+import { baseUrl } from '../run/values.ts'
+
+interface KeysFlags {
+  url?: string
+  target?: string
+  json?: boolean
+  forget?: boolean
+}
+
+interface FoundRecord extends KeyRecord {
+  file: string
+  /** The process that uses the record now. */
+  holder: number | null
+}
+
+/** `keys`: API keys that past runs created and did not remove. */
+export function registerKeys(program: Command): void {
+  program
+    .command('keys')
+    .description('list the API keys that past runs created and did not remove')
+    .option('--url <url>', 'only those of this server')
+    .option('--target <file>', 'with the test keys that this target file keeps')
+    .option('--json', 'for scripts; without secrets')
+    .option('--forget', 'remove the records: the keys were removed by hand, or their server is gone')
+    .action((flags: KeysFlags) => {
+      const records = findRecords(flags)
+      if (flags.forget === true) forget(records)
+      else
+        process.stdout.write(flags.json === true ? `${JSON.stringify(records.map(plain), null, 2)}\n` : text(records))
+    })
+}
+
+function findRecords(flags: KeysFlags): FoundRecord[] {
+  const { file, beside } = readTargetFile(flags, process.env)
+  const named = flags.url ?? file.url
+  const url = named === undefined ? null : baseUrl(named)
+  const files = [
+    ...keyRecordFiles(stateFolder(process.env)),
+    ...(file.testKeys === undefined ? [] : [beside(file.testKeys)]),
+  ]
+  return files.flatMap((path) => {
+    const record = readKeyRecord(path)
+    if (record === null || (url !== null && record.owner.url !== url)) return []
+    return [{ ...record, file: path, holder: recordHolder(path) }]
+  })
+}
+
+/** @throws SuiteError (`usage`) for a record that a run uses now */
+function forget(records: readonly FoundRecord[]): void {
+  const inUse = records.find(({ holder }) => holder !== null)
+  if (inUse !== undefined)
+    throw new SuiteError('usage', `Cannot remove "${inUse.file}": process ${inUse.holder} uses it now`)
+  for (const { file } of records) {
+    rmSync(file, { force: true })
+    process.stdout.write(`Removed ${file}\n`)
+  }
+}
+
+const plain = ({ owner, keys, unanswered, file, holder }: FoundRecord) => ({
+  ...owner,
+  keys: keys.map(({ id, name, member }) => ({ id, name, testKey: member ?? null })),
+  unanswered,
+  file,
+  process: holder,
+})
+
+function text(records: readonly FoundRecord[]): string {
+  if (records.length === 0) return 'No run left an API key that is known here\n'
+  return records.map((record) => `${recordLines(record).join('\n')}\n`).join('\n')
+}
+
+function recordLines({ owner, keys, unanswered, file, holder }: FoundRecord): string[] {
+  return [
+    printable(`${owner.url}, created with key "${owner.rootId}"`),
+    ...keys.map(({ id, name, member }) =>
+      printable(`  API key ${id} ("${name}")${member === undefined ? '' : `, the test key of "${member}"`}`),
+    ),
+    ...unanswered.map((name) => printable(`  perhaps an API key "${name}": its creation was never answered`)),
+    `  ${file}${holder === null ? '' : `, in use by process ${holder}`}`,
+  ]
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { madeUpCase } from '../self/made-up.ts'
+import { startProgress } from './progress.ts'
+
+function progressOn(isTTY: boolean) {
+  let text = ''
+  let nowMs = 0
+  const write = (chunk: string | Uint8Array): boolean => {
+    text += String(chunk)
+    return true
+  }
+  const progress = startProgress({ isTTY, write }, () => nowMs)
+  const pass = (ms: number): void => {
+    nowMs += ms
+  }
+  const endCase = (key: string): void => {
+    progress.listener({ kind: 'case-started', key })
+    pass(1000)
+    progress.listener({ kind: 'case-ended', outcome: madeUpCase({ key }) })
+  }
+  return { progress, endCase, written: () => text }
+}
+
+test('the first sign of life comes before anything is read', () => {
+  const { progress, written } = progressOn(false)
+  progress.begin('http://a.example')
+  expect(written()).toBe('Asking http://a.example\n')
+})
+
+test('without a terminal a line comes now and then, with what is left', () => {
+  const { progress, endCase, written } = progressOn(false)
+  progress.start(20)
+  for (let number = 0; number < 4; number += 1) endCase(`a/${number}`)
+  expect(written()).toBe('2 of 20 cases, about 18 s left\n4 of 20 cases, about 16 s left\n')
+})
+
+test('on a terminal the line says what is being waited for', () => {
+  const { progress, endCase, written } = progressOn(true)
+  progress.start(20)
+  endCase('a/1')
+  progress.listener({ kind: 'case-started', key: 'a/slow' })
+  expect(written()).toContain('now a/1')
+  progress.end()
+  expect(written().endsWith('\r\u001b[K')).toBe(true)
+})

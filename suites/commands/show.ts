@@ -1,0 +1,126 @@
+import type { Command } from 'commander'
+import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { suggestion } from '../engine/fixture/did-you-mean.ts'
+import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/fixture/model.ts'
+import { hanging } from '../report/lines.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { loadMutants, type Mutant } from '../targets/bundled.ts'
+
+/** `show ID`: one requirement, scenario, case, test key, open question or mutant, with what belongs to it. */
+export function registerShow(program: Command): void {
+  program
+    .command('show')
+    .description(
+      'show a requirement with its sentence, cases, mutants and open questions; or a case, a question, a mutant',
+    )
+    .argument('<id>', 'as "list" and reports name it')
+    .action(async (id: string) => {
+      process.stdout.write(`${showText(id, await openCorpus(), await loadMutants()).join('\n')}\n`)
+    })
+}
+
+/** @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
+export function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): string[] {
+  const items = allItems(corpus)
+  const requirement = corpus.requirements.find((one) => one.id === id)
+  const question = corpus.questions.find((one) => one.id === id)
+  const mutant = mutants.find((one) => one.id === id)
+  const scenario = corpus.scenarios.find((one) => one.id === id || items.some((item) => isCaseOf(item, one, id)))
+  const testKey = items.find((item) => item.kind === 'test-key' && item.key === id)
+  const found = [
+    ...(requirement === undefined ? [] : [showRequirement(requirement, corpus, items, mutants)]),
+    ...(scenario === undefined ? [] : [showScenario(scenario, id, items)]),
+    ...(testKey === undefined ? [] : [[`${id}: the creation of a test key`, ...listed('proves', provesOf(testKey))]]),
+    ...(question === undefined ? [] : [showQuestion(question, corpus)]),
+    ...(mutant === undefined ? [] : [showMutant(mutant, corpus)]),
+  ]
+  if (found.length > 0) return found.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
+  const ids = [...corpus.requirements, ...corpus.questions, ...corpus.scenarios, ...mutants].map((one) => one.id)
+  const meant = suggestion(id, [...ids, ...items.map(({ key }) => key)])
+  throw new SuiteError(
+    'usage',
+    `Nothing is named "${id}"${isLong(meant) ? '; "svc-conformance list" shows the ids' : meant}`,
+  )
+}
+
+/** Without a near id every one would be listed. */
+const isLong = (meant: string): boolean => !meant.includes('did you mean')
+
+const isCaseOf = (item: Item, scenario: Scenario, key: string): boolean =>
+  item.kind === 'case' && item.scenario === scenario && item.key === key
+
+function showRequirement(
+  { id, level, part, text, untestable }: Requirement,
+  corpus: Corpus,
+  items: readonly Item[],
+  mutants: readonly Mutant[],
+): string[] {
+  const cases = items.filter((item) => provesOf(item).includes(id)).map(({ key }) => key)
+  const [area = ''] = id.split('/')
+  return [
+    `${id}: ${level}, part ${part} of the document`,
+    ...hanging('  ', text),
+    ...(untestable === undefined
+      ? []
+      : hanging('  ', `Untestable${forWhat(untestable.without)}: ${untestable.reason}`)),
+    ...listed('cases', cases),
+    ...listed(
+      'mutants',
+      mutants.filter(({ breaks }) => breaks === id).map((mutant) => mutant.id),
+    ),
+    ...listed(
+      `open questions about ${area}`,
+      corpus.questions
+        .filter((question) => question.id.startsWith(`${area}/`))
+        .map((one) => `${one.id}: ${one.question}`),
+    ),
+  ]
+}
+
+const forWhat = (without: string | undefined): string => (without === undefined ? '' : ` without ${without}`)
+
+function showScenario(scenario: Scenario, id: string, items: readonly Item[]): string[] {
+  const cases = items.filter((item) => item.kind === 'case' && item.scenario === scenario)
+  const mine = cases.find(({ key }) => key === id)
+  const proves = [...new Set((mine === undefined ? cases : [mine]).flatMap(provesOf))]
+  return [
+    `${id}: ${scenario.title}`,
+    `  ${scenario.file}`,
+    ...listed('needs', scenario.needs),
+    ...listed('proves', proves),
+    ...(mine !== undefined && mine.key !== scenario.id
+      ? []
+      : listed(
+          'cases',
+          cases.map(({ key }) => key),
+        )),
+    `  npx svc-conformance run --only ${id} --trace`,
+  ]
+}
+
+function showQuestion({ id, part, question, readings, reference }: OpenQuestion, { scenarios }: Corpus): string[] {
+  const observing = scenarios.filter((scenario) =>
+    [...scenario.given, ...scenario.steps].some((step) => 'observe' in step && step.observe === id),
+  )
+  return [
+    `${id}: open question, part ${part} of the document; never judged`,
+    ...hanging('  ', question),
+    ...listed('readings', readings),
+    ...hanging('  ', `The bundled server: ${reference}`),
+    ...listed(
+      'observed by',
+      observing.map((scenario) => scenario.id),
+    ),
+  ]
+}
+
+function showMutant({ id, breaks }: Mutant, { requirements }: Corpus): string[] {
+  const text = requirements.find((requirement) => requirement.id === breaks)?.text ?? ''
+  return [`${id}: a server that breaks ${breaks}`, ...hanging('  ', text), `  npx svc-conformance serve --mutant ${id}`]
+}
+
+function listed(what: string, all: readonly string[]): string[] {
+  if (all.length === 0) return [`  no ${what}`]
+  return [`  ${what}:`, ...all.flatMap((one) => hanging('    ', one))]
+}

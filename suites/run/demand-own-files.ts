@@ -1,0 +1,62 @@
+import { realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { SuiteError } from '../engine/errors.ts'
+import { demandPlaceFor } from './inputs.ts'
+import type { RunOptions } from './options.ts'
+
+interface NamedFile {
+  /** As in `Cannot write the report`. */
+  what: string
+  file: string
+}
+
+/**
+ * Looks, before the first request, whether every file that the run is to write can be written, and is not one that it reads: a run may
+ * take minutes and make keys.
+ *
+ * @throws SuiteError (`usage`)
+ */
+export function demandOwnFiles(options: RunOptions): void {
+  if (options.plan) return
+  const { reporting, target } = options
+  const reports = reporting.reports.flatMap(({ file }): NamedFile[] =>
+    file === null ? [] : [{ what: 'the report', file }],
+  )
+  for (const { what, file } of reports) demandPlaceFor(file, what, true)
+  if (reporting.known !== null && reporting.updateKnown) demandPlaceFor(reporting.known, 'the baseline', false)
+  const testKeys = target?.keys.testKeysFile ?? null
+  if (testKeys !== null) demandPlaceFor(testKeys, 'the kept test keys', true)
+  const read = filesRead(options)
+  for (const report of reports) {
+    const same = read.find(({ file }) => isSameFile(file, report.file))
+    if (same !== undefined)
+      throw new SuiteError('usage', `Cannot write the report "${report.file}": it is ${same.what}; name another file`)
+  }
+}
+
+/** Files that a report must not take the place of. */
+function filesRead({ reporting, selection, target, inputs }: RunOptions): NamedFile[] {
+  const named: [string, string | null][] = [
+    ...inputs.map(({ what, file }): [string, string] => [what, file]),
+    ['the baseline', reporting.known],
+    ['the report to ask again', selection.failed],
+    ['the kept test keys', target?.keys.testKeysFile ?? null],
+  ]
+  return named.flatMap(([what, file]) => (file === null ? [] : [{ what, file }]))
+}
+
+/** Also through symbolic and hard links, and for a file that is not there yet. */
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }))
+  if (first !== undefined && second !== undefined) return first.dev === second.dev && first.ino === second.ino
+  return realPath(one) === realPath(other)
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    const folder = dirname(resolve(file))
+    return folder === resolve(file) ? folder : join(realPath(folder), basename(file))
+  }
+}
