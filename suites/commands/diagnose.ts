@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { callersDataSays } from '../diagnose/callers-data.ts'
 import { type DiagnoseInput, type Diagnosis, diagnose } from '../diagnose/diagnose.ts'
+import { type NextStep, nextSteps, unexplainedSentence } from '../diagnose/next-step.ts'
+import { ownDataSentences } from '../diagnose/own-data.ts'
 import { verify } from '../diagnose/verify.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseRequirements } from '../engine/fixture/parse.ts'
@@ -12,11 +13,12 @@ import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
 /** `diagnose`: names the mistake in a refused header; exit 0 valid, 1 explained, 3 unexplained. */
 export function registerDiagnose(program: Command): void {
   const command = program.command('diagnose').description('name the mistake in a header that is refused')
-  addCheckFlags(command).action((flags: CheckFlags) => {
+  addCheckFlags(command).option('--verbose', 'list the mistakes that were ruled out')
+  command.action((flags: CheckFlags & { verbose?: boolean }) => {
     const input = readCheck(flags)
     const result = diagnose(input)
     process.stdout.write(
-      flags.json === true ? `${JSON.stringify(diagnoseJson(result))}\n` : diagnoseText(input, result),
+      flags.json === true ? `${JSON.stringify(diagnoseJson(result))}\n` : diagnoseText(input, result, flags.verbose),
     )
     process.exitCode = result.valid ? 0 : result.explained ? 1 : 3
   })
@@ -28,14 +30,14 @@ export function diagnoseJson({ valid, explained, mistakes, ruledOut }: Diagnosis
 }
 
 /** What `diagnose` prints for people. */
-export function diagnoseText(input: DiagnoseInput, result: Diagnosis): string {
+export function diagnoseText(input: DiagnoseInput, result: Diagnosis, isVerbose = false): string {
   const lines = result.valid ? ['Valid: the header is right for this request and key'] : [...stagesLine(input), '']
   lines.push(...result.mistakes.flatMap(mistakeLines))
   if (result.alternatives.length > 0) {
     lines.push('The same bytes come out when', ...result.alternatives.map(({ title, id }) => `  ${title} (${id})`), '')
   }
-  lines.push(...callersDataSays(input).flatMap((sentence) => [sentence, '']))
-  if (!result.valid && !result.explained) lines.push(...unexplainedLines(input, result))
+  lines.push(...ownDataSentences(input).flatMap((sentence) => [sentence, '']))
+  if (!result.valid && !result.explained) lines.push(...unexplainedLines(input, result, isVerbose))
   return `${lines.join('\n').trimEnd()}\n`
 }
 
@@ -55,15 +57,34 @@ function mistakeLines({ id, title, requirement, fix }: Diagnosis['mistakes'][num
   ]
 }
 
-function unexplainedLines({ key, url }: DiagnoseInput, { mistakes, ruledOut }: Diagnosis): string[] {
-  const guess = `most likely another ${key.kind === 'secret' ? 'secret' : 'private key'}`
+const stepTexts: { [step in NextStep]: string } = {
+  'check-empty-body': 'The body given here is empty. If one was sent, give it with "--body-file FILE"',
+  'give-own-data':
+    'Write the data that your code signs to a file, byte by byte, and name it with "--data-to-sign-file FILE": their first wrong byte is pointed at',
+  'mend-own-data': 'Correct the data that your code signs at the byte named above, then sign again',
+  'compare-key':
+    'Your data are right, so look at the key: compare its length and its first bytes where your code computes the signature',
+  'give-url':
+    'Give the whole URL that was called with "--url": mistakes with host, base path and query are tried as well',
+}
+
+function unexplainedLines(input: DiagnoseInput, result: Diagnosis, isVerbose: boolean): string[] {
+  const { ruledOut } = result
+  const list = ruledOut.map((id) => `  ${id.padEnd(44)}${mistakeById(id)?.title ?? guessedTitle(id)}`.trimEnd())
   return [
-    mistakes.length === 0 ? `No known mistake: ${guess}` : `The signature has a further, unknown mistake: ${guess}`,
-    ...(url === undefined ? ['With "--url" mistakes with host, base path and query are tried as well'] : []),
+    unexplainedSentence(input, result),
     '',
-    `Ruled out, each alone and with every other one (${ruledOut.length}):`,
-    ...ruledOut.map((id) => `  ${id.padEnd(44)}${mistakeById(id)?.title ?? ''}`.trimEnd()),
+    ...nextSteps(input).map((step, at) => `${at === 0 ? 'Next  ' : 'Then  '}${stepTexts[step]}`),
+    '',
+    ...(isVerbose
+      ? [`Ruled out, alone and together with others (${ruledOut.length}):`, ...list]
+      : ['"--verbose" lists the mistakes that were ruled out']),
   ]
+}
+
+/** What is made up for one request has no title of its own: its id says enough. */
+function guessedTitle(id: string): string {
+  return id.replace(/^[a-z]+\//, '').replaceAll('-', ' ')
 }
 
 let texts: Map<string, string> | undefined

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { diagnose } from '../diagnose/diagnose.ts'
+import { ownDataSentences } from '../diagnose/own-data.ts'
 import { verify } from '../diagnose/verify.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { type InvalidVector, loadVectors, type SignatureVector, vectorBytes } from '../engine/fixture/vectors.ts'
@@ -12,7 +13,7 @@ import { diagnoseJson, diagnoseText } from './diagnose.ts'
 import { signInputOf, signJson, signText } from './sign.ts'
 import { addCheckFlags, type CheckFlags, readCheck, type Surroundings } from './signature-flags.ts'
 import { verifyInputOf, verifyText } from './verify.ts'
-import { curlLine, visibleLines } from './visible.ts'
+import { curlLine } from './visible.ts'
 
 const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
 const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
@@ -82,6 +83,7 @@ describe('sign', () => {
       'Give one key to sign with: only one of "--secret-env SECRET", "--secret-file b"',
     ],
     [{ privateKey: 'p' }, 'Give one key to sign with: only one of "--private-key p", "--secret-env SECRET"'],
+    [{ secrets: [inFile('p')] }, 'Cannot use the secret "p": it holds a PEM; give the file with "--private-key"'],
     [{ secrets: [inFile('e')] }, 'Cannot use the secret "e": the file is empty'],
     [
       { secrets: [], privateKey: 'p' },
@@ -240,15 +242,53 @@ describe('diagnose', () => {
 
   test('another secret', () => {
     const input = check({ header: wrong, body, secrets: [env('OTHER')] })
-    const text = diagnoseText(input, diagnose(input))
-    expect(text).toContain('No known mistake: most likely another secret\nWith "--url"')
-    expect(text).toMatch(/Ruled out, each alone and with every other one \(\d\d+\):\n {2}data\/without-final-newline/)
+    const result = diagnose(input)
+    const text = diagnoseText(input, result)
+    expect(text).toMatch(
+      /None of \d{3} known mistakes reproduces this: the secret, the body or the data differ\n\nNext/,
+    )
+    expect(text).toContain('Next  Write the data that your code signs to a file')
+    expect(text).toContain('Then  Give the whole URL')
+    expect(text).not.toContain('data/without-final-newline')
+    expect(diagnoseJson(result).ruledOut).toContain('data/without-final-newline')
+    expect(diagnoseText(input, result, true)).toMatch(
+      /Ruled out, alone and together with others \(\d+\):\n {2}data\/without-final-newline/,
+    )
     const both = check({
       header: wrong.replace(/;[^;]+$/, ';CEbcdnZhURk3xA0+RaC+UusqNCQ='),
       body,
       secrets: [env('OTHER'), env('SECRET')],
     })
     expect(diagnose(both).mistakes.map(({ id }) => id)).toEqual(['key/another-key'])
+  })
+
+  test('an empty body is named first', () => {
+    const input = check({ header: wrong, body: '', secrets: [env('OTHER')] })
+    expect(diagnoseText(input, diagnose(input))).toContain('Next  The body given here is empty.')
+  })
+
+  test('a nonce, a time and a body of their own in the data are named', () => {
+    const mine = `1702555419999;another-nonce;POST\n/api\n${body.replace('"id":0', '"id":77')}\n`
+    const signature = createHmac('sha256', 'not-a-secret-0001').update(mine).digest().subarray(0, 20)
+    const named = (text: string) => {
+      const header = right.replace(/;[^;]+$/, `;${text}`)
+      const input = check({ header, body, dataToSignFile: 'mine' }, around({ mine }))
+      return diagnose(input).mistakes.map(({ id }) => id)
+    }
+    const differences = ['data/with-other-timestamp', 'data/with-other-nonce', 'data/with-other-body']
+    expect(named(signature.toString('base64'))).toEqual(differences)
+    expect(named(signature.toString('hex'))).toEqual([...differences, 'signature/in-hex'])
+    expect(named(Buffer.alloc(20, 7).toString('base64'))).toEqual([])
+    const input = check({ header: right, body, dataToSignFile: 'mine' }, around({ mine }))
+    expect(ownDataSentences(input).join('\n')).toContain(
+      'Header and data have different nonces: "q83vEjRWeJCrze8=" in the header, "another-nonce" in the data',
+    )
+  })
+
+  test("right data of one's own leave the key", () => {
+    const mine = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}\n`
+    const input = check({ header: wrong, body, secrets: [env('OTHER')], dataToSignFile: 'mine' }, around({ mine }))
+    expect(diagnoseText(input, diagnose(input))).toContain('Next  Your data are right, so look at the key')
   })
 
   test('what the own data say', () => {
@@ -287,24 +327,5 @@ describe('diagnose', () => {
 
   test('without a header there is nothing to diagnose', () => {
     expect(() => check({ header: 'curl http://h/api' })).toThrow('Cannot find an Authorization header in "--header"')
-  })
-})
-
-describe('visible bytes', () => {
-  test('line ends, tabs and what is not UTF-8', () => {
-    expect(visibleLines(utf8('a\r\n\tb\n'))).toEqual(['a␍␊', '␉b␊'])
-    expect(visibleLines(utf8('a\n\n'))).toEqual(['a␊', '␊'])
-    expect(visibleLines(Uint8Array.of(0x61, 0xff, 0x1b))).toEqual(['a\\xff\\x1b'])
-  })
-
-  const noShell = process.platform === 'win32' ? ' (NOT RUN: needs sh)' : ''
-  test.skipIf(noShell !== '')(`a shell reads the curl line as it was meant${noShell}`, () => {
-    const echo = (text: Uint8Array) =>
-      curlLine(`http://h/it's`, 'POST', right, text).replace(/^curl|(?<=\| )curl/, 'printf %s\\\\n')
-    const { stdout } = spawnSync('sh', ['-c', echo(utf8(`{"a":"it's $HOME \\n"}`))])
-    expect(stdout.toString().split('\n').slice(-3)).toEqual(['--data-raw', `{"a":"it's $HOME \\n"}`, ''])
-    expect(curlLine('u', 'POST', right, Uint8Array.of(0, 255))).toMatch(
-      /^printf %s AP8= \| openssl base64 -d -A \| curl .* --data-binary @-$/,
-    )
   })
 })

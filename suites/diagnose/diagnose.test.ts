@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fromHex, utf8 } from '../engine/signer/bytes.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
-import { type KnownMistake, mistakeById, mistakes } from '../engine/signer/mistakes.ts'
+import { type KnownMistake, labMistakes, mistakeById, mistakes } from '../engine/signer/mistakes.ts'
 import { draftOf, type SignInput, sign } from '../engine/signer/sign.ts'
 import { type DiagnoseInput, diagnose } from './diagnose.ts'
 
@@ -49,8 +49,9 @@ function possible(mistake: KnownMistake, inputs: SignInput[]) {
 const onPurposeOnly = (id: string) =>
   /one-bit-flipped|small-order-r|-scheme$|with-body-reserialised|hmac-with-key-id-as/.test(id)
 
-describe('one mistake', () => {
-  const cases = mistakes
+// Ed25519 is slow on a busy machine.
+describe('one mistake', { timeout: 60_000 }, () => {
+  const cases = [...mistakes, ...labMistakes]
     .filter(({ id }) => !onPurposeOnly(id) || id === 'fields/other-scheme')
     .flatMap((mistake, at) => [
       ...possible(mistake, [secret, hexSecret, bare]),
@@ -85,7 +86,7 @@ describe('one mistake', () => {
   })
 })
 
-describe('two mistakes at once', () => {
+describe('two mistakes at once', { timeout: 60_000 }, () => {
   const named = (word: string) => mistakeById(word) as KnownMistake
   const pairs: [SignInput, string, string][] = [
     [bare, 'data/without-final-newline', 'signature/in-hex'],

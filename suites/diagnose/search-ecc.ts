@@ -4,7 +4,7 @@ import type { Draft } from '../engine/signer/draft.ts'
 import { ed25519Matcher, publicKeyOfSeed, withLowS } from '../engine/signer/ed25519.ts'
 import type { KnownMistake } from '../engine/signer/mistake.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
-import { candidatesOf } from './search.ts'
+import type { Explain } from './search.ts'
 
 /** 64 bytes that a text may stand for, with the mistakes that this takes. */
 interface Decoded {
@@ -12,11 +12,9 @@ interface Decoded {
   mistakes: KnownMistake[]
 }
 
-/** Every explanation with the fewest mistakes, at most two, of a text that stands for an Ed25519 signature. */
-export function searchByVerifying(right: Draft, received: string, before: readonly KnownMistake[]): KnownMistake[][] {
+/** Explains by checking the signature that a text stands for against the data of a candidate. */
+export function byVerifying(received: string): Explain {
   const decoded = decodings(received)
-  const fewest = Math.min(...decoded.map(({ mistakes }) => mistakes.length))
-  const singles: KnownMistake[][] = []
   const matchers = new Map<string, ReturnType<typeof ed25519Matcher>>()
   const matcherOf = (publicKey: Uint8Array, signature: Uint8Array) => {
     const name = toBase64(publicKey) + toBase64(signature)
@@ -24,20 +22,13 @@ export function searchByVerifying(right: Draft, received: string, before: readon
     matchers.set(name, known)
     return known
   }
-  for (const { draft, made, data } of candidatesOf(right, before)) {
-    if (made.length + fewest > 2 || (made.length === 2 && singles.length > 0)) break
+  return ({ draft, made, data }) => {
     const { algorithm } = draft
     const publicKey = publicKeyFor(draft)
-    if (algorithm.kind !== 'ed25519' || publicKey === null) continue
-    for (const { bytes, mistakes } of decoded) {
-      if (made.length + mistakes.length > 2) continue
-      if (!matcherOf(publicKey, bytes)(algorithm.message(data), algorithm.domain)) continue
-      const explanation = [...made, ...mistakes]
-      if (explanation.length === 2) return singles.length > 0 ? singles : [explanation]
-      singles.push(explanation)
-    }
+    if (algorithm.kind !== 'ed25519' || publicKey === null) return []
+    const fits = ({ bytes }: Decoded) => matcherOf(publicKey, bytes)(algorithm.message(data), algorithm.domain)
+    return decoded.filter(fits).map(({ mistakes }) => [...made, ...mistakes])
   }
-  return singles
 }
 
 /** The key that checks what a draft signs: a wrong seed has a public key of its own. */
@@ -46,9 +37,9 @@ function publicKeyFor({ key, around }: Draft): Uint8Array | null {
   return around.key.kind === 'ed25519-public' ? around.key.publicKey : null
 }
 
-/** Whether a text stands for 64 bytes in any known encoding. */
-export function looksLikeEd25519(received: string): boolean {
-  return decodings(received).length > 0
+/** How many signatures a text may stand for: none where no known encoding gives 64 bytes, and many where a lost byte must be guessed. */
+export function countEd25519Readings(received: string): number {
+  return decodings(received).length
 }
 
 function decodings(received: string): Decoded[] {

@@ -1,9 +1,11 @@
-/** Looks for the mistakes, alone and in pairs, with which a signature comes out as it was received. */
+/** Looks for the mistakes, alone and together, with which a signature comes out as it was received. */
 
 import { sameBytes } from '../engine/signer/bytes.ts'
-import { joinPieces } from '../engine/signer/data-to-sign.ts'
+import { joinPieces, type Piece } from '../engine/signer/data-to-sign.ts'
 import { type Draft, wholeSignature } from '../engine/signer/draft.ts'
 import type { KnownMistake } from '../engine/signer/mistake.ts'
+import { canEndIn, endingsOf } from './endings.ts'
+import { areOfDifferentFamilies, isCommon } from './families.ts'
 
 /** A draft with the mistakes that were made in it. */
 export interface Candidate {
@@ -12,41 +14,118 @@ export interface Candidate {
   readonly data: Uint8Array
 }
 
-/** The mistakes before the bytes of the signature are computed, and those after. */
+/** What is looked for. Only `after` comes behind the computation of the signature's bytes. */
 export interface Repertoire {
+  /** Each alone and with every other one. */
   readonly before: readonly KnownMistake[]
+  /** Each alone and with the common ones. */
+  readonly rare: readonly KnownMistake[]
+  /** Each alone. */
+  readonly alone: readonly KnownMistake[]
+  /** Other times, of which there are many: alone; those nearby with the common ones too. */
+  readonly times: readonly KnownMistake[]
+  readonly nearTimes: readonly KnownMistake[]
   readonly after: readonly KnownMistake[]
 }
 
-/** Sorts a list of mistakes into a repertoire; only what can be made in the right draft stays. */
-export function repertoireOf(right: Draft, mistakes: readonly KnownMistake[]): Repertoire {
-  const possible = mistakes.filter((mistake) => mistake.apply(right) !== null)
+/** Sorts lists of mistakes into a repertoire; only what can be made in the right draft stays. */
+export function repertoireOf(right: Draft, lists: Omit<Repertoire, 'after'>): Repertoire {
+  const isPossible = (mistake: KnownMistake) => mistake.apply(right) !== null
   const isAfter = ({ stage }: KnownMistake) => stage === 'cut' || stage === 'encoding'
-  return { before: possible.filter((mistake) => !isAfter(mistake)), after: possible.filter(isAfter) }
+  const before = lists.before.filter(isPossible)
+  const rare = lists.rare.filter(isPossible)
+  return {
+    ...lists,
+    before: before.filter((mistake) => !isAfter(mistake)),
+    rare: rare.filter((mistake) => !isAfter(mistake)),
+    after: [...before, ...rare].filter(isAfter),
+  }
 }
 
-/** The candidates with no mistake, with one and with two of the mistakes before the computation. */
-export function* candidatesOf(right: Draft, before: readonly KnownMistake[]): Generator<Candidate> {
-  const none: Candidate = { draft: right, made: [], data: joinPieces(right.pieces) }
+export function withNoMistake(right: Draft): Candidate {
+  return { draft: right, made: [], data: joinPieces(right.pieces) }
+}
+
+/** No mistake, then one. */
+export function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generator<Candidate> {
+  const none = withNoMistake(right)
   yield none
-  const singles = before.flatMap((mistake) => with1(none, mistake))
-  yield* singles
-  for (const [at, first] of singles.entries()) {
-    for (const second of singles.slice(at + 1)) yield* pairOf(first, second)
+  for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)
+}
+
+/** Two of the ordinary mistakes, or a rare one with a common one. */
+export function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
+  const none = withNoMistake(right)
+  const ordinary = before.flatMap((mistake) => with1(none, mistake))
+  for (const [at, first] of ordinary.entries()) {
+    for (const second of ordinary.slice(at + 1)) yield* pairOf(right, first, second)
+  }
+  const common = ordinary.filter(({ made }) => made.every(isCommon))
+  for (const first of rare.flatMap((mistake) => with1(none, mistake))) {
+    for (const second of common) yield* pairOf(right, first, second)
+  }
+}
+
+/** Another time than that of the header, alone and, where it is near, with one common mistake. */
+export function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire): Generator<Candidate> {
+  const none = withNoMistake(right)
+  for (const time of times) yield* with1(none, time)
+  const common = before.filter(isCommon)
+  for (const near of nearTimes.flatMap((time) => with1(none, time))) {
+    for (const mistake of common) yield* with1(near, mistake)
+  }
+}
+
+/** Three common mistakes, each of another family. */
+export function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
+  const none = withNoMistake(right)
+  const common = [...before, ...rare].filter(isCommon)
+  for (const [at, first] of common.entries()) {
+    const [one] = with1(none, first)
+    if (one === undefined) continue
+    for (const [offset, second] of common.slice(at + 1).entries()) {
+      if (!areOfDifferentFamilies(first, second)) continue
+      const [two] = with1(one, second)
+      if (two === undefined) continue
+      for (const third of common.slice(at + offset + 2)) {
+        if (areOfDifferentFamilies(first, third) && areOfDifferentFamilies(second, third)) yield* with1(two, third)
+      }
+    }
   }
 }
 
 /** Both orders where they differ: what is doubled and then changed is not what is changed and then doubled. */
-function* pairOf(first: Candidate, second: Candidate): Generator<Candidate> {
+function* pairOf(right: Draft, first: Candidate, second: Candidate): Generator<Candidate> {
   const [a] = first.made
   const [b] = second.made
   if (a === undefined || b === undefined) return
+  const merged = mergedPieces(right.pieces, first.draft.pieces, second.draft.pieces)
+  if (a.stage === 'data' && b.stage === 'data' && merged !== null) {
+    yield { draft: { ...right, pieces: merged }, made: [a, b], data: joinPieces(merged) }
+    return
+  }
   const [forth] = with1(first, b)
   if (forth !== undefined) yield forth
   if (a.stage !== 'data' || b.stage !== 'data') return
   const [back] = with1(second, a)
   if (back === undefined || (forth !== undefined && sameBytes(forth.data, back.data))) return
   yield { ...back, made: [b, a] }
+}
+
+/** The changes of both, where each changed other pieces: then their order is of no account. */
+function mergedPieces(
+  right: readonly Piece[],
+  first: readonly Piece[],
+  second: readonly Piece[],
+): readonly Piece[] | null {
+  if (first.length !== right.length || second.length !== right.length) return null
+  const merged = [...first]
+  for (const [at, piece] of second.entries()) {
+    if (piece === right[at]) continue
+    if (first[at] !== right[at]) return null
+    merged[at] = piece
+  }
+  return merged
 }
 
 function with1(candidate: Candidate, mistake: KnownMistake): Candidate[] {
@@ -56,43 +135,60 @@ function with1(candidate: Candidate, mistake: KnownMistake): Candidate[] {
   return [{ draft, made: [...candidate.made, mistake], data }]
 }
 
-/**
- * Every explanation with the fewest mistakes, at most two: what reproduces `received` when the signature is computed.
- * Pairs end the search at the first one that fits.
- */
-export function searchByComputing(
-  right: Draft,
+/** A way to explain a received signature by a candidate: each explanation is a list of mistakes. */
+export type Explain = (candidate: Candidate) => KnownMistake[][]
+
+/** Explains by computing the signature of a candidate; `worthwhile` spares what is slow and cannot fit. */
+export function byComputing(
   received: string,
-  { before, after }: Repertoire,
-  worthwhile: (candidate: Candidate) => boolean = () => true,
-): KnownMistake[][] {
-  const found: KnownMistake[][][] = [[], [], []]
-  for (const candidate of candidatesOf(right, before)) {
-    // All explanations by one mistake are known once the pairs begin.
-    if (candidate.made.length === 2 && (found[1]?.length ?? 0) > 0) break
-    if (!worthwhile(candidate)) continue
-    const whole = wholeSignature(candidate.draft, candidate.data)
-    for (const explanation of endings(candidate, whole, received, after)) found[explanation.length]?.push(explanation)
-    if (candidate.made.length === 2 && (found[2]?.length ?? 0) > 0) break
+  after: readonly KnownMistake[],
+  worthwhile: (candidate: Candidate) => boolean,
+): Explain {
+  const isPossible = canEndIn(received)
+  return (candidate) => {
+    if (!worthwhile(candidate)) return []
+    const { draft, made, data } = candidate
+    const whole = wholeSignature(draft, data)
+    const isLikely = isPossible(whole)
+    // A text in lower case can only be found by trying, which is quick enough for so few.
+    if (made.length > 1 && !isLikely) return []
+    const most = made.length === 0 || isLikely ? 2 : 1
+    return endingsOf(draft, whole, received, { after, most }).map((ending) => [...made, ...ending])
   }
-  return found.find((explanations) => explanations.length > 0) ?? []
 }
 
-/** What is left of two mistakes is made in the cut and the encoding. */
-function endings(candidate: Candidate, whole: Uint8Array, received: string, after: readonly KnownMistake[]) {
-  const found: KnownMistake[][] = []
-  const text = ({ cut, encode }: Draft) => encode(cut(whole))
-  if (text(candidate.draft) === received) found.push([...candidate.made])
-  if (candidate.made.length === 2) return found
-  for (const [at, first] of after.entries()) {
-    const one = first.apply(candidate.draft)
-    if (one === null) continue
-    if (text(one) === received) found.push([...candidate.made, first])
-    if (candidate.made.length === 1) continue
-    for (const second of after.slice(at + 1)) {
-      const two = second.apply(one)
-      if (two !== null && text(two) === received) found.push([first, second])
-    }
+/** Every explanation by one mistake before the computation or none, those with the fewest mistakes of all. */
+export function searchSingles(right: Draft, repertoire: Repertoire, explain: Explain): KnownMistake[][] {
+  return fewest([...singlesOf(right, repertoire)].flatMap(explain))
+}
+
+/** The first explanation by several mistakes, or by another time. */
+export function searchSeveral(
+  stages: readonly ((right: Draft, repertoire: Repertoire) => Iterable<Candidate>)[],
+  right: Draft,
+  repertoire: Repertoire,
+  explain: Explain,
+): KnownMistake[][] {
+  for (const candidates of stages) {
+    const found = firstOf(candidates(right, repertoire), explain)
+    if (found.length > 0) return found
   }
-  return found
+  return []
+}
+
+/** The first explanation without a further mistake in the ending, else the first one at all. */
+function firstOf(candidates: Iterable<Candidate>, explain: Explain): KnownMistake[][] {
+  let longer: KnownMistake[][] = []
+  for (const candidate of candidates) {
+    const found = fewest(explain(candidate))
+    if (found[0]?.length === candidate.made.length) return found.slice(0, 1)
+    if (longer.length === 0) longer = found.slice(0, 1)
+  }
+  return longer
+}
+
+/** Those with as few mistakes as possible. */
+export function fewest(explanations: readonly KnownMistake[][]): KnownMistake[][] {
+  const least = Math.min(...explanations.map(({ length }) => length))
+  return explanations.filter(({ length }) => length === least)
 }

@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /** Draws a result of the lab. Text only ever goes in as text: nothing that was pasted becomes markup. */
 
-import { callersDataSays } from '../diagnose/callers-data.ts'
 import type { NamedMistake } from '../diagnose/diagnose.ts'
+import { type NextStep, nextSteps, unexplainedSentence } from '../diagnose/next-step.ts'
+import { ownDataSentences } from '../diagnose/own-data.ts'
 import type { Stage } from '../diagnose/verify.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import type { Piece } from '../engine/signer/data-to-sign.ts'
@@ -37,28 +38,49 @@ export function element(tag: string, className: string, ...children: Child[]): H
 
 /** The mistakes, or what was ruled out. */
 export function drawDiagnosis({ diagnosis, input }: Checked, sentences: Sentences): Child[] {
-  if (diagnosis.valid) return callersDataSays(input).map((sentence) => element('p', '', sentence))
-  const kind = input.key.kind === 'secret' ? 'secret' : 'private key'
-  const unknown = diagnosis.explained
-    ? []
-    : [
-        element(
-          'p',
-          'title',
-          diagnosis.mistakes.length === 0
-            ? `No known mistake: most likely another ${kind}`
-            : `A further, unknown mistake: most likely another ${kind}`,
-        ),
-        ruledOut(diagnosis.ruledOut),
-      ]
+  if (diagnosis.valid) return ownDataSentences(input).map((sentence) => element('p', '', sentence))
   const alternatives = diagnosis.alternatives.map(({ title, id }) => element('li', '', `${title} (${id})`))
   return [
     ...diagnosis.mistakes.map((mistake) => drawMistake(mistake, sentences)),
     ...(alternatives.length === 0
       ? []
       : [element('p', 'quiet', 'The same bytes come out when'), element('ul', 'quiet', ...alternatives)]),
-    ...unknown,
-    ...callersDataSays(input).map((sentence) => element('p', '', sentence)),
+    ...ownDataSentences(input).map((sentence) => element('p', '', sentence)),
+    ...(diagnosis.explained ? [] : drawUnexplained(diagnosis, input)),
+  ]
+}
+
+const stepTexts: { [step in NextStep]: string } = {
+  'check-empty-body': 'The body given here is empty: paste the one that was sent.',
+  'give-own-data': 'Paste the data that your code signs: their first wrong byte is shown.',
+  'mend-own-data': 'Correct the data that your code signs at the byte named above, then sign again.',
+  'compare-key':
+    'Your data are right, so look at the key: compare its length and its first bytes where your code computes the signature.',
+  'give-url': 'Give the whole URL that was called: mistakes with host, base path and query are tried as well.',
+}
+
+/** The field that a step leads to, by its id in the page. */
+const stepFields: { [step in NextStep]?: string } = {
+  'check-empty-body': 'body',
+  'give-own-data': 'ownData',
+  'mend-own-data': 'ownData',
+  'compare-key': 'key',
+  'give-url': 'url',
+}
+
+function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input']): Child[] {
+  const steps = nextSteps(input).map((step) => {
+    const item = element('li', '', `${stepTexts[step]} `)
+    const button = element('button', '', 'Go to the field')
+    button.setAttribute('type', 'button')
+    button.dataset.field = stepFields[step] ?? ''
+    item.append(button)
+    return item
+  })
+  return [
+    element('p', 'title', unexplainedSentence(input, diagnosis)),
+    element('ol', 'steps', ...steps),
+    ruledOut(diagnosis.ruledOut),
   ]
 }
 
@@ -78,7 +100,7 @@ function ruledOut(ids: readonly string[]): HTMLElement {
   return element(
     'details',
     '',
-    element('summary', '', `Ruled out, each alone and with every other one: ${ids.length} mistakes`),
+    element('summary', '', `Ruled out, alone and together with others: ${ids.length} mistakes`),
     element('ul', '', ...items),
   )
 }

@@ -5,6 +5,7 @@ import { noDomain, prehashDomain, publicKeyOfSeed } from './ed25519.ts'
 import { hmacSha1, hmacSha256, hmacSha512, sha256, sha512 } from './hmac.ts'
 import { algorithmMistake, type KnownMistake, type Said } from './mistake.ts'
 import { secretBytes } from './mistakes-of-key.ts'
+import { cutThenEncode } from './mistakes-of-signature.ts'
 import { publicKeyToPem } from './pem.ts'
 
 const hmac = 'signatures/hmac'
@@ -54,12 +55,14 @@ export const algorithmMistakes: readonly KnownMistake[] = [
     'The MAC was put in hex and its first 20 digits were encoded',
     'the first 20 hex digits of the MAC are encoded',
     (key, data) => utf8(toHex(hmacSha256(key, data))),
+    cutThenEncode,
   ),
   mac(
     'cut-base64',
     'The MAC was put in BASE64 and its first 20 characters were encoded',
     'the first 20 BASE64 characters of the MAC are encoded',
     (key, data) => utf8(toBase64(hmacSha256(key, data))),
+    cutThenEncode,
   ),
   algorithmMistake(
     {
@@ -151,19 +154,15 @@ export const algorithmMistakes: readonly KnownMistake[] = [
   ),
 ]
 
-function mac(
+/** A mistake in how a MAC is computed. */
+export function mac(
   word: string,
   title: string,
   when: string,
   compute: (key: Uint8Array, data: Uint8Array) => Uint8Array,
+  fix = 'Compute HMAC-SHA256 with the secret as the key over the data to sign',
 ): KnownMistake {
-  const said: Said = {
-    id: `signature/${word}`,
-    title,
-    requirement: hmac,
-    fix: 'Compute HMAC-SHA256 with the secret as the key over the data to sign',
-    when,
-  }
+  const said: Said = { id: `signature/${word}`, title, requirement: hmac, fix, when }
   return algorithmMistake(said, (draft) =>
     draft.algorithm.kind === 'mac' ? { ...draft, algorithm: { kind: 'mac', compute } } : null,
   )

@@ -136,7 +136,8 @@ export function secretBytes(secret: string | Uint8Array): Uint8Array {
   return typeof secret === 'string' ? utf8(secret) : secret
 }
 
-function ofSecret(
+/** A mistake with the secret of a key without public key. */
+export function ofSecret(
   id: string,
   title: string,
   when: string,

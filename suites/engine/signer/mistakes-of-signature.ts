@@ -8,6 +8,8 @@ const length = 'signatures/hmac-length'
 const encoding = 'signatures/hmac-encoding'
 const ecc = 'signatures/ecc'
 const take20 = 'Send the first 20 bytes of the 32 of the MAC, no more and no less'
+/** For those who cut a text: the order of the two steps is what is wrong. */
+export const cutThenEncode = 'Cut the bytes of the MAC to the first 20, then encode these bytes in BASE64'
 const useBase64 = 'Encode the bytes of the signature in BASE64 with + and / and with = padding'
 
 export const cutMistakes: readonly KnownMistake[] = [
@@ -167,9 +169,14 @@ export const encodingMistakes: readonly KnownMistake[] = [
     'The BASE64 text was cut to 20 characters instead of the MAC to 20 bytes',
     'the first 20 characters are sent',
     (_, right) => right.slice(0, 20),
+    cutThenEncode,
   ),
-  text('cut-hex-text', 'The first 20 hex digits were sent', 'the first 20 hex digits are sent', (bytes) =>
-    toHex(bytes).slice(0, 20),
+  text(
+    'cut-hex-text',
+    'The first 20 hex digits were sent',
+    'the first 20 hex digits are sent',
+    (bytes) => toHex(bytes).slice(0, 20),
+    cutThenEncode,
   ),
   text(
     'raw-latin-1',
@@ -191,10 +198,25 @@ export const shapes = {
   }),
   hmacForEcc: recognised({
     id: 'signature/hmac-for-ecc',
-    title: 'The signature has the length of an HMAC, but this key takes an ED25519 signature of 64 bytes',
+    title:
+      'The signature has the length of an HMAC, or is cut like one, but this key takes an ED25519 signature of 64 bytes',
     requirement: 'signatures/public-key-refuses-hmac',
     fix: 'Sign with the private key that belongs to the public key of this key',
     when: 'an HMAC is sent',
+  }),
+  printed: recognised({
+    id: 'signature/printed-object',
+    title: 'The signature field holds the printed form of a value or object, not a signature',
+    requirement: encoding,
+    fix: 'Encode the bytes of the signature in BASE64, and wait for them where they come from a promise',
+    when: 'the printed form of an object is sent',
+  }),
+  otherKind: recognised({
+    id: 'signature/another-kind-of-key',
+    title: 'The signature looks like one by an RSA or an ECDSA key',
+    requirement: ecc,
+    fix: 'Sign with the ED25519 private key whose public key this API key has',
+    when: 'a signature by another kind of key is sent',
   }),
   damaged: recognised({
     id: 'signature/damaged',
@@ -210,7 +232,8 @@ function text(
   title: string,
   when: string,
   change: (bytes: Uint8Array, right: string) => string,
+  fix = useBase64,
 ): KnownMistake {
   const requirement = word === 'unpadded' ? hmac : encoding
-  return encodingMistake({ id: `signature/${word}`, title, requirement, fix: useBase64, when }, change)
+  return encodingMistake({ id: `signature/${word}`, title, requirement, fix, when }, change)
 }

@@ -1,9 +1,12 @@
 /**
- * The one table of known mistakes. Fixtures make them (`data:`, `signature:`, `fields:`), a run tries them on a server that
- * refuses a right signature, and the diagnosis of a signature looks for them.
+ * The known mistakes. Fixtures make them (`data:`, `signature:`, `fields:`), a run tries them on a server that refuses a right
+ * signature, and the diagnosis of a signature looks for them.
  */
 
 import { deliberateMistakes } from './deliberate-mistakes.ts'
+import { labMistakesOfBody } from './lab-mistakes-of-body.ts'
+import { labMistakesOfData } from './lab-mistakes-of-data.ts'
+import { labMistakesOfSignature } from './lab-mistakes-of-signature.ts'
 import type { KnownMistake } from './mistake.ts'
 import { algorithmMistakes } from './mistakes-of-algorithm.ts'
 import { bodyMistakes } from './mistakes-of-body.ts'
@@ -15,7 +18,7 @@ import { cutMistakes, encodingMistakes, shapes } from './mistakes-of-signature.t
 
 export type { KnownMistake } from './mistake.ts'
 
-/** Every known mistake, in the order of the computation. */
+/** Every mistake that fixtures can make, in the order of the computation. */
 export const mistakes: readonly KnownMistake[] = [
   ...requestMistakes,
   ...dataMistakes,
@@ -29,7 +32,14 @@ export const mistakes: readonly KnownMistake[] = [
   ...deliberateMistakes,
 ]
 
-const byId = new Map(mistakes.map((mistake) => [mistake.id, mistake]))
+/** Mistakes of clients that no fixture makes: only the diagnosis of a signature looks for them. */
+export const labMistakes: readonly KnownMistake[] = [
+  ...labMistakesOfData,
+  ...labMistakesOfBody,
+  ...labMistakesOfSignature,
+]
+
+const byId = new Map([...mistakes, ...labMistakes].map((mistake) => [mistake.id, mistake]))
 
 /** The words that stand under `data:`, `signature:` or `fields:` of a fixture. */
 export function wordsOf(group: 'data' | 'signature' | 'fields'): string[] {
@@ -38,7 +48,8 @@ export function wordsOf(group: 'data' | 'signature' | 'fields'): string[] {
 
 /** The mistake of a fixture's word, or undefined. */
 export function findMistake(group: 'data' | 'signature' | 'fields', word: string): KnownMistake | undefined {
-  return byId.get(`${group}/${word}`)
+  const id = `${group}/${word}`
+  return mistakes.find((mistake) => mistake.id === id)
 }
 
 /** The mistake with an id. */

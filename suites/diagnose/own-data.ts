@@ -1,0 +1,126 @@
+/** What the caller's own data to sign say about where the mistake is. */
+
+import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
+import { type Draft, signDraft } from '../engine/signer/draft.ts'
+import { ed25519Verify, publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import type { HeaderFields } from '../engine/signer/header.ts'
+import { dataMistake, type KnownMistake } from '../engine/signer/mistake.ts'
+import { draftOf } from '../engine/signer/sign.ts'
+import { firstDifference } from './first-difference.ts'
+import { readHeader } from './reading.ts'
+import { dataToSign, type VerifyInput } from './verify.ts'
+
+/** How the caller's own data relate to the right ones. */
+export interface OwnData {
+  isRight: boolean
+  /** Whether the signature is made over them, with this key and without another mistake. */
+  isSigned: boolean
+}
+
+/** Null where the caller gave no data, or the header names no timestamp and nonce. */
+export function judgeOwnData(input: VerifyInput): OwnData | null {
+  const { callersData } = input
+  const { fields } = readHeader(input.header, input)
+  if (callersData === undefined || fields === null) return null
+  const isRight = sameBytes(dataToSign(input, fields), callersData)
+  return { isRight, isSigned: signatureFits(input, fields, callersData) }
+}
+
+/** Sentences for people; none where the caller gave no data. */
+export function ownDataSentences(input: VerifyInput): string[] {
+  const { callersData } = input
+  const { fields } = readHeader(input.header, input)
+  const judged = judgeOwnData(input)
+  if (callersData === undefined || fields === null || judged === null) return []
+  const fit = judged.isSigned
+    ? 'the signature is made over your data'
+    : 'the signature is not made over your data with this key'
+  if (judged.isRight) return [`Your data to sign are right; ${fit}`]
+  const right = dataToSign(input, fields)
+  const { line, column, expected, received } = firstDifference(right, callersData)
+  const apart = differencesOf(input, fields, callersData).filter(({ id }) => id !== 'data/with-other-data')
+  return [
+    `Your data to sign differ at line ${line}, byte ${column}: expected ${expected}, in yours ${received}; ${fit}`,
+    ...apart.map(({ title }) => title),
+  ]
+}
+
+/** The right draft with the caller's own data in place of the right ones. */
+export function draftOfOwnData(right: Draft, data: Uint8Array): Draft {
+  return { ...right, pieces: [{ origin: 'other', bytes: data }] }
+}
+
+/** Which parts of the caller's own data are not those of the request and the header; one mistake for each. */
+export function differencesOf(input: VerifyInput, fields: HeaderFields, data: Uint8Array): KnownMistake[] {
+  const own = partsOf(data)
+  if (own === null)
+    return [otherPart('data', 'signatures/data-to-sign', 'Other data were signed than those of this request')]
+  const found: KnownMistake[] = []
+  const compare = (part: keyof typeof own, right: string, requirement: string, title: (own: string) => string) => {
+    if (own[part] !== right) found.push(otherPart(part, requirement, title(own[part])))
+  }
+  const bothOf = (name: string, right: string) => (mine: string) =>
+    `Header and data have different ${name}s: "${right}" in the header, "${mine}" in the data`
+  compare('timestamp', fields.timestamp, 'signatures/timestamp', bothOf('timestamp', fields.timestamp))
+  compare('nonce', fields.nonce, 'signatures/nonce', bothOf('nonce', fields.nonce))
+  const method = input.method.toUpperCase()
+  compare(
+    'method',
+    method,
+    'signatures/request-method',
+    (mine) => `The data have the method "${mine}" instead of "${method}"`,
+  )
+  compare(
+    'uri',
+    input.uri,
+    'signatures/request-uri',
+    (mine) => `The data have the URI "${mine}" instead of "${input.uri}"`,
+  )
+  compare(
+    'body',
+    fromLatin1(input.body),
+    'signatures/request-body',
+    (mine) =>
+      `The data have a body of ${mine.length} bytes that is not the one of this request, of ${input.body.length} bytes`,
+  )
+  return found
+}
+
+const fixes: { [part: string]: string } = {
+  timestamp: 'Read the clock once for each request, and put this timestamp into the data and into the header',
+  nonce: 'Make the nonce once for each request, and put it into the data and into the header',
+  method: 'Sign the HTTP method of the request, in upper case',
+  uri: 'Sign the URI /api alone',
+  body: 'Serialise the body once, sign these bytes and send these bytes',
+  data: 'Sign <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF of the request that is sent',
+}
+
+function otherPart(part: string, requirement: string, title: string): KnownMistake {
+  const said = {
+    id: `data/with-other-${part}`,
+    title,
+    requirement,
+    fix: fixes[part] ?? '',
+    when: 'other data are signed',
+  }
+  return dataMistake(said, () => null)
+}
+
+/** The parts of data that have the right form, one character for each byte. */
+function partsOf(data: Uint8Array) {
+  const found = /^([^;\n]*);([^;\n]*);([^\n]*)\n([^\n]*)\n([\s\S]*)\n$/.exec(fromLatin1(data))
+  if (found === null) return null
+  const [, timestamp = '', nonce = '', method = '', uri = '', body = ''] = found
+  return { timestamp, nonce, method, uri, body }
+}
+
+function signatureFits(input: VerifyInput, { signature }: HeaderFields, data: Uint8Array): boolean {
+  const { key } = input
+  if (key.kind === 'secret') {
+    const draft = draftOf({ ...input, keyId: '', timestamp: '', nonce: '' })
+    return signDraft(draftOfOwnData(draft, data)).signature === signature
+  }
+  const bytes = fromBase64Strict(signature)
+  const publicKey = key.kind === 'ed25519' ? publicKeyOfSeed(key.seed) : key.publicKey
+  return bytes !== null && ed25519Verify(publicKey, data, bytes)
+}
