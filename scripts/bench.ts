@@ -45,7 +45,7 @@ process.exitCode = good.every(Boolean) ? 0 : 1
 
 async function compare(name: string, signer: Signer, bareArgs: string[], serveArgs: string[]): Promise<boolean> {
   const bare = await startScript(script('./bench/bare-server.js'), bareArgs)
-  const ours = await startScript(script('../bin.js'), ['serve', '--key-id', 'bench', ...serveArgs])
+  const ours = await startScript(script('../suites/bin.js'), ['serve', '--key-id', 'bench', ...serveArgs])
   const results: { bare: LoadResult[]; ours: LoadResult[] } = { bare: [], ours: [] }
   const sides = { bare, ours }
   const count = 'secret' in signer ? calls : Math.ceil(calls / 4)
@@ -71,7 +71,7 @@ async function measureStart(): Promise<boolean> {
   const times: number[] = []
   for (let turn = 0; turn < turns; turn++) {
     const begun = performance.now()
-    const server = await startScript(script('../bin.js'), ['serve'])
+    const server = await startScript(script('../suites/bin.js'), ['serve'])
     await (await fetch(`http://127.0.0.1:${server.port}/api`, { method: 'POST', body: '{}' })).text()
     times.push(performance.now() - begun)
     await server.stop()
