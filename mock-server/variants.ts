@@ -147,10 +147,26 @@ export const variants: readonly Variant[] = [
   }),
   ruled('further-header-fields-ignored', [], { fieldCountTaken: (count) => count >= 5 }),
   alone(
-    ruled('tokens-decoded-first', ['tokens/format'], {
+    ruled('tokens-decoded-first', ['tokens/format', 'tokens/spelling'], {
       tokenText: (_kind, fresh) => Buffer.from(fresh, 'base64url').toString('hex'),
       // Buffer takes hex in any case and ignores what is no whole byte.
       tokenNamed: (text, find) => find(Buffer.from(text, 'hex').toString('hex')),
+    }),
+  ),
+  alone(
+    ruled('tokens-in-any-case', ['tokens/spelling'], {
+      tokenNamed: (text, find, all) =>
+        find(text) ?? all().find((token) => token.text.toLowerCase() === text.toLowerCase()),
+    }),
+  ),
+  alone(
+    ruled('anything-behind-a-token', ['tokens/spelling'], {
+      tokenNamed: (text, find, all) => find(text) ?? all().find((token) => text.startsWith(token.text)),
+    }),
+  ),
+  alone(
+    ruled('timestamps-as-numbers', ['signatures/timestamp-spelling'], {
+      dataToSign: (parts) => rules.dataToSign({ ...parts, timestamp: String(Number(parts.timestamp)) }),
     }),
   ),
   ruled('tokens-in-three-parts', ['tokens/format'], {

@@ -29,6 +29,15 @@ const again = (body: string) => JSON.stringify(JSON.parse(body))
 /** Part 5.1: what is signed. */
 export const dataToSignMutants: Mutant[] = [
   {
+    id: 'timestamp-read-up-to-the-first-letter',
+    breaks: 'signatures/timestamp',
+    with: {
+      timestampTaken: (timestamp, nowMs, profile) =>
+        rules.timestampTaken(String(Number.parseInt(timestamp, 10)), nowMs, profile),
+      dataToSign: (parts) => rules.dataToSign({ ...parts, timestamp: String(Number.parseInt(parts.timestamp, 10)) }),
+    },
+  },
+  {
     id: 'lower-case-method-signed-too',
     breaks: 'signatures/request-method',
     with: alsoParts(() => ({ httpMethod: 'post' })),

@@ -27,6 +27,19 @@ const sameBytes = (from: number, to: number) => (received: string, expected: str
 /** Parts 5.1 and 8: MACs. */
 export const hmacMutants: Mutant[] = [
   { id: 'hmac-never-taken', breaks: 'signatures/hmac', with: { hmacTakenFor: () => false } },
+  {
+    id: 'beginning-of-the-mac-text-taken',
+    breaks: 'signatures/hmac',
+    with: alsoMacMatch((received, expected) => received.length >= 4 && expected.startsWith(received)),
+  },
+  {
+    id: 'beginning-of-the-mac-taken',
+    breaks: 'signatures/hmac-length',
+    with: alsoMacMatch((received, expected) => {
+      const bytes = Buffer.from(received, 'base64')
+      return bytes.length > 0 && bytes.equals(Buffer.from(expected, 'base64').subarray(0, bytes.length))
+    }),
+  },
   { id: 'whole-mac-expected', breaks: 'signatures/hmac', with: { macBytes: () => 32 } },
   {
     id: 'sha1-expected',

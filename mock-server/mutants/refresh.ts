@@ -29,10 +29,6 @@ const newestFor = (text: string, value: (param: unknown) => boolean): Partial<Ru
     find(received) ??
     (use === 'refresh' && received === text ? all().findLast(({ kind }) => kind === 'refresh') : undefined),
 })
-/** A refresh token is read before it is looked up. */
-const readAs = (read: (text: string) => string): Partial<Rules> => ({
-  tokenNamed: (text, find, _all, use) => find(text) ?? (use === 'refresh' ? find(read(text)) : undefined),
-})
 /** Tokens of some pairs are not revoked. */
 const lives = (kind: TokenKind, fits: (pair: TokenPair) => boolean): Partial<Rules> => ({
   revokedTokenWorks: (revoked, pair) => revoked === kind && fits(pair),
@@ -126,8 +122,6 @@ export const refreshMutants: Mutant[] = [
     breaks: 'refresh/token',
     with: { tokenNamed: (text, find, all, use) => find(text) ?? (use === 'refresh' ? all().at(-1) : undefined) },
   },
-  { id: 'refresh-token-trimmed', breaks: 'tokens/exact', with: readAs((text) => text.trim()) },
-  { id: 'refresh-token-ends-at-nul', breaks: 'tokens/exact', with: readAs((text) => text.replace(/\0.*/s, '')) },
   { id: 'percent-is-any-refresh-token', breaks: 'refresh/token', with: newestFor('%', () => false) },
   {
     id: 'operator-is-any-refresh-token',

@@ -32,17 +32,6 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
     case: `not-testable keys/${scenario}-with-public-key`,
     reason: 'A second key of bob would have to have the public key of his first, and no other private key is at hand',
   })),
-  'tokens-decoded-first': [
-    'tokens/altered/one-character-added',
-    'tokens/altered/in-upper-case',
-    'refresh/token/one-character-added',
-    'refresh/token/in-upper-case',
-    'refresh/no-token/a-space-behind-the-token',
-    'refresh/no-token/nul-and-more-behind-the-token',
-  ].map((testCase) => ({
-    case: `warned ${testCase}`,
-    reason: 'The bytes of the token are the same; that its text has to be is implied',
-  })),
   'behind-a-local-proxy': [
     { case: 'not-testable addresses/second-address', reason: oneAddress },
     { case: 'not-testable refresh/address-kept', reason: oneAddress },

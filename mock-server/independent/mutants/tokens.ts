@@ -5,50 +5,6 @@ import { watch } from '../watch.ts'
 /** Part 5.3: the use of access tokens. */
 export const tokenMutants: IndependentMutant[] = [
   {
-    id: 'letter-case-of-access-token-ignored',
-    breaks: 'tokens/exact',
-    create: () => ({
-      rules: {
-        tokenNamed: (text, find, all, use) =>
-          find(text) ??
-          (use === 'access' ? all().find((token) => token.text.toLowerCase() === text.toLowerCase()) : undefined),
-      },
-    }),
-  },
-  {
-    id: 'characters-behind-access-token-ignored',
-    breaks: 'tokens/exact',
-    create: () => ({
-      rules: {
-        tokenNamed: (text, find, all, use) =>
-          find(text) ?? (use === 'access' ? all().find((token) => text.startsWith(token.text)) : undefined),
-      },
-    }),
-  },
-  {
-    id: 'access-token-compared-after-decoding',
-    breaks: 'tokens/exact',
-    about: 'The unused last bits of the token do not count, nor whether it is written in BASE64 or base64url.',
-    create: () => ({
-      rules: {
-        tokenNamed: (text, find, all, use) => {
-          if (use !== 'access') return find(text)
-          const bytes = Buffer.from(text, 'base64url')
-          return all().find((token) => Buffer.from(token.text, 'base64url').equals(bytes))
-        },
-      },
-    }),
-  },
-  {
-    id: 'access-token-in-double-quotes-accepted',
-    breaks: 'tokens/exact',
-    create: () => ({
-      rules: {
-        tokenNamed: (text, find, _all, use) => find(use === 'access' ? text.replace(/^"(.*)"$/, '$1') : text),
-      },
-    }),
-  },
-  {
     id: 'secret-accepted-as-access-token',
     breaks: 'tokens/authorize',
     needsState: true,

@@ -1,4 +1,4 @@
-/** Words by which a fixture spoils a secret, a token or a param: exactly one thing changes. */
+/** The words that alter a secret, a token or a param in a fixture: each changes one thing. */
 
 type Alter = (text: string) => string
 
@@ -11,6 +11,12 @@ function changeOne(text: string, wanted: RegExp, substitutes: string): string {
   const old = text.charAt(index)
   const substitute = [...substitutes].find((candidate) => candidate.toLowerCase() !== old.toLowerCase()) ?? 'x'
   return text.slice(0, index) + substitute + text.slice(index + 1)
+}
+
+const middleOf = (text: string): number => Math.floor(text.length / 2)
+
+function withoutInner(text: string): string {
+  return text.slice(0, middleOf(text)) + text.slice(middleOf(text) + 1)
 }
 
 function otherCase(text: string, change: Alter): string {
@@ -35,6 +41,13 @@ export const alterWords: { readonly [word: string]: Alter } = {
     return text.slice(0, start) + changeOne(`xx${text.slice(start)}xx`, /[^x]/, '5be').slice(2, -2)
   },
   'first-half': (text) => text.slice(0, Math.ceil(text.length / 2)),
+  'first-third': (text) => text.slice(0, Math.ceil(text.length / 3)),
+  'last-third-dropped': (text) => text.slice(0, Math.floor((text.length * 2) / 3)),
+  'first-character-dropped': (text) => text.slice(1),
+  'inner-character-dropped': (text) => withoutInner(text),
+  'character-inserted': (text) => `${text.slice(0, middleOf(text))}a${text.slice(middleOf(text))}`,
+  'four-characters-dropped': (text) => text.slice(0, -4),
+  'four-characters-added': (text) => `${text}AAAA`,
   'without-signature': withoutSignature,
   'last-character-dropped': (text) => text.slice(0, -1),
   'one-character-added': (text) => `${text}a`,
@@ -44,7 +57,7 @@ export const alterWords: { readonly [word: string]: Alter } = {
   doubled: (text) => text + text,
 }
 
-/** Words that spoil the Basic header as a whole. */
+/** The words that alter the Basic header as a whole. */
 export const basicWords: { readonly [word: string]: (id: string, secret: string) => string } = {
   'unknown-id': (id, secret) => base64(`${alterWords['first-character-changed']?.(id)}:${secret}`),
   // Junk between right characters: a decoder that skips it reads the right credentials.

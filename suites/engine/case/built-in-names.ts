@@ -17,6 +17,7 @@ export function builtInNames(client: Client, testCase: Case, members: Iterable<s
     solutions: settings.solutions,
     client: { address: client.facts.clientAddress },
     second: { address: client.facts.secondAddress },
+    tiny: freshTinyText(client),
     unique: `${client.run.unique}${attempt === 0 ? '' : `-${attempt}`}`,
     get beyond() {
       return lifeBeyondRefreshMs(client)
@@ -29,6 +30,13 @@ export function builtInNames(client: Client, testCase: Case, members: Iterable<s
     names[member] = withPublicKey(credentialFor(client, member === 'root' ? actor(client, 'root') : member))
   }
   return names
+}
+
+const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'
+
+/** Three letters: as short as a text can be that is hardly used twice. */
+function freshTinyText({ run }: Client): string {
+  return Array.from({ length: 3 }, () => tinyLetters[run.random.below(tinyLetters.length)]).join('')
 }
 
 /** `$bob.publicKey` is the PEM of his public key, computed only where a fixture asks for it. */

@@ -1,10 +1,10 @@
 import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
 import { envelopeProblems } from '../judge/envelope.ts'
+import type { KeptOut } from '../judge/kept-out.ts'
 import type { EnvelopeProblem } from '../judge/problem.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
-import type { KeptOut } from './check-kept-out.ts'
 import { type Client, credentialOfKey } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { type Build, type Delivered, deliver, deliverTogether } from './deliver.ts'
@@ -51,7 +51,7 @@ export interface Called extends Delivered {
   /** Departures of a successful answer from the response envelope. */
   departures: EnvelopeProblem[]
   /** What a fixture may keep as `sent.*`. */
-  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string }
+  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; expiry?: number }
   /** The number of a requested `expiresIn:NUMBER`. */
   lifeAskedMs?: number
   /** After a broken answer to a call that must be refused: whether its caller was kept out. */
@@ -85,6 +85,8 @@ export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Call
     noteAccepted(client, one)
     const lifeAskedMs = lifeAsked(spec)
     const tokenExpiryMs = client.tokenExpiries.get(tokenUsed(spec))
+    // The latest moment that an answer may mean by the lifetime that was asked for.
+    if (lifeAskedMs !== undefined) sent.expiry = one.moment.answeredAtMs + lifeAskedMs
     return {
       ...one,
       sent,

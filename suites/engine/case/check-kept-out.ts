@@ -4,15 +4,11 @@
  */
 import type { CallStep, SendStep } from '../fixture/model.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
-import type { AnswerSummary, Effect } from '../judge/problem.ts'
+import type { KeptOut } from '../judge/kept-out.ts'
+import type { Effect } from '../judge/problem.ts'
 import { type Called, isSendable, makeCall } from './call.ts'
 import type { Client } from './client.ts'
 import { noteSilence } from './patience.ts'
-
-export type KeptOut =
-  | { kind: 'yes' }
-  | { kind: 'control-failed'; control: AnswerSummary }
-  | { kind: 'effect-shown' | 'effect-unknown'; effect: Effect }
 
 /** Whether a step is satisfied by calls that are not let in. */
 export function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
@@ -24,7 +20,7 @@ export async function checkKeptOut(client: Client, calls: Called[]): Promise<voi
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const [first] = broken
   if (first === undefined || client.run.stopping.reason !== null) return
-  for (const called of broken) noteSilence(client, called)
+  for (const called of broken) noteSilence(client, called.wire)
   const { answer } = await plainCall(client)
   for (const called of broken) {
     called.keptOut =

@@ -34,8 +34,7 @@ export interface SignInput {
  * Throws a SuiteError where a word of the mistake is unknown, cannot be made with this key or changes nothing here.
  */
 export function sign(input: SignInput, mistake: Mistake = {}): Signed {
-  const wanted = deliberate(draftOf(input), mistake)
-  return signDraft(wanted)
+  return signDraft(deliberate(draftOf(input), mistake))
 }
 
 /** The right draft of a request, for those who make mistakes in it. */
@@ -71,15 +70,45 @@ function deliberate(right: Draft, mistake: Mistake): Draft {
     const word = mistake[group]
     if (word !== undefined) named.push([known(group, word), `${group}: ${word}`])
   }
-  return named.reduce(
+  const worded = named.reduce(
     (draft, [entry, words]) => {
       const next = entry.apply(draft)
       if (next === null) throw unmakeable(words)
-      if (signDraft(next).header === signDraft(draft).header) throw unmakeable(words)
-      return next
+      return demandChange(draft, next, words)
     },
     substituted(right, mistake),
   )
+  const { cut, appended, prepended } = mistake
+  if (cut === undefined && appended === undefined && prepended === undefined) return worded
+  const next = inHeader(withCut(worded, cut), mistake)
+  return demandChange(worded, next, JSON.stringify({ cut, appended, prepended }))
+}
+
+/** @throws SuiteError where a mistake changes nothing in the header */
+function demandChange(draft: Draft, next: Draft, words: string): Draft {
+  if (signDraft(next).header === signDraft(draft).header) throw unmakeable(words)
+  return next
+}
+
+function withCut(draft: Draft, cut: Mistake['cut']): Draft {
+  if (cut === undefined) return draft
+  return 'bytes' in cut
+    ? { ...draft, cut: (whole) => draft.cut(whole).slice(0, Number(cut.bytes)) }
+    : { ...draft, encode: (bytes) => draft.encode(bytes).slice(0, Number(cut.characters)) }
+}
+
+/** The header with texts around the fields that were signed. */
+function inHeader(draft: Draft, { appended = {}, prepended = {} }: Mistake): Draft {
+  const { timestamp, nonce } = draft.sent
+  return {
+    ...draft,
+    sent: {
+      ...draft.sent,
+      timestamp: `${prepended.timestamp ?? ''}${timestamp}${appended.timestamp ?? ''}`,
+      nonce: `${nonce}${appended.nonce ?? ''}`,
+    },
+    encode: (bytes) => `${draft.encode(bytes)}${appended.signature ?? ''}`,
+  }
 }
 
 /** The draft with other values than the true ones, as the mistake gives them. */
