@@ -1,0 +1,89 @@
+/**
+ * The runner in Python shares nothing with the suite but the fixtures and their description. On the reference server and on broken ones
+ * it must reach the verdict of the suite for each case.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { allItems } from '../engine/case/cases.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { bundledTarget, loadMutants } from '../targets/bundled.ts'
+import { bundledSettings } from '../targets/bundled-settings.ts'
+import { shipped } from './shipped.ts'
+
+/** `SVC_PROOF=1` compares every case on all of the servers, which takes a minute; else a sample of the cases on three. */
+const isWhole = process.env.SVC_PROOF !== undefined
+const sample = { areas: ['basic', 'authorization', 'grants/p', 'tokens'], servers: 3 }
+const servers = [
+  'reference',
+  'hash-of-the-data-verified',
+  'listing-open-to-all',
+  'access-through-a-removed-session',
+  'basic-never-taken',
+  'context-scope-grants-the-scope-of-the-key',
+  'created-key-with-a-number-as-id',
+  'hmac-creates-no-keys',
+  'initial-key-without-some-areas',
+  'no-access-token',
+  'refresh-token-null',
+]
+
+const folder = join(packageRoot, 'fixtures', 'runners', 'python')
+const isThere = spawnSync('python3', ['-c', 'import cryptography, yaml']).status === 0
+const missing = isThere ? '' : ' (NOT RUN: needs python3 with "cryptography" and "PyYAML")'
+const corpus = await openCorpus()
+const mutants = await loadMutants()
+
+interface Judged {
+  verdicts: { [key: string]: string }
+  /** Cases that were skipped, by the word that the runner does not know. */
+  unsupported: { [word: string]: string[] }
+}
+
+describe(`the runner in Python${missing}`, () => {
+  test.skipIf(!isThere).concurrent.each(isWhole ? servers : servers.slice(0, sample.servers))(
+    'reaches the verdicts of the suite: %s',
+    { timeout: 300_000 },
+    async (server) => {
+      const { verdicts, unsupported } = await judgeInPython(server)
+      const skipped = new Set(Object.values(unsupported).flat())
+      const ours = await judgeHere(server)
+      expect(verdicts).toEqual(Object.fromEntries(ours.filter(([key]) => !skipped.has(key))))
+      expect(Object.keys(verdicts).length).toBeGreaterThan(isWhole ? 650 : 60)
+    },
+  )
+
+  test('knows the reference server as the suite does', () => {
+    const file = 'fixtures/runners/python/reference-target.yaml'
+    const { probes, cleanup, secondAddress, clientAddress } = bundledSettings([])
+    expect(readYaml(shipped(file), file).value).toEqual({ probes, cleanup, secondAddress, clientAddress })
+  })
+})
+
+async function judgeInPython(server: string): Promise<Judged> {
+  const serve = [
+    process.execPath,
+    join(packageRoot, 'dist', 'suites', 'bin.js'),
+    'serve',
+    '--control',
+    '--virtual-clock',
+  ]
+  const broken = server === 'reference' ? [] : ['--mutant', server]
+  const only = isWhole ? [] : sample.areas.flatMap((area) => ['--only', area])
+  const flags = ['-B', join(folder, 'run.py'), '--json', ...only, '--', ...serve, ...broken]
+  const printed = await new Promise<string>((resolve, reject) => {
+    execFile('python3', flags, { maxBuffer: 2 ** 26 }, (error, stdout) => (error ? reject(error) : resolve(stdout)))
+  })
+  return JSON.parse(printed) as Judged
+}
+
+async function judgeHere(server: string): Promise<[key: string, verdict: string][]> {
+  const rules = mutants.find(({ id }) => id === server)?.with
+  expect(server === 'reference' || rules !== undefined, `${server} is a mutant`).toBe(true)
+  const items = allItems(corpus).filter(({ key }) => isWhole || sample.areas.some((area) => key.startsWith(area)))
+  const outcomes = await runAll({ target: bundledTarget(rules === undefined ? {} : { rules }), corpus, items })
+  return outcomes.map(({ key, verdict }) => [key, verdict])
+}
