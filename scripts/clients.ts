@@ -2,11 +2,13 @@
  * Prints what the judge says of every test client: `npm run clients [-- WORD…]`, with words for those whose id or check holds one of
  * them. Exit code 1 where a right client does not pass, a broken one is not caught where it should be, or an inert one shows something.
  */
+import { loadAdapters } from '../suites/self/adapters.ts'
 import { loadCatalogue, type TestClient } from '../suites/self/clients/catalogue.ts'
 import { type Judgement, judgementProblem, judgeTestClient } from '../suites/self/judge-client.ts'
 
 const words = process.argv.slice(2)
-const clients = (await loadCatalogue()).filter(
+const { adapters, missing } = loadAdapters()
+const clients = [...adapters, ...(await loadCatalogue())].filter(
   (client) =>
     words.length === 0 || words.some((word) => `${client.kind} ${client.id} ${checkOf(client)}`.includes(word)),
 )
@@ -19,6 +21,7 @@ for (const client of clients) {
   if (problem !== null)
     for (const [check, message] of Object.entries(judgement.messages)) console.log(`      ${check}: ${message}`)
 }
+for (const what of missing) console.log(`NOT RUN: needs ${what}`)
 console.log(`${clients.length} clients, ${problems} judged wrongly`)
 process.exitCode = problems > 0 ? 1 : 0
 

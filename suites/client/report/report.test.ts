@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { problemWith } from '../../engine/fixture/schemas.ts'
+import { call, grant, journal, key, refused, signed, start } from '../../self/made-up-journal.ts'
+import { checks } from '../all-checks.ts'
+import type { Journal } from '../journal.ts'
+import { judgeJournals } from '../judge-journals.ts'
+import { buildReport } from './build.ts'
+import { renderHtml } from './html.ts'
+import { renderJunit } from './junit.ts'
+import { parseClientKnown } from './known.ts'
+import { renderMarkdown } from './markdown.ts'
+import type { ClientKnownEntry, ClientReport } from './model.ts'
+import { renderText } from './text.ts'
+
+interface Given {
+  known?: ClientKnownEntry[]
+  strict?: boolean
+  stopped?: string
+  reported?: (id: string) => boolean
+}
+
+function reportOf(
+  journals: Journal[],
+  { known = [], strict = false, stopped, reported = () => true }: Given = {},
+): ClientReport {
+  return buildReport({
+    meta: {
+      version: '1.2.3',
+      command: './adapter',
+      started: '2026-01-01T00:00:00.000Z',
+      durationMs: 1234,
+      node: '20.19.0',
+      auth: ['token'],
+      again: 'npx svc-conformance client --command ./adapter',
+      stopped: stopped ?? null,
+      skipped: [],
+    },
+    journals,
+    results: judgeJournals(journals, () => null),
+    scenarios: [],
+    isReported: reported,
+    known,
+    strict,
+  })
+}
+
+const right = journal([grant(0, 'a'), call(9, 'a')])
+const warned = journal([grant(0, 'a', { scope: ['solution', 'store'] })])
+const failed = journal([{ at: 0, target: '/apis' }])
+const formats = [
+  (report: ClientReport) => renderText(report, { colour: false }),
+  renderHtml,
+  renderJunit,
+  renderMarkdown,
+]
+
+describe('the verdict', () => {
+  test.each([
+    ['conforms', 0, right, {}],
+    ['conforms', 0, warned, {}],
+    ['conforms', 1, warned, { strict: true }],
+    ['does-not-conform', 1, failed, {}],
+    ['inconclusive', 1, journal([]), {}],
+    ['inconclusive', 130, right, { stopped: 'it was interrupted' }],
+    ['conforms', 0, right, { reported: (id: string) => id === 'scopes/least' }],
+  ] as const)('%s with exit code %i', (verdict, exitCode, made, given) => {
+    const report = reportOf([made], given)
+    expect([report.verdict, report.exitCode]).toEqual([verdict, exitCode])
+    expect(problemWith(report, 'client-report')).toBeUndefined()
+  })
+
+  test('is inconclusive where no check of the document passed', () => {
+    const report = reportOf([journal([{ at: 0, httpMethod: 'OPTIONS', body: '' }])])
+    expect([report.verdict, report.summary.notExercised]).toEqual(['inconclusive', checks.length])
+  })
+})
+
+describe('a baseline', () => {
+  const entry = { check: 'request/post-json', reason: 'a proxy adds it', issue: null, sometimes: false }
+
+  test('makes a failure known, and is stale when it passes', () => {
+    const known = reportOf([failed], { known: [entry] })
+    expect([known.verdict, known.exitCode, known.summary.known]).toEqual(['does-not-conform', 0, 1])
+    const stale = reportOf([right], { known: [entry] })
+    expect([stale.verdict, stale.exitCode, stale.summary.stale]).toEqual(['conforms', 1, 1])
+    expect(reportOf([right], { known: [{ ...entry, sometimes: true }] }).exitCode).toBe(0)
+  })
+
+  test('may speak of one scenario', () => {
+    expect(reportOf([failed], { known: [{ ...entry, scenario: 'made-up/token' }] }).exitCode).toBe(0)
+    expect(reportOf([failed], { known: [{ ...entry, scenario: 'plain/token' }] }).exitCode).toBe(1)
+  })
+
+  test('is read with its reasons, and a misspelt check has a place', () => {
+    expect(parseClientKnown('- check: request/envelope\n  reason: r\n', 'k.yaml')).toEqual([
+      { check: 'request/envelope', reason: 'r', issue: null, sometimes: false },
+    ])
+    expect(parseClientKnown('# nothing\n', 'k.yaml')).toEqual([])
+    expect(() => parseClientKnown('- check: request/envelop\n  reason: r\n', 'k.yaml')).toThrow(
+      'did you mean "request/envelope"?',
+    )
+    expect(() => parseClientKnown('- check: request/envelope\n', 'k.yaml')).toThrow('k.yaml')
+  })
+})
+
+describe('every format', () => {
+  const hostile = '\u001b[2J</script>]]><b>*`|\u0000\u202e'
+  const starts = [start({ ended: { kind: 'exit', code: 1 }, stderr: `${hostile} ${key.secret}` })]
+  const made = journal(
+    [
+      grant(0, 'a', { target: `/api?${key.secret}` }),
+      call(9, 'a', { contentType: hostile, ...refused }),
+      { at: 20, body: `{"${hostile}": 1}` },
+      signed(30, hostile, { header: (header) => header.slice(0, -9) }),
+    ],
+    {},
+    { starts },
+  )
+
+  test('says what failed, and writes foreign text out', () => {
+    const report = reportOf([made])
+    for (const text of formats.map((render) => render(report))) {
+      expect(text).toMatch(/request.post-json/)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
+      expect(text).not.toMatch(/[\u0000-\u0008\u001b\u202e]/)
+    }
+    expect(renderHtml(report)).not.toContain('</script>')
+    expect(renderHtml(report)).not.toContain('<b>*')
+    expect(renderJunit(report)).not.toContain(']]><b>')
+    expect(renderMarkdown(report).replaceAll(/```[\s\S]*?```/g, '')).not.toContain('<b>')
+  })
+
+  test('tells no secret', () => {
+    const report = reportOf([made])
+    for (const text of [JSON.stringify(report), ...formats.map((render) => render(report))])
+      for (const secret of [key.secret, 'access-token-a', 'refresh-token-a']) expect(text).not.toContain(secret)
+  })
+
+  test('says what the client wrote itself where it ended badly', () => {
+    expect(renderText(reportOf([made]), { colour: false })).toContain(
+      'the client ended with exit code 1; its stderr ends with:',
+    )
+  })
+})
+
+test('the page names every check', async () => {
+  const { readFileSync } = await import('node:fs')
+  const page = readFileSync(new URL('../../../docs/clients.md', import.meta.url), 'utf8')
+  expect(checks.filter(({ id }) => !page.includes(`\`${id}\``))).toEqual([])
+})
