@@ -57,6 +57,9 @@ export const lenientProfile: Partial<Profile> = {
   unpaddedSignatures: 'accepted',
   nonceReuse: 'accepted',
   schemeCase: 'any',
+  nonceMaxLength: 1024,
+  // Two processes of a client that name one session do not end each other's tokens.
+  reusedSessionName: 'joins',
 }
 
 /** @param onRequest called when a whole request is here */

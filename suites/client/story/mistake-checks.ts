@@ -14,6 +14,14 @@ export const signatureChecks = [
 ] as const
 export type SignatureCheck = (typeof signatureChecks)[number]
 
+export interface SignatureFault {
+  check: SignatureCheck
+  /** What is wrong, and what would be right. */
+  message: string
+  /** What the diagnosis says, line by line. */
+  diagnosis: readonly string[]
+}
+
 const byRequirement: { readonly [requirement: string]: SignatureCheck } = {
   'signatures/request-body': 'signature/body-as-sent',
   'signatures/request-line-feeds': 'signature/method-path-newline',

@@ -1,0 +1,75 @@
+import { SuiteError } from '../engine/errors.ts'
+import type { Journal } from './journal.ts'
+import { judgeJournals } from './judge-journals.ts'
+import { listen } from './listen.ts'
+import { buildReport } from './report/build.ts'
+import type { ClientKnownEntry, ClientMeta, ClientReport } from './report/model.ts'
+import { runScenarios } from './run-scenarios.ts'
+import type { Selected } from './select.ts'
+
+/** Where the client comes from. */
+export type ClientSource =
+  | { kind: 'command'; command: string; timeoutSeconds: number }
+  /** What is not given of the key is made up. */
+  | { kind: 'listen'; port: number; key: { id?: string; secret?: string } }
+
+export interface JudgeOptions {
+  source: ClientSource
+  selected: Selected
+  known: readonly ClientKnownEntry[]
+  strict: boolean
+  meta: Omit<ClientMeta, 'command' | 'started' | 'durationMs' | 'stopped'>
+  /** Ends a run early, and a server that listens. */
+  signal: AbortSignal
+  onDone(done: number, total: number): void
+  /** Tells the environment for clients of a server that listens. */
+  announce(lines: readonly string[]): void
+}
+
+/**
+ * Watches a client and judges it.
+ *
+ * @throws SuiteError (`command`, exit code 3) where the command cannot be started, (`usage`) where the port is taken
+ */
+export async function judgeRun(options: JudgeOptions): Promise<ClientReport> {
+  const { source, selected, known, strict } = options
+  const started = new Date()
+  const { journals, interrupted } = await watch(options)
+  return buildReport({
+    meta: {
+      ...options.meta,
+      command: source.kind === 'command' ? source.command : null,
+      started: started.toISOString(),
+      durationMs: Date.now() - started.getTime(),
+      stopped: interrupted ? 'it was interrupted' : null,
+    },
+    journals,
+    results: judgeJournals(journals, (id) => selected.scenarios.find((scenario) => scenario.id === id)?.check ?? null),
+    scenarios: selected.scenarios,
+    isReported: selected.isReported,
+    known,
+    strict,
+  })
+}
+
+async function watch(options: JudgeOptions): Promise<{ journals: Journal[]; interrupted: boolean }> {
+  const { source, selected, signal, onDone, announce } = options
+  if (source.kind === 'listen') {
+    const { port, key } = source
+    return { journals: [await listen({ port, key, signal, announce }).catch(cannotListen(port))], interrupted: false }
+  }
+  const { command, timeoutSeconds } = source
+  const result = await runScenarios({ command, scenarios: selected.scenarios, timeoutSeconds, signal, onDone })
+  if (result.kind === 'journals') return result
+  const said = result.stderr.trim() === '' ? 'the shell says nothing' : `the shell says "${result.stderr.trim()}"`
+  throw new SuiteError('command', `Cannot start the command "${command}": ${said}`, { exitCode: 3 })
+}
+
+function cannotListen(port: number): (cause: NodeJS.ErrnoException) => never {
+  return (cause) => {
+    if (cause.code !== 'EADDRINUSE' && cause.code !== 'EACCES') throw cause
+    const why =
+      cause.code === 'EACCES' ? 'not allowed, choose a port above 1023' : 'the port is taken, choose another one'
+    throw new SuiteError('usage', `Cannot listen on port ${port}: ${why}`, { cause })
+  }
+}

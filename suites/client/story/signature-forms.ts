@@ -1,0 +1,90 @@
+/** What can be said of a signature without a search: right, right in another encoding, or right for other bytes that are easily guessed. */
+import type { Diagnosis, NamedMistake } from '../../diagnose/diagnose.ts'
+import { type VerifyInput, verify } from '../../diagnose/verify.ts'
+import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/header.ts'
+import type { SignatureFault } from './mistake-checks.ts'
+
+/** Right as sent, or with the padding that the document's own sample leaves out, of the nonce or the signature. */
+export function isRight(input: VerifyInput): boolean {
+  if (verify(input).valid) return true
+  const { scheme, fields } = splitHeader(input.header)
+  const [id = '', version = '', timestamp = '', nonce = '', signature = ''] = fields
+  if (fields.length !== 5) return false
+  return [nonce, padded(nonce)].some((signed) => {
+    const header = writeHeader(scheme, [id, version, timestamp, signed, padded(signature)])
+    return verify({ ...input, header }).valid
+  })
+}
+
+function padded(text: string): string {
+  return text.replace(/=+$/, '').padEnd(Math.ceil(text.replace(/=+$/, '').length / 4) * 4, '=')
+}
+
+export function timestampFaults(fields: HeaderFields | null): SignatureFault[] {
+  if (fields === null || /^\d{13}$/.test(fields.timestamp)) return []
+  const message = `The timestamp is "${fields.timestamp}". Send milliseconds since 1970, 13 digits`
+  return [{ check: 'signature/timestamp-ms', message, diagnosis: [] }]
+}
+
+const hex = /^([0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i
+
+/** The right bytes in another encoding; null where that is not it. */
+export function encodingFaults(input: VerifyInput, fields: HeaderFields | null): SignatureFault[] | null {
+  if (fields === null) return null
+  const { signature } = fields
+  if (hex.test(signature)) {
+    const bytes = Buffer.from(signature, 'hex')
+    const faults = [encodingFault(`The signature is sent as ${signature.length} hex digits`)]
+    if (bytes.length === 32) faults.push(lengthFault())
+    return faults
+  }
+  if (!/[-_]/.test(signature)) return null
+  const standard = signature.replaceAll('-', '+').replaceAll('_', '/')
+  const { scheme } = splitHeader(input.header)
+  const header = writeHeader(scheme, [fields.keyId, fields.version, fields.timestamp, fields.nonce, standard])
+  return isRight({ ...input, header }) ? [encodingFault('The signature is sent as base64url, with - and _')] : null
+}
+
+function encodingFault(what: string): SignatureFault {
+  return {
+    check: 'signature/base64',
+    message: `${what}. Encode its bytes in BASE64, with + and /`,
+    diagnosis: [],
+  }
+}
+
+function lengthFault(): SignatureFault {
+  const message = 'All 32 bytes of the MAC are sent. Send the first 20'
+  return { check: 'signature/twenty-bytes', message, diagnosis: [] }
+}
+
+/** A body whose id was put in after it was signed. */
+export function otherIdFaults(input: VerifyInput): SignatureFault[] | null {
+  const text = new TextDecoder().decode(input.body)
+  const id = /"id"\s*:\s*(-?\d+)/.exec(text)
+  if (id === null) return null
+  const number = Number(id[1])
+  const others = ['0', '1', 'null', '-1', String(number - 1), String(number + 1)]
+  const isSigned = others.some((other) => {
+    const signed = text.replace(id[0], id[0].replace(/-?\d+$/, other))
+    return isRight({ ...input, body: new TextEncoder().encode(signed) })
+  })
+  if (!isSigned) return null
+  const message = 'The body was signed with another id than it was sent with. Sign the bytes exactly as they are sent'
+  return [{ check: 'signature/body-as-sent', message, diagnosis: [] }]
+}
+
+/** A line feed that was added to the body after signing looks like one that the data lacks at its end. */
+export function asSentDiagnosis({ body }: VerifyInput, diagnosis: Diagnosis): Diagnosis {
+  const trimmed = [...diagnosis.mistakes, ...diagnosis.alternatives].find(({ id }) => id === 'data/with-body-trimmed')
+  const [only, ...others] = diagnosis.mistakes
+  const isAmbiguous = only?.id === 'data/without-final-newline' && others.length === 0 && body.at(-1) === 0x0a
+  if (!isAmbiguous) return diagnosis
+  const added: NamedMistake = {
+    id: 'data/with-body-trimmed',
+    title: 'The body ends with a line feed that was not signed',
+    requirement: 'signatures/request-body',
+    fix: 'Sign the bytes of the body exactly as they are sent',
+  }
+  return { ...diagnosis, mistakes: [trimmed ?? added] }
+}

@@ -1,0 +1,96 @@
+import { type ClientAuth, clientAuths } from '../client/journal.ts'
+import type { ClientSource } from '../client/judge-run.ts'
+import { readClientKnown } from '../client/report/known.ts'
+import type { ClientKnownEntry } from '../client/report/model.ts'
+import { type Selected, selectChecks } from '../client/select.ts'
+import { SuiteError } from '../engine/errors.ts'
+import { shellWord } from '../report/shell.ts'
+import { type Environment, given } from '../run/inputs.ts'
+import { oneOf, positive, type ReportRequest, readReports, readSkips } from '../run/values.ts'
+
+/** The flags of `client` as they were typed. */
+export interface ClientFlags {
+  command?: string
+  listen?: boolean
+  port?: string
+  auth?: string[]
+  only?: string[]
+  skip?: string[]
+  strict?: boolean
+  known?: string
+  report?: string[]
+  timeout?: string
+  list?: boolean
+}
+
+export interface ClientOptions {
+  source: ClientSource
+  auth: ClientAuth[]
+  selected: Selected
+  skip: { id: string; reason: string }[]
+  strict: boolean
+  known: ClientKnownEntry[]
+  reports: ReportRequest[]
+  /** The command that repeats this run, without what selects checks. */
+  again: string
+}
+
+export const defaultTimeoutSeconds = 20
+
+/**
+ * @param env SVC_KEY_ID and SVC_KEY_SECRET: the key of a server that listens
+ * @throws SuiteError (`usage`, `fixture`; exit code 2)
+ */
+export function readClientOptions(flags: ClientFlags, env: Environment): ClientOptions {
+  const source = readSource(flags, env)
+  const skip = readSkips(flags.skip ?? [])
+  const auth = readAuths(flags.auth)
+  return {
+    source,
+    auth,
+    selected: selectChecks({ auth, only: flags.only ?? [], skip }),
+    skip,
+    strict: flags.strict === true,
+    known: flags.known === undefined ? [] : readClientKnown(flags.known),
+    reports: readReports(flags.report ?? []),
+    again: againCommand(flags),
+  }
+}
+
+function readSource({ command, listen, port, timeout }: ClientFlags, env: Environment): ClientSource {
+  if (command !== undefined && listen === true)
+    throw new SuiteError('usage', 'Choose one of "--command CMD" and "--listen"')
+  if (port !== undefined && listen !== true) throw new SuiteError('usage', '"--port" needs "--listen"')
+  if (listen === true) {
+    const [id, secret] = [given(env.SVC_KEY_ID), given(env.SVC_KEY_SECRET)]
+    const key = { ...(id === undefined ? {} : { id }), ...(secret === undefined ? {} : { secret }) }
+    return { kind: 'listen', port: portOf(port), key }
+  }
+  if (command === undefined)
+    throw new SuiteError('usage', 'Name the client: "--command CMD" runs it, "--listen" waits for it')
+  if (command.trim() === '') throw new SuiteError('usage', 'Give "--command" a command')
+  return { kind: 'command', command, timeoutSeconds: timeoutOf(timeout) }
+}
+
+function readAuths(words: readonly string[] = []): ClientAuth[] {
+  const wanted = words.flatMap((word) => word.split(',')).map((word) => oneOf('--auth', word.trim(), clientAuths))
+  return wanted.length === 0 ? [...clientAuths] : clientAuths.filter((auth) => wanted.includes(auth))
+}
+
+function portOf(text: string | undefined): number {
+  const port = positive('--port', text, 0)
+  if (Number.isInteger(port) && port <= 65_535) return port
+  throw new SuiteError('usage', `Cannot use "${text}" for "--port": expected a port from 0 to 65535`)
+}
+
+function timeoutOf(text: string | undefined): number {
+  const seconds = positive('--timeout', text, defaultTimeoutSeconds)
+  if (seconds > 0) return seconds
+  throw new SuiteError('usage', `Cannot use "${text}" for "--timeout": expected a number of seconds above 0`)
+}
+
+function againCommand({ command, auth = [] }: ClientFlags): string {
+  const words = ['npx', 'svc-conformance', 'client']
+  if (command === undefined) return [...words, '--listen'].join(' ')
+  return [...words, '--command', command, ...auth.flatMap((word) => ['--auth', word])].map(shellWord).join(' ')
+}
