@@ -165,6 +165,19 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
     expect(shown).toEqual(wanted)
   }, 60_000)
 
+  test('the example shows a mistake that is found, and another secret leads to the own data', async () => {
+    await page.getByRole('button', { name: 'Clear all fields' }).click()
+    await page.getByRole('button', { name: 'Show an example' }).click()
+    await says('Not valid at length; the mistake is found')
+    await page.getByLabel('Secret, or PEM').fill('another-secret')
+    await page
+      .getByText(/None of \d{3} known mistakes reproduces this: the secret, the body or the data differ/)
+      .waitFor()
+    await page.getByRole('button', { name: 'Go to the field' }).first().click()
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('ownData')
+    expect(await page.getByLabel('Your own data to sign').isVisible()).toBe(true)
+  })
+
   test('what is pasted stays text', async () => {
     await page
       .getByLabel('Authorization header, curl line or raw request')

@@ -103,11 +103,32 @@ function offerVectors(): void {
   }
 }
 
-offerVectors()
-field('vector').addEventListener('change', () => {
-  const chosen = corpus.vectors.find(({ id }) => id === field('vector').value)
+/** The vector behind the button "Show an example": common, and found at once. */
+const exampleId = 'vectors/invalid/hmac-untruncated'
+
+function loadVector(id: string): void {
+  const chosen = corpus.vectors.find((vector) => vector.id === id)
   if (chosen !== undefined) load(chosen)
+}
+
+/** Leads from a next step to the field that it names, which may be folded away. */
+function goToField(target: EventTarget | null): void {
+  const name = target instanceof HTMLElement ? target.dataset.field : undefined
+  if (name === undefined) return
+  const found = byId(name)
+  const folded = found.closest('details')
+  if (folded !== null) folded.open = true
+  found.focus()
+  found.scrollIntoView({ block: 'center' })
+}
+
+offerVectors()
+field('vector').addEventListener('change', () => loadVector(field('vector').value))
+byId('example').addEventListener('click', () => {
+  field('vector').value = exampleId
+  loadVector(exampleId)
 })
+byId('diagnosis').addEventListener('click', (event) => goToField(event.target))
 form.addEventListener('input', (event) => {
   if (event.target !== field('vector')) updateSoon()
 })
