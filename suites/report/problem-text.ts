@@ -13,6 +13,7 @@ import type {
   StopReason,
 } from '../engine/judge/problem.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
+import { serverHint } from '../engine/signer/server-mistakes.ts'
 
 /** Makes the sentence of a problem; a test replaces it to show that no verdict depends on words. */
 export type ProblemRenderer = (problem: ProblemFacts & { inPreparation?: true }) => string
@@ -338,7 +339,7 @@ export function hintText(hint: Hint): string {
       const mistake = mistakeById(hint.mistake)
       return mistake === undefined
         ? `The server accepts this call when it is signed with the mistake "${hint.mistake}".`
-        : `The server accepts this call when ${mistake.when}. ${mistake.fix}`
+        : serverHint(mistake)
     }
     case 'signature-unexplained': {
       const perhaps = hint.schemeIsKnown ? '' : ` Is "${hint.scheme}" the scheme word of this deployment (--scheme)?`

@@ -21,8 +21,8 @@ describe('text', () => {
 
   At    solution/listSolutions (fixtures/scenarios/signatures/hmac-accepted.yaml:9:5)
   But   expected the call to be accepted, it was refused
-  Hint  The server accepts this call when all 32 bytes of the MAC are sent. Send the first 20 bytes of the 32
-        of the MAC, no more and no less
+  Hint  The server accepts this call when all 32 bytes of the MAC are sent. Compare the signature with the
+        first 20 bytes of the MAC, no more and no less
 
   > POST /api
   > authorization: svc-hmac-sha256 b047…;1;1795154904754;tCLqKvRgaK/NpT0f;tS4e…

@@ -10,7 +10,7 @@ export interface KnownMistake {
   readonly title: string
   /** Id in spec/requirements.yaml: the sentence it breaks. */
   readonly requirement: string
-  /** What to do instead; holds for a client that signs and for a server that checks. */
+  /** What to do instead, for the author of a client; server-mistakes.ts speaks to that of a server. */
   readonly fix: string
   /** Completes "The server accepts this call when …". */
   readonly when: string

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { utf8 } from './bytes.ts'
-import { serverMistakes } from './server-mistakes.ts'
+import { type KnownMistake, mistakeById } from './mistakes.ts'
+import { serverHint, serverMistakes } from './server-mistakes.ts'
 import { needsBase64Marks, nonceWithBase64Marks, type SignInput, sign } from './sign.ts'
 
 const nonces = [
@@ -33,8 +34,17 @@ test.each(['hmac', 'ecc'] as const)('every classic mistake of %s can be made in 
   }
 })
 
-test('a hint says what the server accepts and what it should do', () => {
-  expect(serverMistakes('hmac')[0]?.hint).toBe(
-    'The server accepts this call when all 32 bytes of the MAC are sent. Send the first 20 bytes of the 32 of the MAC, no more and no less',
+const hintsOf = (kind: 'hmac' | 'ecc') =>
+  serverMistakes(kind).map(({ id }) => serverHint(mistakeById(id) as KnownMistake))
+
+test('a hint speaks to the author of the server', () => {
+  expect(hintsOf('hmac')[0]).toBe(
+    'The server accepts this call when all 32 bytes of the MAC are sent. Compare the signature with the first 20 bytes of the MAC, no more and no less',
   )
+})
+
+test.each(['hmac', 'ecc'] as const)('no hint about %s tells a server to send something', (kind) => {
+  for (const hint of hintsOf(kind)) {
+    expect(hint.split('. ').at(-1)).toMatch(/^(Accept|Begin|Compare|Compute|Decode|End|Take|Verify) /)
+  }
 })

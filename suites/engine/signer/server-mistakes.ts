@@ -9,8 +9,6 @@ export interface ServerMistake {
   mistake: Mistake
   id: string
   title: string
-  /** Two sentences: what the server accepts, and what it should do. */
-  hint: string
 }
 
 /**
@@ -107,7 +105,29 @@ export function mistakesInBody(refused: Uint8Array, accepted: Uint8Array): Serve
   return mistakes.filter(tellsApart).map(asServerMistake)
 }
 
-function asServerMistake({ id, title, when, fix }: KnownMistake): ServerMistake {
+/** What a server should do, by the requirement that it breaks. The `fix` of a mistake speaks to the author of a client. */
+const serverFixes: { [requirement: string]: string } = {
+  'signatures/data-to-sign': 'Compute the signature over <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF',
+  'signatures/timestamp': 'Take the timestamp into the data exactly as the header has it',
+  'signatures/nonce': 'Take the nonce into the data as text, as the header has it',
+  'signatures/request-line-feeds': 'End method, URI and body with exactly one LF each when you compute the data',
+  'signatures/request-method': 'Begin the request data with the HTTP method in upper case and LF',
+  'signatures/request-uri': 'Take the URI /api alone into the data, without scheme, host, base path or query',
+  'signatures/request-body': 'Take the bytes of the body as they were received, before they are parsed',
+  'signatures/hmac': 'Compute HMAC-SHA256 with the secret as the key over the data',
+  'signatures/hmac-length': 'Compare the signature with the first 20 bytes of the MAC, no more and no less',
+  'signatures/hmac-encoding': 'Decode the signature as BASE64 with + and / and with = padding, then compare bytes',
+  'signatures/ecc': 'Verify plain ED25519 over the data, with the public key of the API key',
+  'signatures/key-id': 'Compute the MAC with the secret of the key, never with its id',
+  'signatures/public-key-refuses-hmac': 'Accept only ED25519 signatures for a key with a public key',
+}
+
+/** Two sentences for the author of a server that takes signatures with this mistake: what it accepts, and what it should compute. */
+export function serverHint({ requirement, when, fix }: KnownMistake): string {
+  return `The server accepts this call when ${when}. ${serverFixes[requirement] ?? fix}`
+}
+
+function asServerMistake({ id, title }: KnownMistake): ServerMistake {
   const [group, word] = id.split('/') as [string, string]
-  return { mistake: { [group]: word }, id, title, hint: `The server accepts this call when ${when}. ${fix}` }
+  return { mistake: { [group]: word }, id, title }
 }
