@@ -1,0 +1,149 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { diagnose } from '../diagnose/diagnose.ts'
+import { ownDataSentences } from '../diagnose/own-data.ts'
+import { utf8 } from '../engine/signer/bytes.ts'
+import { sign } from '../engine/signer/sign.ts'
+import { diagnoseJson, diagnoseText } from './diagnose.ts'
+import { signInputOf } from './sign.ts'
+import { type CheckFlags, readCheck, type Surroundings } from './signature-flags.ts'
+import { curlLine } from './visible.ts'
+
+const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
+const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
+
+const around = (files: { [path: string]: string } = {}, stdin: string | null = null): Surroundings => ({
+  env: { SECRET: 'not-a-secret-0001', OTHER: 'other', EMPTY: '' },
+  readFile(path) {
+    const text = files[path]
+    if (text === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' })
+    return utf8(text)
+  },
+  readStdin: () => (stdin === null ? null : utf8(stdin)),
+})
+
+const env = (name: string) => ({ flag: 'secret-env' as const, name })
+const check = (flags: CheckFlags, outside = around()) => readCheck({ secrets: [env('SECRET')], ...flags }, outside)
+const flags = {
+  method: 'POST',
+  uri: '/api',
+  scheme: 'svc-hmac-sha256',
+  keyId: 'hmac-key-1',
+  secrets: [env('SECRET')],
+  body,
+  url: 'http://h:1',
+}
+const fresh = { nowMs: 1702555410352, nonce: 'q83vEjRWeJCrze8=' }
+
+describe('diagnose', () => {
+  const wrong = sign(signInputOf(flags, around(), fresh), { data: 'without-final-newline' }).header
+
+  test('the mistake, the sentence and the fix', () => {
+    const input = check({ header: wrong, body })
+    expect(diagnoseJson(diagnose(input))).toEqual({
+      valid: false,
+      explained: true,
+      mistakes: [
+        {
+          id: 'data/without-final-newline',
+          title: 'The data to sign lacks the line feed after the body',
+          requirement: 'signatures/request-line-feeds',
+          fix: 'End the data with one LF after the body',
+        },
+      ],
+      ruledOut: [],
+    })
+    expect(diagnoseText(input, diagnose(input))).toContain(
+      'Sentence  signatures/request-line-feeds: Method, URI and body each end with one LF, the body too',
+    )
+  })
+
+  test('another secret', () => {
+    const input = check({ header: wrong, body, secrets: [env('OTHER')] })
+    const result = diagnose(input)
+    const text = diagnoseText(input, result)
+    expect(text).toMatch(
+      /None of \d{3} known mistakes reproduces this: the secret, the body or the data differ\n\nNext/,
+    )
+    expect(text).toContain('Next  Write the data that your code signs to a file')
+    expect(text).toContain('Then  Give the whole URL')
+    expect(text).not.toContain('data/without-final-newline')
+    expect(diagnoseJson(result).ruledOut).toContain('data/without-final-newline')
+    expect(diagnoseText(input, result, true)).toMatch(
+      /Ruled out, alone and together with others \(\d+\):\n {2}data\/without-final-newline/,
+    )
+    const both = check({
+      header: wrong.replace(/;[^;]+$/, ';CEbcdnZhURk3xA0+RaC+UusqNCQ='),
+      body,
+      secrets: [env('OTHER'), env('SECRET')],
+    })
+    expect(diagnose(both).mistakes.map(({ id }) => id)).toEqual(['key/another-key'])
+  })
+
+  test('an empty body is named first', () => {
+    const input = check({ header: wrong, body: '', secrets: [env('OTHER')] })
+    expect(diagnoseText(input, diagnose(input))).toContain('Next  The body given here is empty.')
+  })
+
+  test('a nonce, a time and a body of their own in the data are named', () => {
+    const mine = `1702555419999;another-nonce;POST\n/api\n${body.replace('"id":0', '"id":77')}\n`
+    const signature = createHmac('sha256', 'not-a-secret-0001').update(mine).digest().subarray(0, 20)
+    const named = (text: string) => {
+      const header = right.replace(/;[^;]+$/, `;${text}`)
+      const input = check({ header, body, dataToSignFile: 'mine' }, around({ mine }))
+      return diagnose(input).mistakes.map(({ id }) => id)
+    }
+    const differences = ['data/with-other-timestamp', 'data/with-other-nonce', 'data/with-other-body']
+    expect(named(signature.toString('base64'))).toEqual(differences)
+    expect(named(signature.toString('hex'))).toEqual([...differences, 'signature/in-hex'])
+    expect(named(Buffer.alloc(20, 7).toString('base64'))).toEqual([])
+    const input = check({ header: right, body, dataToSignFile: 'mine' }, around({ mine }))
+    expect(ownDataSentences(input).join('\n')).toContain(
+      'Header and data have different nonces: "q83vEjRWeJCrze8=" in the header, "another-nonce" in the data',
+    )
+  })
+
+  test("right data of one's own leave the key", () => {
+    const mine = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}\n`
+    const input = check({ header: wrong, body, secrets: [env('OTHER')], dataToSignFile: 'mine' }, around({ mine }))
+    expect(diagnoseText(input, diagnose(input))).toContain('Next  Your data are right, so look at the key')
+  })
+
+  test('what the own data say', () => {
+    const said = (mine: string, header: string) => {
+      const input = check({ header, body, dataToSignFile: 'mine' }, around({ mine }))
+      return diagnoseText(input, diagnose(input))
+    }
+    const data = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}`
+    expect(said(data, wrong)).toContain(
+      'Your data to sign differ at line 3, byte 71: expected byte 111 is LF (0a), in yours the data ends after 111 bytes; the signature is made over your data',
+    )
+    expect(said(`${data}\n`, wrong)).toContain(
+      'Your data to sign are right; the signature is not made over your data with this key',
+    )
+  })
+
+  test('a curl line brings request and body along', () => {
+    const input = signInputOf({ ...flags, body: `${body.slice(0, -1)},"x":"it's"}` }, around(), fresh)
+    const line = curlLine(
+      'https://service.example/base/api',
+      'POST',
+      sign(input, { data: 'with-crlf' }).header,
+      input.body,
+    )
+    const { secrets } = flags
+    const read = readCheck({ header: '@line', secrets }, around({ line }))
+    expect(new TextDecoder().decode(read.body)).toBe(new TextDecoder().decode(input.body))
+    expect(read.url).toBe('https://service.example/base/api')
+    expect(diagnose(read).mistakes.map(({ id }) => id)).toEqual(['data/with-crlf'])
+  })
+
+  test('curl -d @file drops line ends, and so does the reading of it', () => {
+    const read = check({ header: `curl -d @b -H 'Authorization: ${right}' http://h/api` }, around({ b: `${body}\n` }))
+    expect(diagnose(read).valid).toBe(true)
+  })
+
+  test('without a header there is nothing to diagnose', () => {
+    expect(() => check({ header: 'curl http://h/api' })).toThrow('Cannot find an Authorization header in "--header"')
+  })
+})
