@@ -11,6 +11,7 @@ import { renderText } from '../report/text.ts'
 import { type Environment, given } from '../run/inputs.ts'
 import { replaceFile } from '../run/replace-file.ts'
 import type { ReportFormat, ReportRequest } from '../run/values.ts'
+import { readSources } from './read-sources.ts'
 
 /** Where reports go: the console, and whether it is a terminal that shows colours. */
 export interface Outlet {
@@ -71,7 +72,7 @@ const render: Renderers<Report> = {
   text: renderText,
   json: renderJson,
   junit: renderJunit,
-  html: renderHtml,
+  html: (report) => renderHtml(report, readSources(report)),
   markdown: renderMarkdown,
   ctrf: renderCtrf,
   badge: renderBadge,

@@ -1,16 +1,10 @@
-import { type Counts, countAreas, explainCase } from './explain.ts'
-import type { CaseReport, RequirementReport } from './model.ts'
+/** Parts of the HTML report that are about requirements. */
+import { type Counts, countAreas } from './explain.ts'
+import { escapeBytes, escapeHtml, linkTo } from './html-text.ts'
+import type { RequirementReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
-import { glyphs, verdictOrder, words } from './verdict-words.ts'
-
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
-}
+import { documentSentence, filesOfCases, placeOfCase, type Sources } from './sources.ts'
+import { casesOf, glyphs, meanings, verdictOrder, words } from './verdict-words.ts'
 
 /** The coverage picture: a bar per area, and a cell per requirement that filters by it. */
 export function coverage(report: PrintedReport): string {
@@ -42,66 +36,48 @@ function cell({ id, level, verdict, text }: RequirementReport): string {
   return `<button type="button" class="cell fill ${verdict} ${level}" data-requirement="${escapeHtml(id)}" aria-pressed="false" title="${label}" aria-label="${label}">${glyphs[verdict]}</button>`
 }
 
-/**
- * One case; what did not pass is explained within, and open where it failed.
- *
- * @param like the key of a case that failed for what looks like the same cause, and tells it
- */
-export function caseDetails(report: PrintedReport, testCase: CaseReport, like: string | null): string {
-  const said = explainCase(report, testCase)
-  const search = [testCase.key, testCase.title, ...testCase.proves, said?.but ?? ''].join(' ').toLowerCase()
-  const data = `data-verdict="${testCase.verdict}" data-proves="${escapeHtml(testCase.proves.join(' '))}" data-search="${escapeHtml(search)}"`
-  const summary = `<summary><span class="mark ${testCase.verdict}" aria-hidden="true">${glyphs[testCase.verdict]}</span> <span class="${testCase.verdict}">${words(testCase.verdict)}</span> <code>${escapeHtml(testCase.key)}</code> ${escapeHtml(testCase.title)}</summary>`
-  const open = testCase.verdict === 'failed' && like === null ? ' open' : ''
-  return `<details class="case ${testCase.verdict}" ${data}${open}>${summary}<div class="body">${said === null ? proof(testCase) : explanation(testCase, said, like)}</div></details>`
+/** What the signs mean, of the verdicts that occur. */
+export function legend({ requirements, cases }: Pick<PrintedReport, 'requirements' | 'cases'>): string {
+  const used = new Set([...requirements, ...cases].map(({ verdict }) => verdict))
+  const items = verdictOrder
+    .filter((verdict) => used.has(verdict))
+    .map(
+      (verdict) =>
+        `<li><span class="sign fill ${verdict}" aria-hidden="true">${glyphs[verdict]}</span> <b>${words(verdict)}</b> ${meanings[verdict]}</li>`,
+    )
+  return `<ul class="legend" aria-label="Legend">${items.join('')}<li><span class="sign implied" aria-hidden="true"></span> <b>dashed</b> the document implies it; all others are musts</li></ul>`
 }
 
-function proof(testCase: CaseReport): string {
-  const proves = testCase.proves.map((id) => `<code>${escapeHtml(id)}</code>`).join(', ')
-  return `<dl><dt>Proves</dt><dd>${proves}</dd><dt>Calls</dt><dd>${testCase.calls}, ${Math.round(testCase.durationMs)} ms</dd></dl>${again(testCase)}`
-}
-
-function explanation(
-  testCase: CaseReport,
-  said: NonNullable<ReturnType<typeof explainCase>>,
-  like: string | null,
+/** One line of the table of requirements: our sentence, and what the document says. */
+export function requirementLine(
+  { id, level, verdict, text, anchor, reason, cases }: RequirementReport,
+  sources: Sources,
 ): string {
-  const sentences = said.sentences.map(
-    ({ level, id, text, anchor }) =>
-      `<p class="sentence"><b>${level}</b> <code>${escapeHtml(id)}</code> ${escapeHtml(text)} <span class="soft">${escapeHtml(anchor)}</span></p>`,
-  )
-  const facts: [string, string | null][] = [
-    ['At', said.at === '' ? null : said.where === null ? said.at : `${said.at} (${said.where})`],
-    [testCase.verdict === 'not-testable' ? 'Why' : 'But', said.but],
-    ['Hint', said.hint],
-    ['Blocked', testCase.blockedBy === null ? null : `by the failure of ${testCase.blockedBy}`],
-    ['Alike', like === null ? null : `It fails like ${like}: most likely one cause`],
-    [
-      'Known',
-      testCase.known === null
-        ? null
-        : [testCase.known.reason, testCase.known.issue].filter((part) => part !== null).join(', '),
-    ],
-  ]
-  const list = facts.map(([name, text]) => (text === null ? '' : `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>`))
-  const exchanges = said.exchanges.map(
-    ({ request, answer }) =>
-      `<pre tabindex="0" aria-label="Exchange">${lines('out', '&gt;', request)}\n${lines('in', '&lt;', answer)}</pre>`,
-  )
-  return `${sentences.join('')}<dl>${list.join('')}</dl>${exchanges.join('')}${again(testCase)}`
-}
-
-function lines(kind: 'out' | 'in', sign: string, all: readonly string[]): string {
-  return all.map((line) => `<span class="${kind}">${sign} ${escapeHtml(line)}</span>`).join('\n')
-}
-
-function again(testCase: CaseReport): string {
-  return `<div class="again"><pre tabindex="0" aria-label="Command that repeats this case">${escapeHtml(testCase.again)}</pre><button type="button" class="copy" hidden>Copy</button></div>`
-}
-
-/** One line of the table of requirements. */
-export function requirementLine({ id, level, verdict, text, reason, cases }: RequirementReport): string {
+  const said = documentSentence(sources, id)
   const search = escapeHtml([id, text, reason ?? ''].join(' ').toLowerCase())
-  const why = reason === null ? '' : `<br><span class="soft">${escapeHtml(reason)}</span>`
-  return `<tr data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td><code>${escapeHtml(id)}</code></td><td>${level}</td><td>${escapeHtml(text)}${why}</td><td class="nowrap">${cases.length === 1 ? '1 case' : `${cases.length} cases`}</td></tr>`
+  const more = [
+    said === null ? null : `<q>${escapeHtml(said)}</q> <span class="soft">${escapeHtml(anchor)}</span>`,
+    reason === null ? null : `<span class="soft">${escapeHtml(reason)}</span>`,
+  ].flatMap((part) => (part === null ? [] : [`<br>${part}`]))
+  return `<tr id="requirement/${escapeHtml(id)}" data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td>${linkTo(id, `<code>${escapeHtml(id)}</code>`)}</td><td>${level}</td><td>${escapeHtml(text)}${more.join('')}</td><td class="nowrap">${casesOf(cases.length)}</td></tr>`
+}
+
+/** The texts of the fixtures, folded, with an address for each line that a case names. */
+export function fixtureTexts(cases: PrintedReport['cases'], sources: Sources): string {
+  const named = new Set(cases.map(placeOfCase).map(({ file, line }) => `file/${file}/${line}`))
+  const texts = filesOfCases(cases).flatMap((file) => {
+    const text = sources.get(file)
+    if (text === undefined) return []
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line, index) => {
+        const id = `file/${file}/${index + 1}`
+        return named.has(id) ? `<span id="${id}">${escapeBytes(line)}</span>` : escapeBytes(line)
+      })
+    return [
+      `<details class="source" id="file/${file}"><summary><code>${file}</code></summary><pre tabindex="0" role="region" aria-label="${file}">${lines.join('\n')}</pre></details>`,
+    ]
+  })
+  return texts.length === 0 ? '' : `<h2>Fixtures</h2>\n${texts.join('\n')}`
 }

@@ -5,57 +5,79 @@ export const htmlScript = `
   const text = document.getElementById('text')
   const count = document.getElementById('count')
   const clear = document.getElementById('clear')
-  const cases = all('.case')
+  const heading = document.getElementById('cases')
+  const cases = all('.case:not(.finding)')
   const lines = all('tr[data-id]')
   const groups = all('.group')
-  const verdicts = all('[data-verdict-filter]')
+  const chips = all('[data-verdict-filter]')
   const cells = all('[data-requirement]')
+  let verdict = ''
   let requirement = ''
 
-  const shown = (element, wanted, words) =>
-    wanted.has(element.dataset.verdict) &&
+  const shown = (element, words) =>
+    (verdict === '' || element.dataset.verdict === verdict) &&
     (requirement === '' || element.dataset.proves.split(' ').includes(requirement)) &&
     words.every((word) => element.dataset.search.includes(word))
 
   const apply = () => {
-    const wanted = new Set(verdicts.filter((one) => one.getAttribute('aria-pressed') === 'true').map((one) => one.dataset.verdictFilter))
     const words = text.value.toLowerCase().split(/\\s+/).filter(Boolean)
-    for (const element of [...cases, ...lines]) element.hidden = !shown(element, wanted, words)
-    const narrowed = requirement !== '' || words.length > 0 || wanted.size < verdicts.length
+    const narrowed = verdict !== '' || requirement !== '' || words.length > 0
+    for (const element of [...cases, ...lines]) element.hidden = !shown(element, words)
     for (const group of groups) {
       group.hidden = [...group.querySelectorAll('.case')].every((one) => one.hidden)
       group.open = narrowed
     }
     for (const cell of cells) cell.setAttribute('aria-pressed', String(cell.dataset.requirement === requirement))
+    for (const chip of chips) chip.setAttribute('aria-pressed', String(chip.dataset.verdictFilter === verdict))
     const visible = cases.filter((one) => !one.hidden).length
     count.textContent = visible + ' of ' + cases.length + ' cases' + (requirement === '' ? '' : ' for ' + requirement)
-    clear.hidden = requirement === '' && text.value === '' && verdicts.every((one) => one.getAttribute('aria-pressed') === 'true')
+    clear.hidden = !narrowed
   }
 
-  const choose = (id) => {
-    requirement = cells.some((cell) => cell.dataset.requirement === id) ? id : ''
-    history.replaceState(null, '', requirement === '' ? location.pathname + location.search : '#' + requirement)
+  const toCases = () => heading.scrollIntoView()
+
+  const setAddress = (hash) => history.replaceState(null, '', location.pathname + location.search + (hash === '' ? '' : '#' + hash))
+
+  const reset = () => {
+    verdict = ''
+    requirement = ''
+    text.value = ''
     apply()
   }
 
-  for (const one of verdicts)
-    one.addEventListener('click', (event) => {
-      const on = one.getAttribute('aria-pressed') === 'true'
-      if (event.altKey || event.shiftKey) for (const other of verdicts) other.setAttribute('aria-pressed', String(other === one))
-      else one.setAttribute('aria-pressed', String(!on))
+  /** Filters out nothing that leads to the element, unfolds what is around it, and goes there. */
+  const reveal = (element) => {
+    if (element.hidden || element.closest('[hidden]') !== null) reset()
+    for (let around = element; around !== null; around = around.parentElement) if (around.tagName === 'DETAILS') around.open = true
+    element.scrollIntoView()
+  }
+
+  /** An address names a requirement to filter by, or an element to show. */
+  const follow = () => {
+    const id = decodeURIComponent(location.hash.slice(1))
+    requirement = cells.some((cell) => cell.dataset.requirement === id) ? id : ''
+    apply()
+    const element = requirement === '' && id !== '' ? document.getElementById(id) : null
+    if (element !== null) reveal(element)
+  }
+
+  for (const chip of chips)
+    chip.addEventListener('click', () => {
+      verdict = chip.dataset.verdictFilter === verdict ? '' : chip.dataset.verdictFilter
       apply()
+      if (verdict !== '') toCases()
     })
   for (const cell of cells)
     cell.addEventListener('click', () => {
-      const id = cell.dataset.requirement
-      choose(requirement === id ? '' : id)
-      if (requirement !== '') document.getElementById('cases').scrollIntoView()
+      requirement = cell.dataset.requirement === requirement ? '' : cell.dataset.requirement
+      setAddress(requirement)
+      apply()
+      if (requirement !== '') toCases()
     })
   text.addEventListener('input', apply)
   clear.addEventListener('click', () => {
-    text.value = ''
-    for (const one of verdicts) one.setAttribute('aria-pressed', 'true')
-    choose('')
+    reset()
+    setAddress('')
     text.focus()
   })
   for (const button of all('.copy')) {
@@ -79,8 +101,8 @@ export const htmlScript = `
     }
     if (event.key === 'Escape') clear.click()
   })
-  addEventListener('hashchange', () => choose(decodeURIComponent(location.hash.slice(1))))
+  addEventListener('hashchange', follow)
   document.querySelector('.filters').hidden = false
-  choose(decodeURIComponent(location.hash.slice(1)))
+  follow()
 })()
 `

@@ -9,6 +9,10 @@ import { hostile, madeUpReport } from '../self/made-up-report.ts'
 import { renderHtml } from './html.ts'
 
 const report = madeUpReport()
+const sources = new Map([
+  ['spec/interface.md', 'Text.\n- <a id="signatures-hmac"></a>**Must.** The MAC is cut, see [there](#x).\n'],
+  ['fixtures/scenarios/signatures/hmac-accepted.yaml', `scenario: A\nsteps:\n${'  - step: one\n'.repeat(10)}`],
+])
 const file = join(mkdtempSync(join(tmpdir(), 'svc-html-')), 'report.html')
 
 interface Opened {
@@ -20,7 +24,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
   let browser: Browser
   let usual: Opened
   beforeAll(async () => {
-    writeFileSync(file, renderHtml(report))
+    writeFileSync(file, renderHtml(report, sources))
     browser = await launchChromium()
     usual = await openWindow()
   }, 60_000)
@@ -45,7 +49,9 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     return { page, complaints }
   }
   const visible = (page: Page): Promise<string[]> =>
-    page.$$eval('.case:not([hidden]) > summary code', (codes) => codes.map((code) => code.textContent ?? ''))
+    page.$$eval('.case:not(.finding):not([hidden]) > summary code', (codes) =>
+      codes.map((code) => code.textContent ?? ''),
+    )
 
   test('loads nothing, complains about nothing, and runs no script that a server sent', async () => {
     const { page, complaints } = await open()
@@ -87,12 +93,14 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
 
   test('filters by verdict', async () => {
     const { page } = await open()
-    await page.getByRole('button', { name: /^passed/ }).click()
-    expect(await page.locator('.case.passed').first().isVisible()).toBe(false)
-    expect(await page.getByRole('status').textContent()).toBe('8 of 12 cases')
-    await page.getByRole('button', { name: /^failed/ }).click({ modifiers: ['Shift'] })
+    await page.getByRole('button', { name: /failed 2$/ }).click()
     expect(await visible(page)).toEqual(['basic/hostile', 'signatures/hmac-accepted/all-in-one-line'])
-    await page.getByRole('button', { name: 'Show all' }).click()
+    expect(await page.locator('.case.failed').first().locator('.body').isVisible()).toBe(true)
+    expect(await page.evaluate(`document.getElementById('cases').getBoundingClientRect().top < innerHeight`)).toBe(true)
+    expect(await page.getByRole('status').textContent()).toBe('2 of 12 cases')
+    await page.getByRole('button', { name: /blocked 3$/ }).click()
+    expect(await visible(page)).toEqual(['tokens/one', 'tokens/three', 'tokens/two'])
+    await page.getByRole('button', { name: /blocked 3$/ }).click()
     expect((await visible(page)).length).toBe(12)
   })
 
@@ -133,7 +141,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     const { page } = await open()
     await page.keyboard.press('Tab')
     expect(await page.locator(':focus').textContent()).toBe('Skip to the cases')
-    await page.keyboard.press('Tab')
+    await page.locator('[data-requirement="signatures/hmac"]').focus()
     await page.keyboard.press('Enter')
     expect(await visible(page)).toEqual(['signatures/accepted', 'signatures/hmac-accepted/all-in-one-line'].reverse())
     await page.keyboard.press('Escape')
@@ -142,10 +150,85 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     await page.keyboard.press('/')
     await page.keyboard.type('keys/warned')
     expect(await visible(page)).toEqual(['keys/warned'])
-    await page.locator('.case:not([hidden]) > summary').focus()
+    await page.locator('.case:not(.finding):not([hidden]) > summary').focus()
     await page.keyboard.press('Enter')
     expect(await page.locator('.case.warned .body').isVisible()).toBe(true)
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
+  })
+
+  test('every link leads to something on the page, and shows it', async () => {
+    const { page } = await open()
+    const dead = await page.$$eval('a[href^="#"]', (links) =>
+      links
+        .map((link) => decodeURIComponent(link.getAttribute('href')?.slice(1) ?? ''))
+        .filter(
+          (id) => document.getElementById(id) === null && document.querySelector(`[data-requirement="${id}"]`) === null,
+        ),
+    )
+    expect(dead).toEqual([])
+    const failure = page.locator('.case.failed', { hasText: 'signatures/hmac-accepted' })
+    await failure.getByRole('link', { name: /hmac-accepted.yaml/ }).click()
+    const text = page.locator('.source').first()
+    expect(await text.getAttribute('open')).not.toBeNull()
+    expect(await page.locator(':target').textContent()).toBe('  - step: one')
+    await page.goBack()
+    await page.getByRole('searchbox').fill('nothing at all')
+    await page.getByRole('link', { name: 'signatures/hmac-accepted/all-in-one-line' }).first().click()
+    expect(await failure.isVisible()).toBe(true)
+    await failure.getByRole('link', { name: /spec\/interface.md/ }).click()
+    expect(await page.locator('tr:target').textContent()).toContain('Must. The MAC is cut, see there.')
+  })
+
+  test('says at the top what made it, of what, when, and what is wrong', async () => {
+    const { page } = await open()
+    const top = (await page.locator('header').textContent()) ?? ''
+    for (const part of [
+      'svc-conformance 0.1.0, conformance report',
+      'http://127.0.0.1:9111',
+      '2 January 2026, 03:04 UTC',
+      'does not conform exit code 1',
+      '✗ failed signatures/hmac-accepted/all-in-one-line (signatures/hmac)',
+      '✗ failed found/tokens/authorize/pair-is-current',
+    ])
+      expect(top).toContain(part)
+  })
+
+  test('has a legend of the verdicts that occur', async () => {
+    const { page } = await open()
+    const items = await page.locator('.legend li').allTextContents()
+    expect(items[0]).toBe('✗ failed a sentence of the document does not hold')
+    expect(items).toHaveLength(7)
+  })
+
+  test('draws a history, with the same in words', async () => {
+    const { page } = await open()
+    expect(await page.getByRole('img', { name: 'Calls at the same time, time to the right' }).isVisible()).toBe(true)
+    expect(await page.locator('figcaption li').first().textContent()).toBe(
+      'manager/auth refresh: accepted (0.0 to 4.2 ms)',
+    )
+  })
+
+  test('shows line ends in every font', async () => {
+    const { page } = await open()
+    const shown = await page
+      .locator('.case.blocked pre .lf')
+      .first()
+      .evaluate((one) => getComputedStyle(one, '::after').content)
+    expect(shown).toBe('"LF"')
+  })
+
+  test('has landmarks, headings in order, and regions that a keyboard can scroll', async () => {
+    const { page } = await open()
+    for (const role of ['banner', 'main', 'contentinfo', 'search'] as const)
+      expect(await page.getByRole(role).count(), role).toBe(1)
+    const levels = await page.$$eval('h1, h2, h3', (all) => all.map((one) => Number(one.tagName.slice(1))))
+    expect(levels.filter((level, index) => level > (levels[index - 1] ?? 0) + 1)).toEqual([])
+    const unreachable = await page.$$eval(
+      'pre',
+      (all) =>
+        all.filter((one) => one.tabIndex !== 0 || one.getAttribute('role') !== 'region' || !one.ariaLabel).length,
+    )
+    expect(unreachable).toBe(0)
   })
 
   test('every control has a name', async () => {
@@ -178,7 +261,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
 
   test('shows everything without script', async () => {
     const { page } = await open({ javaScriptEnabled: false })
-    expect(await page.locator('.case').count()).toBe(12)
+    expect(await page.locator('.case:not(.finding)').count()).toBe(12)
     expect(await page.locator('.filters').isVisible()).toBe(false)
   })
 })

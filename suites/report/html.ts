@@ -1,16 +1,24 @@
 import { createHash } from 'node:crypto'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import { groupByCause } from './causes.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
-import { caseDetails, coverage, escapeHtml, requirementLine } from './html-parts.ts'
+import { sortFindings } from './findings.ts'
+import { caseDetails, findingDetails } from './html-cases.ts'
+import { coverage, fixtureTexts, legend, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
+import { escapeHtml, linkTo } from './html-text.ts'
 import type { CaseReport, Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
-import { verdictOrder, words } from './verdict-words.ts'
+import { causesOfProblems, problemsOf } from './problems.ts'
+import type { Sources } from './sources.ts'
+import { casesOf, glyphs, verdictOrder, words } from './verdict-words.ts'
 
-/** One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words. */
-export function renderHtml(raw: Report): Printable {
+/**
+ * One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words.
+ *
+ * @param sources the texts that its links lead to; without them sentences and fixtures are named only
+ */
+export function renderHtml(raw: Report, sources: Sources = new Map()): Printable {
   const report = printedReport(raw)
   const target = report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target
   const title = `${target}: ${words(report.verdict)}`
@@ -27,15 +35,17 @@ export function renderHtml(raw: Report): Printable {
 <a class="skip" href="#cases">Skip to the cases</a>
 ${header(report, target)}
 <main>
-<h2>Coverage</h2>
-<p class="soft">One cell per requirement; a dashed one is implied by the document, the others are musts. Choose one to see its cases.</p>
-${coverage(report)}
-<h2 id="cases" tabindex="-1">Cases</h2>
 ${filters(report)}
-${allRows(report)}
-<h2>Requirements</h2>
+<h2>Coverage</h2>
+<p class="soft">One cell for each requirement. Choose one to see its cases.</p>
+${coverage(report)}
+${legend(report)}
+${findings(report)}
+<h2 id="cases" tabindex="-1">Cases</h2>
+${allCases(report, sources)}
+<h2 id="requirements">Requirements</h2>
 <div class="table"><table class="stack"><thead><tr><th>verdict</th><th>id</th><th>level</th><th>sentence</th><th>shown by</th></tr></thead>
-<tbody>${report.requirements.map(requirementLine).join('\n')}</tbody></table></div>
+<tbody>${report.requirements.map((one) => requirementLine(one, sources)).join('\n')}</tbody></table></div>
 ${observations(report)}
 ${list(
   'Stale baseline entries: listed, but they pass',
@@ -44,6 +54,7 @@ ${list(
   ),
 )}
 ${list('Left on the target', report.left)}
+${fixtureTexts(report.cases, sources)}
 </main>
 <footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, seed ${escapeHtml(report.meta.seed)}, ${escapeHtml(report.meta.started)}</footer>
 <script>${htmlScript}</script>
@@ -59,17 +70,38 @@ function hash(text: string): string {
 }
 
 function header(report: PrintedReport, target: string): string {
-  const kind = report.verdict === 'conforms' ? 'passed' : report.verdict === 'inconclusive' ? 'warned' : 'failed'
+  const { meta, verdict } = report
+  const kind = verdict === 'conforms' ? 'passed' : verdict === 'inconclusive' ? 'warned' : 'failed'
   const lines = report.conclusion.map(
     (line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`,
   )
-  const clock = report.meta.clock === null ? '' : `<p>${escapeHtml(report.meta.clock.sentence)}</p>`
+  const shard = meta.shard === null ? '' : `, shard ${escapeHtml(meta.shard)}`
+  const clock = meta.clock === null ? '' : `<p>${escapeHtml(meta.clock.sentence)}</p>`
   return `<header>
+<p class="product">svc-conformance ${escapeHtml(meta.version)}, conformance report</p>
 <h1>${escapeHtml(target)}</h1>
-<p class="soft">${escapeHtml(summarySentence(report))}${report.meta.shard === null ? '' : `, shard ${escapeHtml(report.meta.shard)}`}</p>
-<p class="verdict fill ${kind}">${words(report.verdict)}</p>
-${clock}<ul class="conclusion">${lines.join('')}</ul>
+<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, requirement set ${escapeHtml(meta.set)}${shard}</p>
+<p class="verdict fill ${kind}">${words(verdict)} <span class="exit">exit code ${report.exitCode}</span></p>
+<p>${casesOf(report.cases.length)}: ${escapeHtml(summarySentence(report))}</p>
+${problemList(report)}${clock}<ul class="conclusion">${lines.join('')}</ul>
 </header>`
+}
+
+const months = 'January February March April May June July August September October November December'.split(' ')
+
+/** `2 January 2026, 03:04 UTC`, the same wherever it is made. */
+function dateWords(iso: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return escapeHtml(iso)
+  return `${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}, ${date.toISOString().slice(11, 16)} UTC`
+}
+
+function problemList(report: PrintedReport): string {
+  const items = problemsOf(report).map(
+    ({ verdict, kind, id, rest }) =>
+      `<li><span class="${verdict}" aria-hidden="true">${glyphs[verdict]}</span> ${words(verdict)} ${linkTo(`${kind}/${id}`, `<code>${escapeHtml(id)}</code>`)}${escapeHtml(rest)}</li>`,
+  )
+  return items.length === 0 ? '' : `<ul class="problems" aria-label="Problems">${items.join('')}</ul>\n`
 }
 
 /** Hidden until the script runs, since nothing filters without it. */
@@ -79,50 +111,53 @@ function filters(report: PrintedReport): string {
     .filter((verdict) => counts[verdict] > 0)
     .map(
       (verdict) =>
-        `<button type="button" class="chip ${verdict}" data-verdict-filter="${verdict}" aria-pressed="true">${words(verdict)} ${counts[verdict]}</button>`,
+        `<button type="button" class="chip ${verdict}" data-verdict-filter="${verdict}" aria-pressed="false">${glyphs[verdict]} ${words(verdict)} ${counts[verdict]}</button>`,
     )
-  const missing = verdictOrder
-    .filter((verdict) => counts[verdict] === 0)
-    .map((verdict) => `<button type="button" hidden data-verdict-filter="${verdict}" aria-pressed="true"></button>`)
-  return `<div class="filters" role="search" hidden><input id="text" type="search" placeholder="Filter by id or words (press /)" aria-label="Filter by id or words">${chips.join('')}${missing.join('')}<button type="button" id="clear" class="chip plain" hidden>Show all</button><span id="count" class="soft" role="status"></span></div>`
+  return `<div class="filters" role="search" aria-label="Cases" hidden><input id="text" type="search" placeholder="Filter by id or words (press /)" aria-label="Filter by id or words">${chips.join('')}<button type="button" id="clear" class="chip plain" hidden>Show all</button><span id="count" class="soft" role="status"></span></div>`
+}
+
+function findings(report: PrintedReport): string {
+  if (report.findings.length === 0) return ''
+  const details = sortFindings(report.findings).map((finding) => findingDetails(report, finding))
+  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows, and that no case asked for.</p>\n${details.join('\n')}`
 }
 
 /** The worst first. Of failures that look like one cause the first is open, and the others come after it and point at it. */
-function allRows(report: PrintedReport): string {
-  const failed = report.cases.filter(({ verdict }) => verdict === 'failed')
-  const failures = groupByCause(report.requirements, failed).flatMap(({ first, others }) => [
-    caseDetails(report, first, null),
-    ...others.map((testCase) => caseDetails(report, testCase, first.key)),
+function allCases(report: PrintedReport, sources: Sources): string {
+  const { failed, warned } = causesOfProblems(report)
+  const byCause = [...failed, ...warned].flatMap(({ first, others }) => [
+    { testCase: first, like: null },
+    ...others.map((testCase) => ({ testCase, like: first.key })),
   ])
+  const ofVerdict = (verdict: string): string[] =>
+    byCause
+      .filter(({ testCase }) => testCase.verdict === verdict)
+      .map(({ testCase, like }) => caseDetails(report, testCase, { sources, like }))
   const rest = verdictOrder
-    .filter((verdict) => verdict !== 'failed' && verdict !== 'blocked')
+    .filter((verdict) => verdict !== 'failed' && verdict !== 'warned' && verdict !== 'blocked' && verdict !== 'not-run')
     .flatMap((verdict) => report.cases.filter((testCase) => testCase.verdict === verdict))
-  return [...failures, ...blockedRows(report), ...rest.map((testCase) => caseDetails(report, testCase, null))].join(
-    '\n',
-  )
+    .map((testCase) => caseDetails(report, testCase, { sources, like: null }))
+  return [...ofVerdict('failed'), ...foldedCases(report, sources), ...ofVerdict('warned'), ...rest].join('\n')
 }
 
-/** One cause may block hundreds of cases: they are folded under one line. */
-function blockedRows(report: PrintedReport): string[] {
+/** One cause may keep hundreds of cases from running: they are folded under one line. */
+function foldedCases(report: PrintedReport, sources: Sources): string[] {
   const byCause = new Map<string, CaseReport[]>()
-  for (const testCase of report.cases.filter(({ verdict }) => verdict === 'blocked')) {
-    const notRun = notRunBecause(testCase)
-    const cause =
-      testCase.blockedBy !== null
-        ? `blocked by the failure of ${testCase.blockedBy}`
-        : notRun === null
-          ? testCase.key
-          : `not run: ${notRun}`
+  for (const testCase of report.cases.filter(({ verdict }) => verdict === 'blocked' || verdict === 'not-run')) {
+    const cause = causeWords(testCase)
     byCause.set(cause, [...(byCause.get(cause) ?? []), testCase])
   }
   return [...byCause].map(([cause, cases]) => {
-    const details = cases.map((testCase) => caseDetails(report, testCase, null)).join('\n')
-    return cases.length === 1 ? details : group(`${cases.length} cases ${cause}`, details)
+    const details = cases.map((testCase) => caseDetails(report, testCase, { sources, like: null })).join('\n')
+    if (cases.length === 1) return details
+    return `<details class="group"><summary>${escapeHtml(`${cases.length} cases ${cause}`)}</summary>\n${details}\n</details>`
   })
 }
 
-function group(title: string, content: string): string {
-  return `<details class="group"><summary>${escapeHtml(title)}</summary>\n${content}\n</details>`
+function causeWords(testCase: CaseReport): string {
+  const notRun = notRunBecause(testCase)
+  if (notRun !== null) return `not run: ${notRun}`
+  return testCase.blockedBy === null ? testCase.key : `blocked by the failure of ${testCase.blockedBy}`
 }
 
 function observations(report: PrintedReport): string {
@@ -131,7 +166,7 @@ function observations(report: PrintedReport): string {
     (seen) =>
       `<tr><td><code>${escapeHtml(seen.question)}</code></td><td>${escapeHtml(seen.text)}</td><td>${answersOf(seen).map(answerLine).join('<br>')}</td><td class="soft">${escapeHtml(seen.reference)}</td></tr>`,
   )
-  return `<h2>Open questions, observed and never judged</h2>
+  return `<h2 id="questions">Open questions, observed and never judged</h2>
 <div class="table"><table class="stack"><thead><tr><th>id</th><th>question</th><th>this server</th><th>the bundled server</th></tr></thead><tbody>${cases.join('\n')}</tbody></table></div>`
 }
 

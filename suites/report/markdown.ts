@@ -13,8 +13,7 @@ import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.t
 import { historyLines } from './history.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
-import { problemLines } from './text.ts'
-import { causesOfBlocked, causesOfProblems } from './text-cases.ts'
+import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */

@@ -1,11 +1,11 @@
 /** How the text report tells cases and findings that need a reader's attention, one block for each cause. */
-import { type Cause, groupByCause } from './causes.ts'
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { Paint } from './lines.ts'
 import type { CaseReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
+import { causesOfBlocked, causesOfProblems } from './problems.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
 /** So many failures are told in full; a server with more of them has one cause or two. */
@@ -20,20 +20,6 @@ export function failures(report: PrintedReport, paint: Paint): string[][] {
     ...alike(first, others, 'fails like this', paint),
     ...blockedBy(report, first, paint),
   ])
-}
-
-/** Failures and warnings by cause. A warning that a failure explains stands behind it: it is a consequence. */
-export function causesOfProblems(report: PrintedReport): { failed: Cause[]; warned: Cause[] } {
-  const cases = [...casesWith(report, 'failed'), ...casesWith(report, 'warned')]
-  const causes = groupByCause(report.requirements, cases).map(({ first, others }) => {
-    const failure = [first, ...others].find(({ verdict }) => verdict === 'failed')
-    if (failure === undefined || first.verdict === 'failed') return { first, others }
-    return { first: failure, others: [first, ...others.filter((testCase) => testCase !== failure)] }
-  })
-  return {
-    failed: causes.filter(({ first }) => first.verdict === 'failed'),
-    warned: causes.filter(({ first }) => first.verdict === 'warned'),
-  }
 }
 
 /** Known failures are told elsewhere; what they block is told here. */
@@ -57,12 +43,6 @@ export function blockedByThemselves(report: PrintedReport, paint: Paint): string
     ...caseBlock(report, first, paint, true),
     ...alike(first, others, 'is blocked by the same', paint),
   ])
-}
-
-/** Blocked cases that no failure explains, by cause, what blocks most first. */
-export function causesOfBlocked(report: PrintedReport): Cause[] {
-  const open = casesWith(report, 'blocked').filter((testCase) => testCase.blockedBy === null)
-  return groupByCause(report.requirements, open).sort((one, other) => other.others.length - one.others.length)
 }
 
 /** Nothing about these cases helps with anything: the run ended before them. */

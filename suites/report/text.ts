@@ -9,25 +9,14 @@ import {
   summarySentence,
   verdictLine,
 } from './explain.ts'
-import { sortFindings, verdictOfFinding } from './findings.ts'
 import { type Paint, paintOf, table } from './lines.ts'
-import type { CaseReport, Report } from './model.ts'
+import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
-import {
-  blockedByKnown,
-  blockedByThemselves,
-  causesOfBlocked,
-  causesOfProblems,
-  failures,
-  findings,
-  notRun,
-  warnings,
-} from './text-cases.ts'
+import { problemLines } from './problems.ts'
+import { blockedByKnown, blockedByThemselves, failures, findings, notRun, warnings } from './text-cases.ts'
 import { casesOf, glyphs, verdictOrder, words } from './verdict-words.ts'
 
 const shownObservation = 80
-/** Beside the verdict; the blocks above tell all. */
-const shownProblems = 20
 
 /** How a text report is laid out. */
 export interface TextLayout {
@@ -164,28 +153,4 @@ function conclusion(report: PrintedReport, paint: Paint): string[] {
     ...problemLines(report).flatMap((line) => paint.hanging('  ', line)),
     ...report.conclusion.flatMap((line) => paint.hanging(line.startsWith('  ') ? '    ' : '  ', line.trimStart())),
   ]
-}
-
-/** Which case or finding stands for each problem: what a reader of a log looks for. */
-export function problemLines(report: PrintedReport): string[] {
-  const { failed, warned } = causesOfProblems(report)
-  const fresh = sortFindings(report.findings).filter(({ known }) => known === null)
-  const lines = [
-    ...failed.map(({ first, others }) => problemLine(first, others.length, blocks(report, first))),
-    ...fresh.map((finding) => `${glyphs[verdictOfFinding(finding)]} ${finding.id}`),
-    ...causesOfBlocked(report).map(({ first, others }) => problemLine(first, others.length, 0)),
-    ...warned.map(({ first, others }) => problemLine(first, others.length, 0)),
-  ]
-  const more = lines.length - shownProblems
-  return more > 0 ? [...lines.slice(0, shownProblems), `and ${more} more`] : lines
-}
-
-function problemLine({ verdict, key, problem }: CaseReport, alike: number, blocked: number): string {
-  const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
-  const more = alike === 0 ? '' : `, and ${alike} more like it`
-  return `${glyphs[verdict]} ${key}${broken}${more}${blocked === 0 ? '' : `; it blocks ${casesOf(blocked)}`}`
-}
-
-function blocks(report: PrintedReport, { key }: CaseReport): number {
-  return casesWith(report, 'blocked').filter(({ blockedBy }) => blockedBy === key).length
 }

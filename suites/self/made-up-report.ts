@@ -48,7 +48,7 @@ const outcomes: CaseOutcome[] = [
       reason: 'The control was refused',
       requirements: [],
       step: 'manager/auth',
-      exchanges: [exchange],
+      exchanges: [{ ...exchange, answer: ['HTTP 403', 'no␍␊', 'way'] }],
     },
   })),
   madeUpCase({ key: 'keys/warned', verdict: 'warned', proves: ['keys/public-key-material'] }),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { printed } from '../../engine/printable.ts'
-import { escapeHtml } from '../../report/html-parts.ts'
 import { htmlStyle } from '../../report/html-style.ts'
+import { escapeHtml } from '../../report/html-text.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './model.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 

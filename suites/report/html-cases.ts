@@ -1,0 +1,146 @@
+/** Cases and findings in the HTML report. */
+import { explainCase } from './explain.ts'
+import { reproducedSentence, verdictOfFinding } from './findings.ts'
+import { callSentence, lanesOf, lastMs, numbered } from './history.ts'
+import { escapeBytes, escapeHtml, linkTo } from './html-text.ts'
+import type { CaseReport } from './model.ts'
+import type { PrintedReport } from './printed.ts'
+import { placeOfCase, type Sources } from './sources.ts'
+import { glyphs, words } from './verdict-words.ts'
+
+type Explanation = NonNullable<ReturnType<typeof explainCase>>
+
+/**
+ * One case; what did not pass is explained within, and open where it failed.
+ *
+ * @param like the key of a case that failed for what looks like the same cause, and tells it
+ */
+export function caseDetails(
+  report: PrintedReport,
+  testCase: CaseReport,
+  { sources, like }: { sources: Sources; like: string | null },
+): string {
+  const said = explainCase(report, testCase)
+  const search = [testCase.key, testCase.title, ...testCase.proves, said?.but ?? ''].join(' ').toLowerCase()
+  const data = `data-verdict="${testCase.verdict}" data-proves="${escapeHtml(testCase.proves.join(' '))}" data-search="${escapeHtml(search)}"`
+  const summary = `<summary>${verdictMark(testCase.verdict)} <code>${escapeHtml(testCase.key)}</code> ${escapeHtml(testCase.title)}</summary>`
+  const open = testCase.verdict === 'failed' && like === null ? ' open' : ''
+  const body = said === null ? proof(report, testCase, sources) : explanation(testCase, said, { sources, like })
+  return `<details class="case ${testCase.verdict}" id="case/${escapeHtml(testCase.key)}" ${data}${open}>${summary}<div class="body">${body}</div></details>`
+}
+
+function verdictMark(verdict: CaseReport['verdict']): string {
+  return `<span class="mark ${verdict}" aria-hidden="true">${glyphs[verdict]}</span> <span class="${verdict}">${words(verdict)}</span>`
+}
+
+function proof({ requirements }: PrintedReport, testCase: CaseReport, sources: Sources): string {
+  const linked = (id: string): string => {
+    const text = `<code>${escapeHtml(id)}</code>`
+    return requirements.some((one) => one.id === id) ? linkTo(`requirement/${id}`, text) : text
+  }
+  const proves = testCase.proves.map(linked).join(', ')
+  const facts: [string, string][] = [
+    ...(proves === '' ? [] : [['Proves', proves] satisfies [string, string]]),
+    ['Calls', `${testCase.calls}, ${Math.round(testCase.durationMs)} ms`],
+    ...fixtureFact(testCase, sources),
+  ]
+  return `${factList(facts)}${again(testCase.again)}`
+}
+
+/** The file of the case, as a link to its text on this page. */
+function fixtureFact(testCase: CaseReport, sources: Sources): [string, string][] {
+  const { file, line } = placeOfCase(testCase)
+  if (!sources.has(file)) return []
+  const place = line === null ? '' : `, line ${line}`
+  return [
+    ['Fixture', linkTo(`file/${file}${line === null ? '' : `/${line}`}`, `<code>${escapeHtml(file)}</code>${place}`)],
+  ]
+}
+
+function explanation(
+  testCase: CaseReport,
+  said: Explanation,
+  { sources, like }: { sources: Sources; like: string | null },
+): string {
+  const caseLink = (key: string): string => linkTo(`case/${key}`, `<code>${escapeHtml(key)}</code>`)
+  const facts: [string, string | null][] = [
+    ['At', said.at === '' ? null : escapeHtml(said.at)],
+    [testCase.verdict === 'not-testable' ? 'Why' : 'But', escapeHtml(said.but)],
+    ['Hint', said.hint === null ? null : escapeHtml(said.hint)],
+    ['Blocked', testCase.blockedBy === null ? null : `by the failure of ${caseLink(testCase.blockedBy)}`],
+    ['Alike', like === null ? null : `It fails like ${caseLink(like)}: most likely one cause`],
+    ['Known', testCase.known === null ? null : escapeHtml(knownWords(testCase.known))],
+    ...fixtureFact(testCase, sources),
+  ]
+  const shown = facts.flatMap(([name, text]): [string, string][] => (text === null ? [] : [[name, text]]))
+  return `${said.sentences.map(sentence).join('')}${factList(shown)}${exchanges(said.exchanges)}${again(testCase.again)}`
+}
+
+function knownWords({ reason, issue }: NonNullable<CaseReport['known']>): string {
+  return [reason, issue].filter((part) => part !== null).join(', ')
+}
+
+function sentence({ level, id, text, anchor }: Explanation['sentences'][number]): string {
+  return `<p class="sentence"><b>${level}</b> <code>${escapeHtml(id)}</code> ${escapeHtml(text)} ${linkTo(`requirement/${id}`, escapeHtml(anchor))}</p>`
+}
+
+function factList(facts: readonly [string, string][]): string {
+  return `<dl>${facts.map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join('')}</dl>`
+}
+
+function exchanges(all: readonly { request: string[]; answer: string[] }[]): string {
+  return all
+    .map(
+      ({ request, answer }) =>
+        `<pre tabindex="0" role="region" aria-label="Exchange">${lines('out', '&gt;', request)}\n${lines('in', '&lt;', answer)}</pre>`,
+    )
+    .join('')
+}
+
+function lines(kind: 'out' | 'in', sign: string, all: readonly string[]): string {
+  return all.map((line) => `<span class="${kind}">${sign} ${escapeBytes(line)}</span>`).join('\n')
+}
+
+function again(command: string): string {
+  return `<div class="again"><pre tabindex="0" role="region" aria-label="Command that repeats this case">${escapeHtml(command)}</pre><button type="button" class="copy" hidden>Copy</button></div>`
+}
+
+/** What the model found, told as a case is. */
+export function findingDetails(report: PrintedReport, finding: PrintedReport['findings'][number]): string {
+  const verdict = verdictOfFinding(finding)
+  const requirement = report.requirements.find(({ id }) => id === finding.requirement)
+  const facts: [string, string][] = [
+    ['Found', `by the model. ${escapeHtml(reproducedSentence(finding))}`],
+    ...(finding.known === null ? [] : [['Known', escapeHtml(knownWords(finding.known))] satisfies [string, string]]),
+  ]
+  const steps = finding.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')
+  const said =
+    requirement === undefined ? '' : sentence({ ...requirement, level: finding.level === 'must' ? 'MUST' : 'IMPLIED' })
+  const fixture =
+    finding.fixture === null
+      ? ''
+      : `<p>This scenario shows it (<code>run --fixtures DIR</code>):</p><pre tabindex="0" role="region" aria-label="Scenario">${finding.fixture.map(escapeHtml).join('\n')}</pre>`
+  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${said}${factList(facts)}<ol>${steps}</ol>${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
+}
+
+const laneHeight = 24
+const nameWidth = 110
+const timeWidth = 490
+
+/** Calls at the same time: a lane for each connection, time to the right. */
+function history(calls: PrintedReport['findings'][number]['history']): string {
+  if (calls.length === 0) return ''
+  const end = lastMs(calls)
+  const lanes = lanesOf(calls).map(({ connection, calls: mine }, index) => {
+    const y = index * laneHeight
+    const bars = mine.map(({ number, startMs, endMs }) => {
+      const x = nameWidth + (startMs / end) * timeWidth
+      const width = Math.max(14, ((endMs - startMs) / end) * timeWidth)
+      return `<rect x="${x.toFixed(1)}" y="${y + 3}" width="${width.toFixed(1)}" height="${laneHeight - 6}" rx="3"/><text class="number" x="${(x + width / 2).toFixed(1)}" y="${y + 16}">${number}</text>`
+    })
+    return `<text x="0" y="${y + 16}">${escapeHtml(`connection ${connection}`)}</text>${bars.join('')}`
+  })
+  const height = lanes.length * laneHeight
+  const list = numbered(calls).map((call) => `<li>${escapeHtml(callSentence(call).replace(/^\d+ +/, ''))}</li>`)
+  return `<figure><svg class="history" viewBox="0 0 ${nameWidth + timeWidth + 20} ${height}" role="img" aria-label="Calls at the same time, time to the right">${lanes.join('')}</svg><figcaption><ol>${list.join('')}</ol></figcaption></figure>`
+}

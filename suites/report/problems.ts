@@ -1,0 +1,73 @@
+/** What a reader looks for first: each problem once, by the case or finding that stands for it. */
+import type { Verdict } from '../engine/judge/verdict.ts'
+import { type Cause, groupByCause } from './causes.ts'
+import { casesWith } from './explain.ts'
+import { sortFindings, verdictOfFinding } from './findings.ts'
+import type { CaseReport } from './model.ts'
+import type { PrintedReport } from './printed.ts'
+import { casesOf, glyphs } from './verdict-words.ts'
+
+/** Beside the verdict; the rest of the report tells all. */
+const shownProblems = 20
+
+/** Failures and warnings by cause. A warning that a failure explains stands behind it: it is a consequence. */
+export function causesOfProblems(report: PrintedReport): { failed: Cause[]; warned: Cause[] } {
+  const cases = [...casesWith(report, 'failed'), ...casesWith(report, 'warned')]
+  const causes = groupByCause(report.requirements, cases).map(({ first, others }) => {
+    const failure = [first, ...others].find(({ verdict }) => verdict === 'failed')
+    if (failure === undefined || first.verdict === 'failed') return { first, others }
+    return { first: failure, others: [first, ...others.filter((testCase) => testCase !== failure)] }
+  })
+  return {
+    failed: causes.filter(({ first }) => first.verdict === 'failed'),
+    warned: causes.filter(({ first }) => first.verdict === 'warned'),
+  }
+}
+
+/** Blocked cases that no failure explains, by cause, what blocks most first. */
+export function causesOfBlocked(report: PrintedReport): Cause[] {
+  const open = casesWith(report, 'blocked').filter((testCase) => testCase.blockedBy === null)
+  return groupByCause(report.requirements, open).sort((one, other) => other.others.length - one.others.length)
+}
+
+/** One problem of a list. */
+export interface ProblemItem {
+  verdict: Verdict
+  kind: 'case' | 'finding'
+  /** Of the case or the finding. */
+  id: string
+  /** What follows the id: the broken requirements, and how many cases show or suffer it. */
+  rest: string
+}
+
+/** Failures, findings, what no failure explains, then warnings. */
+export function problemsOf(report: PrintedReport): ProblemItem[] {
+  const { failed, warned } = causesOfProblems(report)
+  const found = sortFindings(report.findings)
+    .filter(({ known }) => known === null)
+    .map((one): ProblemItem => ({ verdict: verdictOfFinding(one), kind: 'finding', id: one.id, rest: '' }))
+  return [
+    ...failed.map((cause) => problemOf(cause, blockedCount(report, cause.first))),
+    ...found,
+    ...causesOfBlocked(report).map((cause) => problemOf(cause, 0)),
+    ...warned.map((cause) => problemOf(cause, 0)),
+  ]
+}
+
+/** The same as lines, and how many more there are. */
+export function problemLines(report: PrintedReport): string[] {
+  const lines = problemsOf(report).map(({ verdict, id, rest }) => `${glyphs[verdict]} ${id}${rest}`)
+  const more = lines.length - shownProblems
+  return more > 0 ? [...lines.slice(0, shownProblems), `and ${more} more`] : lines
+}
+
+function problemOf({ first: { verdict, key, problem }, others }: Cause, blocked: number): ProblemItem {
+  const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
+  const more = others.length === 0 ? '' : `, and ${others.length} more like it`
+  const effect = blocked === 0 ? '' : `; it blocks ${casesOf(blocked)}`
+  return { verdict, kind: 'case', id: key, rest: `${broken}${more}${effect}` }
+}
+
+function blockedCount(report: PrintedReport, { key }: CaseReport): number {
+  return casesWith(report, 'blocked').filter(({ blockedBy }) => blockedBy === key).length
+}
