@@ -1,11 +1,9 @@
-import { existsSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Reporter, Vitest } from 'vitest/node'
 import { createVitest } from 'vitest/node'
 import type { RunListener } from '../engine/case/events.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Endings } from './ending.ts'
@@ -32,7 +30,8 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   // The exit code is for the report to decide.
   const exitCode = process.exitCode
   const closeChannel = announceEnding(ending, request.endingChannel)
-  const vitest = await startVitest(request, reporter)
+  const folder = makeSuiteFolder()
+  const vitest = await startVitest(request, reporter, folder)
   const whole = async (): Promise<boolean> => {
     try {
       if (ending.reason === null) await vitest.start()
@@ -46,6 +45,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
     return { ...result(), isStuck }
   } finally {
     closeChannel()
+    rmSync(folder, { recursive: true, force: true })
     process.exitCode = exitCode
   }
 }
@@ -86,18 +86,28 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   return { reporter, result: () => ({ outcomes: [...outcomes.values()], defects, stopped }) }
 }
 
-async function startVitest(request: WorkerRequest, reporter: Reporter): Promise<Vitest> {
-  const suite = ['../scenarios.suite.js', '../scenarios.suite.ts']
-    .map((name) => fileURLToPath(new URL(name, import.meta.url)))
-    .find((file) => existsSync(file))
+const suiteName = 'cases.suite.mjs'
+
+/**
+ * A folder with a suite that loads the real one. vitest takes paths for patterns and URLs, so the path of this package, in which there
+ * may be any character, is not shown to it.
+ */
+function makeSuiteFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-suite-'))
+  const suite = new URL(`../scenarios.suite.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url).href
+  writeFileSync(join(folder, suiteName), `import ${JSON.stringify(suite)}\n`)
+  return folder
+}
+
+async function startVitest(request: WorkerRequest, reporter: Reporter, folder: string): Promise<Vitest> {
   const signals = ['SIGINT', 'SIGTERM'] as const
   const listenersBefore = new Map(signals.map((signal) => [signal, process.listeners(signal)]))
   const vitest = await createVitest(
     'test',
     {
-      root: packageRoot,
+      root: folder,
       config: false,
-      include: [suite ?? ''],
+      include: [suiteName],
       exclude: [],
       pool: 'threads',
       isolate: false,
@@ -108,8 +118,8 @@ async function startVitest(request: WorkerRequest, reporter: Reporter): Promise<
       hookTimeout: 0,
       reporters: [reporter],
       provide: { request },
-      // Everything but the suite file itself is compiled already: transforming it again would take half a second.
-      server: { deps: { external: [/\/dist\/(?!suites\/scenarios\.suite)/] } },
+      // Everything is compiled already: transforming it again would take half a second.
+      server: { deps: { external: [/./] } },
       silent: true,
     },
     { cacheDir: join(tmpdir(), 'svc-conformance-vite'), logLevel: 'silent', clearScreen: false },
