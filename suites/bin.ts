@@ -6,10 +6,14 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exitCode = 2
 } else {
   const argv = process.argv.slice(2)
-  Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')]).then(async ([cli, output]) => {
+  const start = async (): Promise<void> => {
+    // What comes next takes some tenths of a second, in which Ctrl-C is to count already.
+    if (argv[0] === 'run') (await import('./run/signals.ts')).leaveOnSignal()
+    const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')])
     const errors = output.listenForOutputErrors(argv[0] === 'serve')
     await cli.main(argv)
     const exitCode = errors.exitCode()
     if (exitCode !== undefined) process.exitCode = exitCode
-  })
+  }
+  start()
 }

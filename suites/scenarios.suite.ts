@@ -28,6 +28,7 @@ async function everything(): Promise<WorkerRequest> {
     keptTestKeys: [],
     earlierKeys: [],
     endingChannel: 'svc-conformance-test',
+    endsAtMs: null,
   }
 }
 
@@ -35,7 +36,7 @@ const handed: WorkerRequest | undefined = inject('request')
 const request = handed ?? (await everything())
 const { url, corpus, seed, keyRecord, bail } = request
 
-const { ending, close } = receiveEnding(request.endingChannel)
+const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
   ...request,

@@ -10,14 +10,13 @@ import type { RunOptions } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan-run.ts'
 import { failedIds } from '../run/report-file.ts'
 import { type FinishedRun, reportRun } from '../run/report-run.ts'
-import { listenForSignals } from '../run/signals.ts'
+import { interruptedExitCode, listenForSignals } from '../run/signals.ts'
 import { targetReturned } from '../run/target-return.ts'
 import { packageVersion } from './package-version.ts'
 import type { Progress } from './progress.ts'
 import { type Outlet, processOutlet, writeReports } from './write-reports.ts'
 
 const usualTargetFile = 'svc-target.yaml'
-const interruptedExitCode = 130
 const unusableExitCode = 3
 /** Time for what is still to be written to a pipe. */
 const stuckProcessMs = 1000

@@ -47,6 +47,8 @@ export interface Clock {
   now(): number
   /** @param signal ends the wait at once, without an error */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** How much time the run has left, in ms; undefined: no limit. */
+  leftMs?(): number | undefined
   /** True where `sleep` moves the server's clock instead of waiting. */
   readonly controlled: boolean
 }

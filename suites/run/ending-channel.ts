@@ -26,8 +26,8 @@ export function announceEnding(ending: Ending, name: string): () => void {
 }
 
 /** In a worker thread. */
-export function receiveEnding(name: string): { ending: Ending; close(): void } {
-  const ending = createEnding()
+export function receiveEnding(name: string, endsAtMs: number | null): { ending: Ending; close(): void } {
+  const ending = createEnding(endsAtMs)
   const channel = new BroadcastChannel(name)
   channel.onmessage = (event: unknown) => {
     const { data } = event as { data: Message }

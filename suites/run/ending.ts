@@ -7,6 +7,8 @@ export interface Ending {
   readonly reason: StopReason | null
   /** Aborted when it happens. */
   readonly signal: AbortSignal
+  /** How much time is left before it happens by itself, in ms; undefined: it does not. */
+  leftMs(): number | undefined
   end(reason: StopReason): void
   /** Calls back once: when it happens, or now where it has happened. */
   onEnd(callback: (reason: StopReason) => void): void
@@ -18,7 +20,11 @@ export interface Endings {
   cleanUp: Ending
 }
 
-export function createEnding(): Ending {
+/** The monotonic clock, in a form that all threads of the process share. In ms. */
+export const monotonicMs = (): number => performance.timeOrigin + performance.now()
+
+/** @param endsAtMs when somebody is going to end it, on the monotonic clock; null: nobody is */
+export function createEnding(endsAtMs: number | null = null): Ending {
   const controller = new AbortController()
   let reason: StopReason | null = null
   return {
@@ -26,6 +32,7 @@ export function createEnding(): Ending {
       return reason
     },
     signal: controller.signal,
+    leftMs: () => (endsAtMs === null ? undefined : endsAtMs - monotonicMs()),
     end(given) {
       if (reason !== null) return
       reason = given
@@ -48,7 +55,7 @@ export function endedTarget(target: Target, ending: Ending): Target {
 
 const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refusedConnection: false, stale: false }
 
-function endedInstance(instance: Instance, { signal }: Ending): Instance {
+function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
   const { clock } = instance
   const underWay = new Set<Promise<unknown>>()
   const call = <T>(send: () => Promise<T>, instead: T): Promise<T> => {
@@ -59,7 +66,7 @@ function endedInstance(instance: Instance, { signal }: Ending): Instance {
   }
   return {
     ...instance,
-    clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal) },
+    clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal), leftMs },
     send: (request) => call(() => instance.send(request), noAnswer),
     sendTogether: (requests) =>
       call(

@@ -160,3 +160,15 @@ test('a first answer that is too long to be read ends the run, and says what all
     'longer than 100 bytes; maxAnswerBytes in the target file allows more',
   )
 })
+
+test('a target that asks to wait a day is not waited for, and the time is said', async () => {
+  let calls = 0
+  const target = madeUpTarget({
+    answer: () => {
+      calls += 1
+      return { status: 503, headers: { 'retry-after': '86400' } }
+    },
+  })
+  await expect(look(target, [])).rejects.toThrow('HTTP 503 and asks to wait 86400 s, longer than this run waits')
+  expect(calls).toBe(1)
+})

@@ -51,6 +51,8 @@ async function firstCall(client: Client, patientMs: number): Promise<Called> {
   for (;;) {
     const first = await call(client, 'none')
     const { answer } = first
+    // Shorter times were waited out.
+    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(client, answer)
     if (answer.outcome !== 'broken' || answer.status !== null) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
@@ -58,6 +60,18 @@ async function firstCall(client: Client, patientMs: number): Promise<Called> {
     }
     await clock.sleep(patienceMs)
   }
+}
+
+function throttledFromTheStart(
+  { instance }: Client,
+  { status, retryAfterMs }: { status: number; retryAfterMs: number },
+): SuiteError {
+  const seconds = Math.ceil(retryAfterMs / 1000)
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" waits so long`,
+    { exitCode: 3 },
+  )
 }
 
 const afterWaiting = (patientMs: number): string =>

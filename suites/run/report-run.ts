@@ -7,10 +7,9 @@ import type { KnownEntry, Meta, Report } from '../report/model.ts'
 import { stopText } from '../report/problem-text.ts'
 import type { RunOptions } from './options.ts'
 import type { PlannedRun } from './plan-run.ts'
+import { interruptedExitCode } from './signals.ts'
 import type { SuiteResult } from './suite-run.ts'
 
-/** 128 + SIGINT. */
-const interruptedExitCode = 130
 const goneExitCode = 3
 const defectExitCode = 2
 /** Below this an offset is as likely the resolution of the Date header. */

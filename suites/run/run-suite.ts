@@ -2,7 +2,7 @@ import { type Item, skipItem } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import { createEnding, type Ending, type Endings } from './ending.ts'
+import type { Ending, Endings } from './ending.ts'
 import { runVitest } from './run-vitest.ts'
 import { listenForSignals } from './signals.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
@@ -16,10 +16,9 @@ import type { WorkerRequest } from './worker-request.ts'
  * @throws SuiteError (exit code 3) when the target cannot be used at all
  */
 export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
-  const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
+  const { endings, endsAtMs, stop } = limitTime(suite.options)
   const stopListening = listenForSignals(interruptions(endings, suite))
-  const stopClock = limitTime(suite.options, endings)
-  const request = requestOf(suite)
+  const request = requestOf(suite, endsAtMs)
   const askInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left'>> => {
     const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
     const reason = endings.cases.reason ?? stopped
@@ -38,7 +37,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {
-    stopClock()
+    stop()
     stopListening()
   }
 }
@@ -54,7 +53,7 @@ function interruptions({ cases, cleanUp }: Endings, { options, say }: SuiteRun) 
   }
 }
 
-function requestOf({ options, corpus, selected, seed, known }: SuiteRun): WorkerRequest {
+function requestOf({ options, corpus, selected, seed, known }: SuiteRun, endsAtMs: number | null): WorkerRequest {
   const unique = Date.now().toString(36)
   return {
     url: options.target,
@@ -69,6 +68,7 @@ function requestOf({ options, corpus, selected, seed, known }: SuiteRun): Worker
     keyRecord: null,
     keptTestKeys: [],
     earlierKeys: [],
+    endsAtMs,
     endingChannel: `svc-conformance-${process.pid}-${unique}`,
   }
 }

@@ -27,6 +27,8 @@ export interface WorkerRequest {
   earlierKeys: CreatedKeysEntry[]
   /** The name of the channel that tells of the end of the run. */
   endingChannel: string
+  /** When the time of the run is up, on the monotonic clock; null: never. */
+  endsAtMs: number | null
 }
 
 declare module 'vitest' {

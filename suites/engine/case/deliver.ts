@@ -67,12 +67,19 @@ async function waitOut(line: Line, build: Build, first: Delivered): Promise<Deli
   // The kept connection that takes its place may end like it.
   if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
   for (let tries = 1; tries <= throttleTries && current.answer.outcome === 'throttled'; tries += 1) {
+    if (current.answer.retryAfterMs > patienceMs(line.instance)) break
     const waitMs = Math.max(current.answer.retryAfterMs, shortestWaitMs)
     await line.instance.clock.sleep(Math.min(waitMs, line.instance.settings.maxWaitMs))
     const again = await once(line, build)
     current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tries }
   }
   return current
+}
+
+/** All tries together wait no longer than this, so that a longer Retry-After need not be waited for at all. */
+function patienceMs({ clock, settings }: Instance): number {
+  if (clock.controlled) return Number.POSITIVE_INFINITY
+  return Math.min(throttleTries * settings.maxWaitMs, clock.leftMs?.() ?? Number.POSITIVE_INFINITY)
 }
 
 /** A warm connection of a race may end while its call is under way, so that the call may have been made. */

@@ -1,0 +1,68 @@
+import { setTimeout } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { WireAnswer } from '../engine/target.ts'
+import { madeUpTarget } from '../self/made-up-target.ts'
+import { createEnding, endedTarget, monotonicMs } from './ending.ts'
+import { announceEnding, receiveEnding } from './ending-channel.ts'
+
+const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
+
+async function silentInstance(ending: ReturnType<typeof createEnding>) {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  let closed = (): void => {}
+  const silence = new Promise<WireAnswer>((resolve) => {
+    closed = () => resolve({ kind: 'none', reason: 'closed', refusedConnection: false, stale: false })
+  })
+  let order = ''
+  const open = async () => ({
+    ...(await target.open()),
+    send: () => silence.finally(() => (order += 'call ended, ')),
+    close: async () => closed(),
+  })
+  const instance = await endedTarget({ ...target, open }, ending).open()
+  return { instance, order: () => order }
+}
+
+test('the end of a run ends a call at once, and no call is under way when the target is let go', async () => {
+  const ending = createEnding()
+  const { instance, order } = await silentInstance(ending)
+  const answer = instance.send(call)
+  ending.end({ kind: 'time' })
+  expect(await answer).toMatchObject({ kind: 'none', reason: 'the run was ended' })
+  expect(order()).toBe('')
+  await instance.close()
+  expect(order()).toBe('call ended, ')
+})
+
+test('after the end no call is made', async () => {
+  const ending = createEnding()
+  const { instance } = await silentInstance(ending)
+  ending.end({ kind: 'time' })
+  expect((await instance.sendTogether([call, call])).map(({ kind }) => kind)).toEqual(['none', 'none'])
+})
+
+test('the first reason stays, and who comes late hears it too', () => {
+  const ending = createEnding()
+  ending.end({ kind: 'time' })
+  ending.end({ kind: 'interrupted', during: 'run' })
+  const heard: string[] = []
+  ending.onEnd(({ kind }) => heard.push(kind))
+  expect(heard).toEqual(['time'])
+})
+
+test('a deadline says how much time is left', () => {
+  expect(createEnding().leftMs()).toBeUndefined()
+  expect(createEnding(monotonicMs() + 60_000).leftMs()).toBeGreaterThan(50_000)
+})
+
+test('a worker hears of the end, also when it starts late', async () => {
+  const ending = createEnding()
+  const close = announceEnding(ending, 'ending-test')
+  const early = receiveEnding('ending-test', null)
+  ending.end({ kind: 'interrupted', during: 'run' })
+  const late = receiveEnding('ending-test', null)
+  const heard = new Promise<void>((resolve) => late.ending.onEnd(() => resolve()))
+  await Promise.race([heard, setTimeout(5000)])
+  expect([early.ending.reason, late.ending.reason]).toEqual([ending.reason, ending.reason])
+  for (const end of [close, early.close, late.close]) end()
+})
