@@ -30,6 +30,8 @@ export interface Setting {
   tokenPrefix: string
   /** How far the clock of the server is off. */
   clockOffsetMs: number
+  /** How long the machine kept a program waiting that had something to do. */
+  lagMs: number
 }
 
 /** A key that the server knows, with what is needed to check its signatures. */
@@ -56,6 +58,8 @@ export type Ending =
   | { kind: 'timeout'; seconds: number }
   /** Killed because its requests had no end. */
   | { kind: 'runaway'; requests: number }
+  /** Killed because the whole run was interrupted. */
+  | { kind: 'interrupted' }
 
 export interface Exchange {
   /** Counts from 1. */

@@ -56,6 +56,7 @@ export async function listen({ port, key, signal, announce }: ListenOptions): Pr
         scheme,
         tokenPrefix,
         clockOffsetMs: 0,
+        lagMs: 0,
       },
       keys,
       exchanges: [...(server.recording?.exchanges() ?? [])],

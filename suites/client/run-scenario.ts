@@ -24,10 +24,7 @@ const mostRequests = 1000
 export async function runScenario(scenario: Scenario, options: ScenarioOptions): Promise<ScenarioResult> {
   const runaway = watchRequests(options.onAwake)
   const server = await startJudgedServer(scenario, options.privateKey, runaway.onRequest)
-  const stop = Promise.race([
-    runaway.stop,
-    options.interrupted.then((): Ending => ({ kind: 'signal', signal: 'SIGINT' })),
-  ])
+  const stop = Promise.race([runaway.stop, options.interrupted.then((): Ending => ({ kind: 'interrupted' }))])
   const starts: Start[] = []
   try {
     while (starts.length < scenario.starts) {
@@ -91,7 +88,8 @@ function journalOf(scenario: Scenario, server: JudgedServer, starts: readonly St
   const clockOffsetMs = scenario.server.profile?.clockOffsetMs ?? 0
   return {
     scenario: scenario.id,
-    setting: { auth, scope, method, calls, parallel, scheme, tokenPrefix, clockOffsetMs },
+    // The lag is known when all scenarios have ended.
+    setting: { auth, scope, method, calls, parallel, scheme, tokenPrefix, clockOffsetMs, lagMs: 0 },
     keys: [server.key],
     exchanges: [...server.exchanges()],
     elsewhere: [...server.elsewhere()],

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Journal } from './journal.ts'
 import { makePrivateKeyFile } from './judged-server.ts'
 import { runScenario, type ScenarioResult } from './run-scenario.ts'
@@ -23,6 +24,18 @@ const startsPerCore = 2
 /** A client that does nothing at all does not hold up the others for longer. */
 const longestStartMs = 1500
 
+const lagResolutionMs = 20
+/** A machine that answers within this time does not lag. */
+const usualLagMs = 100
+
+/** @param longestNs the longest time between two looks of a timer */
+function lagOf(longestNs: number): number {
+  const lagMs = longestNs / 1e6 - lagResolutionMs
+  return lagMs > usualLagMs ? Math.round(lagMs) : 0
+}
+
+const withLag = (journal: Journal, lagMs: number): Journal => ({ ...journal, setting: { ...journal.setting, lagMs } })
+
 /** Runs every scenario, side by side. */
 export async function runScenarios(options: RunOptions): Promise<RunResult> {
   const privateKey = makePrivateKeyFile()
@@ -33,6 +46,8 @@ export async function runScenarios(options: RunOptions): Promise<RunResult> {
     signal.addEventListener('abort', () => resolve())
   })
   const gate = createGate(availableParallelism() * startsPerCore)
+  const delay = monitorEventLoopDelay({ resolution: lagResolutionMs })
+  delay.enable()
   let done = 0
   const runOne = async (scenario: Scenario): Promise<ScenarioResult | null> => {
     const leave = await gate.enter()
@@ -55,9 +70,11 @@ export async function runScenarios(options: RunOptions): Promise<RunResult> {
     const results = await Promise.all(options.scenarios.map(runOne))
     const notStarted = results.find((result) => result?.kind === 'not-started')
     if (notStarted?.kind === 'not-started') return notStarted
-    const journals = results.flatMap((result) => (result?.kind === 'journal' ? [result.journal] : []))
+    const lagMs = lagOf(delay.max)
+    const journals = results.flatMap((result) => (result?.kind === 'journal' ? [withLag(result.journal, lagMs)] : []))
     return { kind: 'journals', journals, interrupted: options.signal.aborted }
   } finally {
+    delay.disable()
     privateKey.remove()
   }
 }

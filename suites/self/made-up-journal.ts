@@ -153,6 +153,7 @@ export function journal(
       scheme: 'svc-hmac-sha256',
       tokenPrefix: 'Bearer',
       clockOffsetMs: 0,
+      lagMs: 0,
       ...setting,
     },
     keys: [key],

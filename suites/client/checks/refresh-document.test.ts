@@ -26,6 +26,8 @@ test('refresh/old-pair-gone lets pass what was under way', () => {
   expect(late(1300, 4)).toBe('passed')
   expect(late(1400, 4)).toContain('The access token')
   expect(late(1300, 1)).toContain('The access token')
+  const lagging = [...renewed, call(1400, 'a', refused), call(1600, 'b')]
+  expect(judged(id, journal(lagging, { parallel: 4, lagMs: 200 }))).toBe('passed')
 })
 
 test('refresh/old-pair-gone counts from a new pair that was delivered', () => {

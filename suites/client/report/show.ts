@@ -67,5 +67,7 @@ export function showEnding(ended: Ending): string {
       return `ended after ${ended.seconds} s`
     case 'runaway':
       return `ended after ${ended.requests} requests`
+    case 'interrupted':
+      return 'the run was interrupted'
   }
 }

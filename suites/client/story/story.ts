@@ -53,13 +53,13 @@ export interface Pair {
   family: Pair[]
 }
 
-/** With several workers, what arrives so soon after an answer may have been under way before it. */
+/** With several workers, what arrives so soon after an answer may have been under way before it; later on a machine that lags. */
 const underWayMs = 250
 
 /** True where a request was sent after the client had an answer, as far as can be told. */
 export function isAfter({ setting }: Pick<Story, 'setting'>, request: Request, momentMs: number): boolean {
   const { startedMs } = request.exchange
-  return setting.parallel === 1 ? startedMs >= momentMs : startedMs > momentMs + underWayMs
+  return setting.parallel === 1 ? startedMs >= momentMs : startedMs > momentMs + underWayMs + setting.lagMs
 }
 
 /** When a refresh gave the client a newer pair than this one; null: it never did. */
