@@ -135,3 +135,12 @@ function littleEndian(bytes: Uint8Array): bigint {
 function toLittleEndian(number: bigint): Uint8Array {
   return Uint8Array.from({ length: 32 }, (_, at) => Number((number >> BigInt(8 * at)) & 0xffn))
 }
+
+/** Whether 32 bytes are a point of the curve that is not of small order: what an ordinary public key is. */
+export function isOrdinaryPoint(publicKey: Uint8Array): boolean {
+  try {
+    return !Point.fromBytes(publicKey).isSmallOrder()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import {
+  accepted,
+  afterGrants,
+  at,
+  basicHeader,
+  createCall,
+  grantCall,
+  judged,
+  listWith,
+  lost,
+  newState,
+  pairAnswer,
+  refreshCall,
+  refused,
+  tokenHeader,
+  tokensOf,
+} from '../../self/made-up-calls.ts'
+import { seededRandom } from '../random.ts'
+import {
+  type Answer,
+  type Call,
+  contradicts,
+  type Exchange,
+  explain,
+  facts,
+  judge,
+  learn,
+  type State,
+} from './index.ts'
+
+const during = (call: Call, answer: Answer, from: number, to: number): Exchange => ({
+  call,
+  answer,
+  moment: { from: at(from).from, to: at(to).from },
+  like: `${call.body} ${call.authorization ?? ''} ${answer.kind}`,
+})
+
+const state = afterGrants(newState(), ['p'], ['solution'])
+const useOld = listWith(tokenHeader('p'))
+const refreshOld = refreshCall(tokensOf('p').refresh)
+
+describe('a refresh beside other calls', () => {
+  test('an old token may be let in while the refresh is under way, not after its answer', () => {
+    const taken = during(refreshOld, pairAnswer('q', ['solution'], at(100)), 100, 200)
+    expect(explain(state, [taken, during(useOld, accepted(), 150, 160)]).is).toBe('explained')
+    expect(explain(state, [taken, during(useOld, accepted(), 210, 220)]).is).toBe('impossible')
+    expect(explain(state, [taken, during(useOld, refused, 90, 95)]).is).toBe('impossible')
+  })
+
+  test('of refreshes at once one wins', () => {
+    const win = (name: string) => during(refreshOld, pairAnswer(name, ['solution'], at(100)), 100, 200)
+    const lose = during(refreshOld, refused, 100, 200)
+    expect(explain(state, [lose, win('q'), lose, lose]).is).toBe('explained')
+    const twice = explain(state, [win('q'), lose, lose, win('r'), lose])
+    expect(twice).toEqual({ is: 'impossible', part: [0, 3] })
+    expect(explain(state, [lose, lose]).is).toBe('impossible')
+  })
+
+  test('a lost answer may have happened or not, then or later', () => {
+    const gone = during(refreshOld, lost, 100, 110)
+    expect(explain(state, [gone, during(useOld, accepted(), 200, 210)]).is).toBe('explained')
+    expect(explain(state, [gone, during(useOld, refused, 200, 210)]).is).toBe('explained')
+    expect(explain(state, [during(useOld, refused, 10, 20), gone]).is).toBe('impossible')
+  })
+
+  test('thirty calls that differ in nothing are no work', () => {
+    const lose = during(refreshOld, refused, 100, 200)
+    const all = [...Array.from({ length: 28 }, () => lose), during(refreshOld, pairAnswer('q', [], at(100)), 100, 200)]
+    expect(explain(state, all).is).toBe('explained')
+    expect(explain(state, [...all, during(refreshOld, pairAnswer('r', [], at(100)), 100, 200)]).is).toBe('impossible')
+  })
+})
+
+test('no alarm in 120 correct histories, a tenth of the answers lost in half of them', () => {
+  const random = seededRandom(11)
+  for (let round = 0; round < 120; round++) {
+    const start = afterGrants(newState(), ['a', 'b', 'c'], ['solution'])
+    expect(explain(start, correctHistory(start, random, round % 2 === 0)).is).not.toBe('impossible')
+  }
+})
+
+/** What a server that keeps the document answers to calls at once, each taking effect somewhere between its start and its end. */
+function correctHistory(start: State, random: ReturnType<typeof seededRandom>, lossy: boolean): Exchange[] {
+  let server = start
+  const history: Exchange[] = []
+  for (let n = 0; n < 12; n++) {
+    const effect = 100 + n * 10
+    const from = effect - random.below(40)
+    const call = anyCall(random)
+    const verdict = judge(server, facts(server, call, at(effect)))
+    const fine = verdict.is === 'accepted' || (verdict.is === 'open' && random.below(2) === 0)
+    const isAuth = call.body.includes('manager/auth')
+    const answer = fine
+      ? isAuth
+        ? pairAnswer(`${effect}-${random.below(1e6)}`, ['solution'], at(effect))
+        : call.body.includes('createApiKey')
+          ? accepted({ id: `k${n}`, secret: `s${n}` })
+          : accepted()
+      : refused
+    expect(contradicts(verdict, answer)).toBe(false)
+    server = learn(server, call, answer, at(effect))
+    const seen = lossy && random.below(10) === 0 ? lost : answer
+    history.push({ ...during(call, seen, from, effect + 1 + random.below(40)), like: `${n}` })
+  }
+  return history
+}
+
+function anyCall(random: ReturnType<typeof seededRandom>): Call {
+  const name = ['a', 'b', 'c'][random.below(3)] ?? 'a'
+  const calls = [
+    listWith(tokenHeader(name)),
+    refreshCall(tokensOf(name).refresh),
+    grantCall(['solution']),
+    listWith(basicHeader()),
+    listWith(undefined),
+    createCall({ name: 'n', scope: ['solution'] }),
+  ]
+  return calls[random.below(calls.length)] ?? listWith(undefined)
+}
+
+test('verdicts do not depend on what was asked in vain', () => {
+  const tried = learn(state, listWith(undefined), refused, at(5))
+  expect(judged(tried, useOld, at(10))).toEqual(judged(state, useOld, at(10)))
+})

@@ -1,0 +1,45 @@
+/** How facts are written. */
+import type { Fact, Pair, Span, State } from './types.ts'
+
+const make =
+  (is: Fact['is']) =>
+  (requirement: string, about?: string): Fact =>
+    about === undefined ? { requirement, is } : { requirement, is, about }
+
+export const yes = make('yes')
+export const no = make('no')
+/** Not known of this one thing: an accepted call says nothing about others of its kind. */
+export const unsure = make('unknown')
+
+/** The name of a fact, as `shown` remembers it. */
+export const nameOf = ({ requirement, about }: Fact): string =>
+  about === undefined ? requirement : `${requirement} (${about})`
+
+/** Open until an accepted call has shown how this target reads it. */
+export function open(state: State, requirement: string, about: string): Fact {
+  const fact = unsure(requirement, about)
+  return state.shown.has(nameOf(fact)) ? yes(requirement, about) : fact
+}
+
+export const wordsBehind = (scope: readonly string[], prefix: string): string[] =>
+  scope.filter((word) => word.startsWith(prefix)).map((word) => word.slice(prefix.length))
+
+export const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope, 'session:')[0] ?? null
+
+export const memberOf = (pair: Pair): { key: string; line: number; name: string | null } => ({
+  key: pair.key,
+  line: pair.line,
+  name: sessionOf(pair.scope),
+})
+
+/** `NUMBER` of expiresIn, where exactly one plain one was asked for. */
+export function lifetimeOf(scope: readonly string[]): number | null {
+  const asked = wordsBehind(scope, 'expiresIn:')
+  return asked.length === 1 && /^[1-9]\d*$/.test(asked[0] ?? '') ? Number(asked[0]) : null
+}
+
+/** What a span of time means for a moment: before it, after it, or too near to say. */
+export function sideOf(moment: Span, end: Span, slackMs: number): 'before' | 'after' | 'near' {
+  if (moment.to < end.from - slackMs) return 'before'
+  return moment.from > end.to + slackMs ? 'after' : 'near'
+}

@@ -1,0 +1,100 @@
+/** Parts 4.1 and 4.2: whether the params are the documented ones. */
+import { toBase64 } from '../signer/bytes.ts'
+import { isOrdinaryPoint } from '../signer/ed25519.ts'
+import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
+import { lifetimeOf, no, open, unsure, yes } from './fact.ts'
+import { areas, isApikeyWord, isRestriction, keyWordFact } from './facts-of-scope.ts'
+import { isStrings, type JsonObject } from './parse.ts'
+import type { Fact, Key, State } from './types.ts'
+
+/** Which names are taken is open, but such names are. */
+const isPlainName = (name: string): boolean => /^[A-Za-z0-9-]{1,64}$/.test(name)
+
+/** How long a lifetime may be that every server keeps exactly; a maximum is open. */
+export const longestKeptMs = 15_000
+
+/** The params of manager/createApiKey. */
+export function createFacts(state: State, params: JsonObject): Fact[] {
+  const { name, scope, publicKey, ...extra } = params
+  if (typeof name !== 'string' || !isStrings(scope)) return [no('keys/create-params')]
+  return [
+    isPlainName(name) && !state.keyNames.has(name) ? yes('keys/create-params') : unsure('keys/create-params'),
+    ...(Object.keys(extra).length > 0 ? [unsure('keys/create-params')] : []),
+    ...(scope.length === 0 || new Set(scope).size < scope.length ? [unsure('keys/create-params')] : []),
+    ...scope.map((word) => keyWordFact(state, word)),
+    ...(publicKey === undefined ? [] : [publicKeyFact(publicKey)]),
+    placeFact(state),
+  ]
+}
+
+/** keys/public-key-material; weak points, CRLF and other white space are open. */
+function publicKeyFact(publicKey: unknown): Fact {
+  if (typeof publicKey !== 'string') return no('keys/public-key-material')
+  try {
+    const bytes = publicKeyFromPem(publicKey)
+    const written = publicKeyToPem(bytes) === publicKey
+    return written && isOrdinaryPoint(bytes) ? yes('keys/public-key') : unsure('keys/public-key-material')
+  } catch {
+    return looksLikePem(publicKey) ? unsure('keys/public-key-material') : no('keys/public-key-material')
+  }
+}
+
+/** A forgiving reader may still find a key where more stands around it, or where letters were lost. */
+function looksLikePem(text: string): boolean {
+  const body = text.replace(/-+(BEGIN|END) PUBLIC KEY-+/gi, '').replace(/[^A-Za-z0-9+/]/g, '')
+  return /PUBLIC KEY/i.test(text) && body.length >= 59 && body.includes(ed25519Prefix) && !/PRIVATE/.test(text)
+}
+
+/** The SubjectPublicKeyInfo of every ED25519 key begins so. */
+const ed25519Prefix = toBase64(Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70))
+
+/** limits/ten-can-be-made: nine created keys at least have a place on a fresh instance; what the eleventh gets is open. */
+function placeFact(state: State): Fact {
+  return state.terms.fresh && state.created < 9 ? yes('limits/ten-can-be-made') : unsure('limits/eleventh-refused')
+}
+
+/** The params of the grant api_key_credentials, the credentials themselves apart. */
+export function credentialParamsFacts(state: State, params: JsonObject, key: Key | undefined, from: string): Fact[] {
+  const { grantType, apiKeyId, apiKeySecret, scope, ...extra } = params
+  if (typeof apiKeyId !== 'string' || typeof apiKeySecret !== 'string' || !isStrings(scope))
+    return [no('grants/params')]
+  const limits = scope.filter((word) => !isRestriction(word))
+  return [
+    yes('grants/params'),
+    ...(Object.keys(extra).length > 0 ? [unsure('grants/params')] : []),
+    // What an empty scope list grants is open, and so is a list that repeats a word.
+    ...(limits.length === 0 || new Set(scope).size < scope.length ? [unsure('grants/params')] : []),
+    ...scope.map((word) => wordFact(state, word, key, from, scope)),
+  ]
+}
+
+/** Part 5.4: whether a scope word is granted. */
+function wordFact(state: State, word: string, key: Key | undefined, from: string, scope: readonly string[]): Fact {
+  const behind = word.slice(word.indexOf(':') + 1)
+  const alone = scope.filter((other) => other.split(':')[0] === word.split(':')[0]).length === 1
+  if (word.startsWith('session:'))
+    return alone && isPlainName(behind) ? yes('sessions/created') : unsure('sessions/created')
+  if (word.startsWith('ipAddr:')) return alone && behind === from ? yes('addresses/bound') : unsure('addresses/bound')
+  if (word.startsWith('expiresIn:')) return lifetimeFact(state, scope)
+  const has = key?.scope === null || (key?.scope.includes(word) === true && !key.doubtful.includes(word))
+  if (!has) return unsure('scopes/within-key')
+  if (word === 'solution' || word === 'context') return yes('grants/credentials', word)
+  return areas.includes(word) || isApikeyWord(word)
+    ? open(state, 'grants/credentials', word)
+    : unsure('grants/credentials')
+}
+
+/** A lifetime of 1 to 15 seconds is taken; a longest one, and other forms of NUMBER, are open. */
+function lifetimeFact(state: State, scope: readonly string[]): Fact {
+  const asked = lifetimeOf(scope)
+  const longest = Math.min(longestKeptMs, 0.9 * (state.refreshLifetimeMs ?? longestKeptMs))
+  return asked !== null && asked >= 1000 && asked <= longest
+    ? yes('expires-in/reported')
+    : unsure('expires-in/reported')
+}
+
+/** The params of the grant refresh_token, the token itself apart. */
+export function refreshParamsFacts({ grantType, refreshToken, ...extra }: JsonObject): Fact[] {
+  if (typeof refreshToken !== 'string') return [no('grants/params')]
+  return Object.keys(extra).length > 0 ? [unsure('refresh/no-scope')] : []
+}

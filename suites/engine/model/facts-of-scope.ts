@@ -1,0 +1,97 @@
+/** Parts 2 and 5.4: what a scope opens. */
+import { nameOf, no, open, unsure, yes } from './fact.ts'
+import type { Fact, Key, Pair, State } from './types.ts'
+
+/** API areas, part 1. */
+export const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
+
+const isArea = (word: string): boolean => areas.includes(word)
+export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/.test(word)
+export const isApikeyWord = (word: string): boolean => word.toLowerCase() === 'apikey'
+/** What a word is whose effect nobody can know: not in the document, or written in another case. */
+const isForeign = (word: string): boolean =>
+  !isArea(word) && !isRestriction(word) && !isApikeyWord(word) && !word.startsWith('solution:')
+
+/** The word that opens a method: an area, or `apikey` for manager/createApiKey. */
+export function openerOf(state: State, method: string): string {
+  if (method === 'manager/createApiKey') return 'apikey'
+  return method === 'solution/listSolutions' ? 'solution' : (state.terms.probes.get(method) ?? '')
+}
+
+/** keys/scope-held, keys/apikey-scope, keys/initial-full-access: whether a key's own scope covers a method. */
+export function keyScopeFact(state: State, key: Key, method: string): Fact {
+  if (key.scope === null) return yes('keys/initial-full-access', method)
+  const opener = openerOf(state, method)
+  const scope = key.scope
+  if (opener === 'apikey') {
+    if (!scope.some(isApikeyWord)) return scope.some(isForeign) ? unsure('keys/apikey-scope') : no('keys/apikey-scope')
+    if (key.doubtful.some(isApikeyWord)) return unsure('keys/apikey-scope')
+    return apikeyFact(state, scope)
+  }
+  if (key.doubtful.includes(opener)) return unsure('keys/scope-held')
+  if (scope.includes(opener)) return openedFact(state, opener, 'keys/created-key-works')
+  const mayCover = scope.length === 0 || scope.some(isForeign) || (opener === 'solution' && scope.some(isSolutionId))
+  return mayCover ? unsure('keys/scope-held') : no('keys/scope-held')
+}
+
+const isSolutionId = (word: string): boolean => word.startsWith('solution:')
+
+/** scopes/…: whether a token's scope, within its key's, covers a method. */
+export function pairScopeFact(state: State, pair: Pair, key: Key | undefined, method: string): Fact {
+  const opener = openerOf(state, method)
+  const { scope } = pair
+  const has = opener === 'apikey' ? scope.some(isApikeyWord) : scope.includes(opener)
+  if (!has) return closedFact(state, pair, method)
+  if (opener === 'apikey') {
+    if (key?.scope?.some(isApikeyWord) === false) return no('scopes/within-key')
+    return key?.doubtful.some(isApikeyWord) === true ? unsure('keys/apikey-scope') : apikeyFact(state, scope)
+  }
+  if (key?.scope !== null && key?.scope.includes(opener) !== true)
+    return key?.scope.some(isForeign) === false ? no('scopes/within-key') : unsure('scopes/within-key')
+  const leftOut = !pair.granted.includes(opener) || key?.doubtful.includes(opener) === true
+  return leftOut ? unsure('scopes/area-opens') : openedFact(state, opener, 'tokens/authorize')
+}
+
+/** scopes/solution, scopes/context, …: a token is limited to the API areas of its scope. */
+function closedFact(state: State, pair: Pair, method: string): Fact {
+  const limits = pair.scope.filter((word) => !isRestriction(word))
+  const opener = openerOf(state, method)
+  if (limits.length === 0 || limits.some(isForeign)) return unsure('scopes/area-opens')
+  const area = limits.find(isArea)
+  if (area === undefined && opener === 'solution') return unsure('scopes/solution-id')
+  if (pair.generation > 0) return no('refresh/scopes-kept')
+  if (area === undefined) return no('keys/apikey-scope')
+  return no(`scopes/${area}`)
+}
+
+/** Which spelling of apikey opens manager/createApiKey is open (scopes/apikey-spelling). */
+function apikeyFact(state: State, scope: readonly string[]): Fact {
+  const spellings = scope.filter(isApikeyWord)
+  const known = spellings.find((word) => open(state, 'keys/create-authorized', word).is === 'yes')
+  if (known !== undefined) return yes('keys/create-authorized', known)
+  const both = ['apikey', 'apiKey'].every((word) => spellings.includes(word))
+  if (both) return yes('keys/create-authorized', 'apikey and apiKey')
+  return unsure('keys/create-authorized', spellings[0])
+}
+
+function openedFact(state: State, opener: string, requirement: string): Fact {
+  // The examples of the document list solutions; that other areas have methods is only implied.
+  if (opener === 'solution') return yes(requirement, opener)
+  return open(state, 'scopes/area-opens', opener)
+}
+
+/** Whether every word of a new key's scope lies within its creator's. */
+export function beyondCreator(words: readonly string[], creator: readonly string[] | null): string[] {
+  if (creator === null) return []
+  const has = new Set(creator.map((word) => word.toLowerCase()))
+  return words.filter((word) => !has.has(word.toLowerCase()))
+}
+
+/** Words of a new key's scope that every server takes: those of the examples of createApiKey, or one that this target took. */
+export function keyWordFact(state: State, word: string): Fact {
+  if (['apikey', 'context', 'solution'].includes(word)) return yes('keys/create-authorized', `scope ${word}`)
+  return open(state, 'keys/create-authorized', `scope ${word}`)
+}
+
+/** Whether an accepted call showed that fact before. */
+export const isShown = (state: State, fact: Fact): boolean => state.shown.has(nameOf(fact))

@@ -1,0 +1,120 @@
+/** Part 5.1: the Authorization header of a signed call, computed again from the bytes that were sent. */
+import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
+import { ed25519Verify, withLowS } from '../signer/ed25519.ts'
+import { hmacSha256 } from '../signer/hmac.ts'
+import { no, unsure, yes } from './fact.ts'
+import { looseBytes } from './spelling.ts'
+import type { Call, Fact, Key, Span, State } from './types.ts'
+
+/** How far a timestamp may differ is open; a clock that agrees within this is never refused for it. */
+const closeMs = 30_000
+
+/** signatures/header-fields, header-exact, version, key-id, then what was signed. */
+export function signatureFacts(state: State, call: Call, moment: Span, fields: readonly string[]): Fact[] {
+  if (fields.length < 5) return [no('signatures/header-fields')]
+  if (fields.length > 5) return [no('signatures/header-exact')]
+  const [id = '', version = '', timestamp = '', nonce = '', signature = ''] = fields
+  if (fields.some((field) => field !== field.trim())) return [no('signatures/header-exact')]
+  const key = state.keys.get(id)
+  if (version !== '1') return [no('signatures/version')]
+  if (key === undefined) return [no('signatures/key-id')]
+  return [
+    timestampFact(state, timestamp, moment),
+    nonceFact(state, nonce),
+    remembered(call, key, () => signatureFact(key, { timestamp, nonce, signature }, state.terms.uri, call)),
+  ]
+}
+
+/** What a signature is does not change between two looks at one call, and an ED25519 check takes a millisecond. */
+const checked = new WeakMap<Call, { key: Key; fact: Fact }>()
+
+function remembered(call: Call, key: Key, compute: () => Fact): Fact {
+  const known = checked.get(call)
+  if (known !== undefined && known.key.id === key.id) return known.fact
+  const fact = compute()
+  checked.set(call, { key, fact })
+  return fact
+}
+
+function timestampFact(state: State, timestamp: string, moment: Span): Fact {
+  if (!/^\d{13}$/.test(timestamp)) return unsure('signatures/timestamp')
+  const off = Number(timestamp) - state.signatureClock
+  const close = off > moment.from - closeMs && off < moment.to + closeMs
+  return close ? yes('signatures/timestamp') : unsure('signatures/timestamp')
+}
+
+/** Length, characters and repetition of nonces are open. */
+function nonceFact(state: State, nonce: string): Fact {
+  const plain = /^[A-Za-z0-9+/_=-]{8,64}$/.test(nonce) && !state.nonces.has(nonce)
+  return plain ? yes('signatures/nonce') : unsure('signatures/nonce')
+}
+
+interface Sent {
+  readonly timestamp: string
+  readonly nonce: string
+  readonly signature: string
+}
+
+/** signatures/hmac, signatures/ecc: the signature fits the bytes, or another open spelling of timestamp and nonce, or nothing. */
+function signatureFact(key: Key, sent: Sent, uri: string, call: Call): Fact {
+  const check = key.publicKey === null ? checkHmac : checkEcc
+  const found = check(key, sent, dataToSign(sent, uri, call.body))
+  if (found !== null) return found
+  for (const other of otherSpellings(sent))
+    if (check(key, sent, dataToSign(other, uri, call.body)) !== null) return unsure('signatures/nonce')
+  const plain = key.publicKey === null ? 'signatures/hmac' : 'signatures/ecc'
+  return no(wrongKind(key, sent.signature) ?? call.breaks ?? plain)
+}
+
+/** signatures/data-to-sign: `<timestamp>;<nonce>;POST LF <uri> LF <body> LF`. */
+function dataToSign({ timestamp, nonce }: Sent, uri: string, body: string): Uint8Array {
+  return utf8(`${timestamp};${nonce};POST\n${uri}\n${body}\n`)
+}
+
+/** The padded and the unpadded nonce are open as a pair, and a timestamp with leading zeros is the same number. */
+function otherSpellings(sent: Sent): Sent[] {
+  const bare = sent.nonce.replace(/=+$/, '')
+  const nonces = [...new Set([sent.nonce, bare, `${bare}=`, `${bare}==`])]
+  const stamps = [...new Set([sent.timestamp, sent.timestamp.replace(/^0+(?=\d)/, '')])]
+  const mayPad = bare.length >= 2 && /^[A-Za-z0-9+/_-]+$/.test(bare)
+  return stamps
+    .flatMap((timestamp) => (mayPad ? nonces : [sent.nonce]).map((nonce) => ({ ...sent, timestamp, nonce })))
+    .filter(({ timestamp, nonce }) => timestamp !== sent.timestamp || nonce !== sent.nonce)
+}
+
+function checkHmac(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
+  const mac = hmacSha256(utf8(key.secret), data).slice(0, 20)
+  if (signature === toBase64(mac)) return yes('signatures/hmac', key.origin)
+  // Missing padding is open (signatures/base64-padding); whatever else a decoder may take for these bytes is no BASE64 of them.
+  if (signature === toBase64(mac).replace(/=+$/, '')) return unsure('signatures/hmac-encoding')
+  const same = sameBytes(fromHex(signature) ?? empty, mac) || looseBytes(signature) === looseBytes(toBase64(mac))
+  return same ? no('signatures/hmac-encoding') : null
+}
+
+const empty = new Uint8Array(0)
+/** R and S, 32 bytes each. */
+const eccBytes = 64
+
+function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
+  const { publicKey } = key
+  if (publicKey === null) return null
+  const fits = (bytes: Uint8Array): boolean => ed25519Verify(publicKey, data, bytes)
+  const strict = fromBase64Strict(signature)
+  if (strict?.length === eccBytes) {
+    if (fits(strict)) return yes('signatures/ecc', key.origin)
+    const low = withLowS(strict)
+    return low !== null && fits(low) ? no('signatures/ecc-malleability') : null
+  }
+  const hex = fromHex(signature)
+  if (hex?.length === eccBytes && fits(hex)) return no('signatures/ecc-encoding')
+  const loose = Uint8Array.from(looseBytes(signature), (letter) => letter.charCodeAt(0))
+  if (loose.length !== eccBytes || !fits(loose)) return null
+  return /^[A-Za-z0-9+/]+$/.test(signature) ? unsure('signatures/ecc-encoding') : no('signatures/ecc-encoding')
+}
+
+/** The requirement that a signature of the other kind breaks. */
+function wrongKind(key: Key, signature: string): string | undefined {
+  const length = looseBytes(signature).length
+  if (key.publicKey === null) return length === eccBytes ? 'signatures/secret-key-refuses-ecc' : undefined
+  return length === 20 || length === 32 ? 'signatures/public-key-refuses-hmac' : undefined
+}

@@ -1,0 +1,132 @@
+/** Parts 3, 5.3 and 5.4: whether a token stands. */
+import { memberOf, no, sideOf, unsure, wordsBehind, yes } from './fact.ts'
+import { liveness } from './sessions.ts'
+import { looksOf, slackMs } from './spelling.ts'
+import type { Fact, Pair, Span, State } from './types.ts'
+
+/** So many newer tokens of one key, and of all keys, no server need bear; a bound on live tokens is open. */
+const safeNewer = { ofKey: 15, ofAll: 40 }
+/** A session may end before its tokens; within this it never does. */
+const safeSessionMs = 10_000
+/** The refresh lifetime may differ from grant to grant, so only this part of it is counted on. */
+const safeLifetime = 0.9
+
+export interface FoundPair {
+  readonly pair: Pair
+  /** False: another spelling of the token, which may be the same to a server. */
+  readonly exact: boolean
+}
+
+/** The pair that a text may stand for. */
+export function findPair(state: State, text: string, which: 'access' | 'refresh'): FoundPair | undefined {
+  const exact = state[which].get(text)
+  const pair = exact === undefined ? undefined : state.pairs.get(exact)
+  if (pair !== undefined) return { pair, exact: true }
+  for (const look of looksOf(text)) {
+    const other = state.pairs.get(state.looks.get(`${which} ${look}`) ?? -1)
+    if (other !== undefined) return { pair: other, exact: false }
+  }
+  return undefined
+}
+
+/** Everything but the scope on which an access token rests. */
+export function accessFacts(state: State, token: string, from: string, moment: Span): Fact[] {
+  const found = findPair(state, token, 'access')
+  if (found === undefined) {
+    const other = findPair(state, token, 'refresh')
+    return [no(other === undefined ? 'tokens/authorize' : 'tokens/refresh-is-no-access')]
+  }
+  const { pair } = found
+  return [
+    found.exact ? yes('tokens/authorize') : unsure('tokens/exact'),
+    ...standingFacts(state, pair, moment),
+    standingFact(pair, 'refresh/revokes-access'),
+    accessExpiryFact(pair, moment),
+    sessionFact(state, pair, moment, 'sessions/oldest-removed'),
+    addressFact(pair, from),
+  ]
+}
+
+/** Everything on which a refresh rests. */
+export function refreshFacts(state: State, token: string, from: string, moment: Span): Fact[] {
+  const found = findPair(state, token, 'refresh')
+  if (found === undefined) {
+    const other = findPair(state, token, 'access')
+    return [no(other === undefined ? 'refresh/token' : 'tokens/access-is-no-refresh')]
+  }
+  const { pair } = found
+  const addresses = wordsBehind(pair.scope, 'ipAddr:')
+  const ended = pair.accessEnds !== null && sideOf(moment, pair.accessEnds, slackMs) !== 'before'
+  return [
+    found.exact ? yes('refresh/new-pair') : unsure('refresh/token'),
+    ...standingFacts(state, pair, moment),
+    standingFact(pair, 'refresh/revokes-refresh'),
+    refreshExpiryFact(pair, moment),
+    sessionFact(state, pair, moment, 'sessions/removed-refresh'),
+    // Whether a refresh is bound to the address is open.
+    ...(addresses.length === 0 || addresses.includes(from) ? [] : [unsure('refresh/address-kept')]),
+    ...(ended ? [yes('refresh/after-access-expiry')] : []),
+  ]
+}
+
+/** The key behind the pair works, and not so many newer tokens were granted that a bound might have ended this one. */
+function standingFacts(state: State, pair: Pair, moment: Span): Fact[] {
+  const key = state.keys.get(pair.key)
+  const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
+  const newerOfAll = (state.grants.get('') ?? 0) - pair.countOfAll
+  const crowded = newer > safeNewer.ofKey || (newerOfAll > safeNewer.ofAll && moment.to - pair.made.to > 2000)
+  return [
+    ...(key === undefined || key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),
+    ...(crowded ? [unsure('tokens/authorize')] : []),
+  ]
+}
+
+/** refresh/revokes-access, refresh/revokes-refresh: a refreshed pair is revoked. */
+function standingFact(pair: Pair, requirement: string): Fact {
+  if (pair.standing === 'dead') return no(requirement)
+  if (pair.standing === 'unknown') return unsure('refresh/new-pair')
+  return pair.generation === 0 ? yes('tokens/authorize') : yes('refresh/new-pair', `${Math.min(pair.generation, 4)}`)
+}
+
+/** tokens/expire, expires-in/enforced. */
+function accessExpiryFact(pair: Pair, moment: Span): Fact {
+  const asked = wordsBehind(pair.scope, 'expiresIn:').length > 0
+  const requirement = asked && pair.generation === 0 ? 'expires-in/enforced' : 'tokens/expire'
+  if (pair.accessEnds === null) return unsure(requirement)
+  const side = sideOf(moment, pair.accessEnds, slackMs)
+  if (side === 'near') return unsure(requirement)
+  return side === 'before' ? yes(requirement) : no(requirement)
+}
+
+/** refresh/own-expiry. */
+function refreshExpiryFact(pair: Pair, moment: Span): Fact {
+  const { refreshEnds, made } = pair
+  if (refreshEnds === null) return yes('refresh/own-expiry')
+  const counted = made.from + (refreshEnds.from - made.from) * safeLifetime
+  if (moment.to < counted) return yes('refresh/own-expiry')
+  return sideOf(moment, refreshEnds, slackMs) === 'after' ? no('refresh/own-expiry') : unsure('refresh/own-expiry')
+}
+
+/** sessions/…: what the tables of all readings agree on. */
+function sessionFact(state: State, pair: Pair, moment: Span, requirement: string): Fact {
+  const member = memberOf(pair)
+  const said = new Set(state.sessions.map((table) => liveness(table, member)))
+  const kept = pair.generation > 0 && requirement === 'sessions/oldest-removed' ? 'refresh/session-kept' : requirement
+  if (said.size === 1 && said.has('dead')) return no(kept)
+  if (said.size !== 1 || said.has('unknown')) return unsure('sessions/sixteen-live')
+  if (member.name === null) return yes('tokens/authorize')
+  const fresh = moment.to - pair.made.from < safeSessionMs
+  return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')
+}
+
+/** addresses/bound. */
+function addressFact(pair: Pair, from: string): Fact {
+  const addresses = wordsBehind(pair.scope, 'ipAddr:')
+  const requirement = pair.generation > 0 ? 'refresh/address-kept' : 'addresses/bound'
+  if (addresses.length === 0) return yes('tokens/authorize')
+  if (addresses.length > 1 && addresses.includes(from)) return unsure(requirement)
+  if (addresses.includes(from)) return yes(requirement)
+  return addresses.every((address) => /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(address))
+    ? no(requirement)
+    : unsure(requirement)
+}

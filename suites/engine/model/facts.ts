@@ -1,0 +1,172 @@
+/** Every fact on which the acceptance of a call rests: the document, read for one call. */
+import { no, open, unsure, yes } from './fact.ts'
+import { createFacts, credentialParamsFacts, refreshParamsFacts } from './facts-of-params.ts'
+import { beyondCreator, keyScopeFact, pairScopeFact } from './facts-of-scope.ts'
+import { signatureFacts } from './facts-of-signature.ts'
+import { accessFacts, findPair, refreshFacts } from './facts-of-token.ts'
+import { type Authorization, isObject, isStrings, type ReadBody, readAuthorization, readBody } from './parse.ts'
+import type { Call, Fact, Key, Span, State } from './types.ts'
+
+/** Bodies up to this are taken by every server; beyond it only where one of their kind and size was (signatures/large-body). */
+const safeBytes = 1024
+/** A key may be locked for a while after so many wrong tries in a row. */
+const safeTries = 3
+
+/** Pure: what the document says of a call, given what the target holds as far as calls and answers tell. */
+export function facts(state: State, call: Call, moment: Span): Fact[] {
+  const body = readBody(call.body)
+  const envelope = envelopeFacts(state, body)
+  if (!isObject(body.params) || envelope.some(({ is }) => is === 'no'))
+    return withAuthorization(state, call, body, envelope, moment)
+  if (body.method === 'manager/auth') return [...envelope, ...grantFacts(state, call, body.params, moment)]
+  const params =
+    body.method === 'manager/createApiKey'
+      ? createFacts(state, body.params)
+      : Object.keys(body.params).length === 0 || state.terms.probes.has(String(body.method))
+        ? []
+        : [unsure('envelope/empty-params')]
+  return [...withAuthorization(state, call, body, envelope, moment), ...params]
+}
+
+function withAuthorization(state: State, call: Call, body: ReadBody, envelope: Fact[], moment: Span): Fact[] {
+  if (body.method === 'manager/auth') return envelope
+  return [
+    ...envelope,
+    ...authorizationFacts(state, call, String(body.method), moment),
+    ...scopeOfNewKey(state, call, body),
+  ]
+}
+
+/** Part 1. */
+function envelopeFacts(state: State, body: ReadBody): Fact[] {
+  if (!body.json) return [no('envelope/malformed-answered')]
+  const { members, method, params, id } = body
+  if (members === null) return [unsure('envelope/request-members')]
+  if (typeof method !== 'string') return [no('envelope/request-members')]
+  const { jsonrpc, method: _method, params: _params, id: _id, ...extra } = members
+  const noParams = params === undefined || params === null || Array.isArray(params)
+  if (!noParams && !isObject(params)) return [no('envelope/request-members')]
+  const plain = jsonrpc === '2.0' && Number.isSafeInteger(id) && !noParams && !body.duplicates
+  return [
+    methodFact(state, method),
+    ...(plain && Object.keys(extra).length === 0 ? [] : [unsure('envelope/request-members')]),
+    sizeFact(state, body),
+  ]
+}
+
+/** envelope/unknown-method; names that another method of the service may have are open. */
+function methodFact(state: State, method: string): Fact {
+  if (documented.has(method) || state.terms.probes.has(method)) return yes('envelope/method-names', method)
+  const folded = method.trim().toLowerCase()
+  const near = [...documented].some((name) => name.toLowerCase() === folded)
+  const plausible = /^\w+\/(list|get|create|update|delete|add|remove|set|enable|disable|auth)[A-Z]\w*$/.test(method)
+  return near || plausible ? unsure('envelope/unknown-method') : no('envelope/unknown-method')
+}
+
+const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
+
+/** What a body is like, so that one of its kind and size can show that it is taken. */
+export function kindOfBody(body: ReadBody): string {
+  const compact = JSON.stringify(body.members).length
+  return `${String(body.method)}, ${compact * 2 < body.bytes ? 'white space' : 'text'}`
+}
+
+function sizeFact(state: State, body: ReadBody): Fact {
+  const taken = Math.max(safeBytes, state.sizes.get(kindOfBody(body)) ?? 0)
+  return body.bytes <= taken ? yes('signatures/request-body') : unsure('signatures/request-body')
+}
+
+/** Part 5: who calls, by one of three ways, and what may he. */
+function authorizationFacts(state: State, call: Call, method: string, moment: Span): Fact[] {
+  const auth = authorizationOf(state, call)
+  if (auth.kind === 'none') return [no('authorization/required')]
+  if (auth.kind === 'other-scheme')
+    return [no(/;.*;/.test(call.authorization ?? '') ? 'signatures/scheme' : 'authorization/required')]
+  if (auth.kind === 'malformed-basic') return [no('basic/malformed')]
+  const spelt = auth.plain ? [] : [openSpelling(state, auth, call)]
+  if (auth.kind === 'token') {
+    const pair = findPair(state, auth.token, 'access')?.pair
+    const scope = pair === undefined ? [] : [pairScopeFact(state, pair, state.keys.get(pair.key), method)]
+    return [...spelt, ...accessFacts(state, auth.token, call.from, moment), ...scope]
+  }
+  const own =
+    auth.kind === 'basic'
+      ? secretFacts(state.keys.get(auth.id), auth.secret, 'basic')
+      : signatureFacts(state, call, moment, auth.fields)
+  const key = state.keys.get(auth.kind === 'basic' ? auth.id : (auth.fields[0] ?? ''))
+  return [
+    ...spelt,
+    ...own,
+    ...(key === undefined ? [] : [...standingFacts(state, key), keyScopeFact(state, key, method)]),
+  ]
+}
+
+/** How the header of a call reads against what is known of tokens. */
+export function authorizationOf(state: State, call: Call): Authorization {
+  const isToken = (text: string): boolean =>
+    findPair(state, text, 'access') !== undefined || findPair(state, text, 'refresh') !== undefined
+  return readAuthorization(call.authorization, state.terms, isToken)
+}
+
+function openSpelling(state: State, auth: Authorization, call: Call): Fact {
+  if (auth.kind === 'token')
+    return open(state, 'tokens/authorize', `prefix ${(call.authorization ?? '').split(' ')[0]?.slice(0, 16)}`)
+  return unsure(auth.kind === 'basic' ? 'basic/malformed' : 'signatures/scheme')
+}
+
+/** basic/credentials and grants/credentials: a key's own whole secret, and never for a key with a public key. */
+function secretFacts(key: Key | undefined, secret: string, way: 'basic' | 'grants'): Fact[] {
+  if (key === undefined) return [no(`${way}/key-id`)]
+  if (key.publicKey !== null) return [no(`${way}/public-key-refused`)]
+  return [key.secret === secret ? yes(`${way}/credentials`, key.origin) : no(`${way}/credentials`)]
+}
+
+/** The key was not lost to a later one, nor locked for a while: neither is shown by the document. */
+function standingFacts(state: State, key: Key): Fact[] {
+  const tries = state.wrongTries.get(key.id) ?? 0
+  return [
+    ...(key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),
+    ...(tries > safeTries ? [unsure('keys/created-key-works')] : []),
+  ]
+}
+
+/** Whether a key may create one with more scope than its own is open (keys/scope-above-creator). */
+function scopeOfNewKey(state: State, call: Call, body: ReadBody): Fact[] {
+  if (body.method !== 'manager/createApiKey' || !isObject(body.params) || !isStrings(body.params.scope)) return []
+  const beyond = beyondCreator(body.params.scope, scopeOfCaller(state, call))
+  return beyond.length > 0 ? [unsure('keys/create-authorized')] : []
+}
+
+/** The scope of who calls; null: every scope. */
+export function scopeOfCaller(state: State, call: Call): readonly string[] | null {
+  const auth = authorizationOf(state, call)
+  if (auth.kind === 'token') return findPair(state, auth.token, 'access')?.pair.scope ?? []
+  const id = auth.kind === 'basic' ? auth.id : auth.kind === 'signature' ? auth.fields[0] : undefined
+  const key = state.keys.get(id ?? '')
+  return key === undefined ? [] : key.scope
+}
+
+/** Part 4.2. */
+function grantFacts(state: State, call: Call, params: { readonly [name: string]: unknown }, moment: Span): Fact[] {
+  // What becomes of an Authorization header here is open (grants/authorization-header).
+  const header =
+    call.authorization === undefined
+      ? [yes('grants/no-authorization-header')]
+      : [unsure('grants/no-authorization-header')]
+  if (params.grantType === 'refresh_token') {
+    const own = refreshParamsFacts(params)
+    if (typeof params.refreshToken !== 'string') return [...header, ...own]
+    return [...header, ...own, ...refreshFacts(state, params.refreshToken, call.from, moment)]
+  }
+  if (params.grantType !== 'api_key_credentials') return [...header, no('grants/grant-type')]
+  const { apiKeyId: id, apiKeySecret: secret } = params
+  const key = typeof id === 'string' ? state.keys.get(id) : undefined
+  const own = credentialParamsFacts(state, params, key, call.from)
+  if (typeof id !== 'string' || typeof secret !== 'string') return [...header, ...own]
+  return [
+    ...header,
+    ...own,
+    ...secretFacts(key, secret, 'grants'),
+    ...(key === undefined ? [] : standingFacts(state, key)),
+  ]
+}

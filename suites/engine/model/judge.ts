@@ -1,0 +1,33 @@
+/** What the facts come to. */
+import { nameOf } from './fact.ts'
+import { levelOf } from './levels.ts'
+import type { Answer, Fact, Level, State, Verdict } from './types.ts'
+
+/**
+ * One *no* beats every *unknown*; all *yes* must be accepted; the rest is open. A wrong acceptance has the highest level among the
+ * *no* facts, a wrong refusal the lowest among those that no accepted call has shown yet.
+ */
+export function judge(state: State, known: readonly Fact[]): Verdict {
+  const against = known.filter(({ is }) => is === 'no')
+  if (against.length > 0) return verdict('refused', against.find(isMust) ?? (against[0] as Fact))
+  const unknown = known.find(({ is }) => is === 'unknown')
+  if (unknown !== undefined) return verdict('open', unknown)
+  const newest = known.filter((fact) => !state.shown.has(nameOf(fact)))
+  const lowest = newest.findLast((fact) => !isMust(fact)) ?? newest.at(-1) ?? known.at(-1)
+  const fact = lowest ?? { requirement: 'envelope/method-names', is: 'yes' }
+  const level = newest.includes(fact) ? levelOf(fact.requirement) : 'must'
+  return { ...verdict('accepted', fact), level: level as Level }
+}
+
+/** Whether an answer contradicts what must be. A call that must be kept out and gets a broken answer was not let in. */
+export function contradicts(verdict: Verdict, answer: Answer): boolean {
+  if (answer.kind === 'unread') return false
+  if (verdict.is === 'refused') return answer.kind === 'accepted'
+  return verdict.is === 'accepted' && answer.kind !== 'accepted'
+}
+
+const isMust = ({ requirement }: Fact): boolean => levelOf(requirement) === 'must'
+
+function verdict(is: Verdict['is'], fact: Fact): Verdict {
+  return { is, requirement: fact.requirement, level: levelOf(fact.requirement), fact }
+}

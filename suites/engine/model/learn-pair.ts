@@ -1,0 +1,149 @@
+/** What the result of manager/auth shows: a new pair of tokens, and what became of the old one. */
+import { lifetimeOf, memberOf } from './fact.ts'
+import { longestKeptMs } from './facts-of-params.ts'
+import { findPair } from './facts-of-token.ts'
+import { isObject, isStrings } from './parse.ts'
+import { addSession, touchSession } from './sessions.ts'
+import { looksOf } from './spelling.ts'
+import type { Pair, Span, State } from './types.ts'
+
+/** A moment that a server reports may be rounded to a second. */
+export const roundedMs = 1000
+
+export interface Result {
+  readonly accessToken: string
+  readonly refreshToken: string
+  readonly accessTokenExpiry: unknown
+  readonly refreshTokenExpiry: unknown
+  readonly scope: unknown
+}
+
+export function readResult(result: unknown): Result | undefined {
+  if (!isObject(result)) return undefined
+  const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope } = result
+  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined
+  return { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope }
+}
+
+/** Parts 3 and 4.2: a grant begins a line, a refresh continues one and revokes the old pair. */
+export function learnPair(state: State, params: unknown, value: unknown, made: Span): State {
+  const result = readResult(value)
+  if (!isObject(params)) return state
+  const old = typeof params.refreshToken === 'string' ? findPair(state, params.refreshToken, 'refresh') : undefined
+  const next = old === undefined ? state : retired(state, old.pair, old.exact)
+  if (result === undefined) return next
+  const scope = old?.pair.scope ?? (isStrings(params.scope) ? params.scope : [])
+  const calibrated = old === undefined ? withClock(next, scope, result, made) : next
+  const key = old?.pair.key ?? String(params.apiKeyId)
+  const line = old?.pair.line ?? state.pairs.size
+  const grants = new Map(calibrated.grants)
+  for (const name of [key, '']) grants.set(name, (grants.get(name) ?? 0) + 1)
+  const pair: Pair = {
+    access: result.accessToken,
+    refresh: result.refreshToken,
+    key,
+    line,
+    generation: old === undefined ? 0 : old.pair.generation + 1,
+    scope,
+    granted: isStrings(result.scope) ? result.scope : [],
+    made,
+    ...endsOf(calibrated, old === undefined ? scope : [], result, made),
+    standing: 'newest',
+    countOfKey: grants.get(key) ?? 0,
+    countOfAll: grants.get('') ?? 0,
+  }
+  return withSession({ ...added(calibrated, pair), grants }, pair, old !== undefined, made)
+}
+
+function withSession(state: State, pair: Pair, isRefresh: boolean, when: Span): State {
+  const member = memberOf(pair)
+  const sessions = state.sessions.map((table) =>
+    isRefresh ? touchSession(table, member, 'refreshed', when) : addSession(table, member, when),
+  )
+  return { ...state, sessions }
+}
+
+/** refresh/revokes-access, refresh/revokes-refresh. Another spelling may or may not have been taken for this token. */
+function retired(state: State, old: Pair, exact: boolean): State {
+  const index = state.refresh.get(old.refresh)
+  const before = ofLine(state, old.line, 'newest').filter(([other]) => other !== index)
+  return {
+    ...state,
+    pairs: state.pairs.with([
+      // A used refresh token that was taken once more: which of its pairs stands, nobody knows.
+      ...before.map(([other, pair]): [number, Pair] => [other, { ...pair, standing: 'unknown' }]),
+      ...(index === undefined ? [] : [[index, { ...old, standing: exact ? 'dead' : 'unknown' }] as const]),
+    ]),
+  }
+}
+
+/** The pairs of a line that have this standing, with their index. */
+export function ofLine(state: State, line: number, standing: Pair['standing']): [number, Pair][] {
+  return (state.lines.get(line) ?? []).flatMap((index): [number, Pair][] => {
+    const pair = state.pairs.get(index)
+    return pair?.standing === standing ? [[index, pair]] : []
+  })
+}
+
+function added(state: State, pair: Pair): State {
+  const index = state.pairs.size
+  const looks = [
+    ...looksOf(pair.access).map((look) => [`access ${look}`, index] as const),
+    ...looksOf(pair.refresh).map((look) => [`refresh ${look}`, index] as const),
+  ]
+  return {
+    ...state,
+    looks: state.looks.with(looks),
+    lines: state.lines.with([[pair.line, [...(state.lines.get(pair.line) ?? []), index]]]),
+    pairs: state.pairs.with([[index, pair]]),
+    access: state.access.with([[pair.access, index]]),
+    refresh: state.refresh.with([[pair.refresh, index]]),
+  }
+}
+
+/** The clock of tokens is derived from what short lifetimes report: it may differ from that of signatures. */
+function withClock(state: State, scope: readonly string[], result: Result, made: Span): State {
+  const asked = lifetimeOf(scope)
+  const { accessTokenExpiry: ends, refreshTokenExpiry: refreshEnds } = result
+  if (asked === null || !isMoment(ends)) return state
+  const seen = { from: ends - asked - made.to - roundedMs, to: ends - asked - made.from + roundedMs }
+  const clock = asked > longestKeptMs ? state.tokenClock : narrowed(state.tokenClock, seen)
+  if (clock === null) return state
+  const got = { from: ends - clock.to - made.to, to: ends - clock.from - made.from }
+  const refreshLife = isMoment(refreshEnds) ? refreshEnds - clock.to - made.to : Number.POSITIVE_INFINITY
+  const shortest = Math.min(state.refreshLifetimeMs ?? Number.POSITIVE_INFINITY, refreshLife)
+  return {
+    ...state,
+    tokenClock: clock,
+    lifetimes: [...state.lifetimes, { asked, got }],
+    refreshLifetimeMs: Number.isFinite(shortest) ? shortest : null,
+  }
+}
+
+function narrowed(clock: Span | null, seen: Span): Span {
+  if (clock === null) return seen
+  const both = { from: Math.max(clock.from, seen.from), to: Math.min(clock.to, seen.to) }
+  return both.from <= both.to ? both : clock
+}
+
+/** When the tokens of a result end on the local clock. */
+function endsOf(
+  state: State,
+  scope: readonly string[],
+  result: Result,
+  made: Span,
+): Pick<Pair, 'accessEnds' | 'refreshEnds'> {
+  const asked = lifetimeOf(scope)
+  const local = (moment: unknown): Span | null =>
+    state.tokenClock === null || !isMoment(moment)
+      ? null
+      : { from: moment - state.tokenClock.to, to: moment - state.tokenClock.from }
+  const accessEnds =
+    asked !== null && asked <= longestKeptMs
+      ? { from: made.from + asked, to: made.to + asked }
+      : local(result.accessTokenExpiry)
+  return { accessEnds, refreshEnds: local(result.refreshTokenExpiry) }
+}
+
+export const isMoment = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1e12 && value < 1e13

@@ -1,0 +1,220 @@
+/** What an answer shows of the target. Every function takes a state and returns the next one. */
+
+import { publicKeyFromPem } from '../signer/pem.ts'
+import { memberOf, nameOf, sessionOf } from './fact.ts'
+import { authorizationOf, facts, kindOfBody, scopeOfCaller } from './facts.ts'
+import { beyondCreator } from './facts-of-scope.ts'
+import { findPair } from './facts-of-token.ts'
+import { judge } from './judge.ts'
+import { learnPair, ofLine } from './learn-pair.ts'
+import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
+import { blurSessions, observeSession, touchSession } from './sessions.ts'
+import type { Answer, Call, Fact, Key, Pair, Span, State, Verdict } from './types.ts'
+
+/** The state after a call was answered. `known` and `verdict` may be given where they were computed before. */
+export function learn(
+  state: State,
+  call: Call,
+  answer: Answer,
+  moment: Span,
+  known: readonly Fact[] = facts(state, call, moment),
+): State {
+  const verdict = judge(state, known)
+  const body = readBody(call.body)
+  const noted = noteNonce(state, call)
+  if (answer.kind === 'accepted') return accepted(noted, { call, body, moment, known, verdict, result: answer.result })
+  if (answer.kind === 'refused') return refused(noted, { call, body, moment, known, verdict })
+  return lost(withTry(noted, keyIdOf(noted, call, body)), body)
+}
+
+interface Learnt {
+  readonly call: Call
+  readonly body: ReadBody
+  readonly moment: Span
+  readonly known: readonly Fact[]
+  readonly verdict: Verdict
+}
+
+function accepted(state: State, seen: Learnt & { result: unknown }): State {
+  const { call, body, known, verdict, moment } = seen
+  const shown = verdict.is === 'refused' ? [] : known.map(nameOf).filter((name) => !state.shown.has(name))
+  const kind = kindOfBody(body)
+  const larger = body.bytes > (state.sizes.get(kind) ?? 1024)
+  const next: State = {
+    ...state,
+    ...(shown.length > 0 ? { shown: new Set([...state.shown, ...shown]) } : {}),
+    ...(larger ? { sizes: new Map(state.sizes).set(kind, body.bytes) } : {}),
+    ...(state.wrongTries.size > 0 ? { wrongTries: cleared(state, keyIdOf(state, call, body)) } : {}),
+  }
+  if (body.method === 'manager/auth')
+    return letIn(learnPair(next, body.params, seen.result, moment), keyIdOf(state, call, body))
+  const used = useAccess(next, seen, 'accepted')
+  const proved = letIn(used, keyIdOf(state, call, body))
+  return body.method === 'manager/createApiKey' ? learnKey(proved, call, body.params, seen.result) : proved
+}
+
+function refused(state: State, seen: Learnt): State {
+  const { call, body, verdict } = seen
+  const id = keyIdOf(state, call, body)
+  const tries = verdict.is === 'accepted' ? state : withTry(state, id)
+  if (body.method !== 'manager/auth') return useAccess(tries, seen, 'refused')
+  const refresh = refreshed(tries, body)
+  if (refresh === undefined) return tries
+  // Whether presenting a used refresh token revokes the newer pair is open (refresh/family).
+  if (refresh.standing === 'dead') return doubtLine(tries, refresh.line)
+  return verdict.is === 'accepted' ? withStanding(tries, refresh, 'unknown') : tries
+}
+
+/** A server may lock a key after wrong tries. */
+function withTry(state: State, id: string | undefined): State {
+  if (id === undefined || !state.keys.has(id)) return state
+  return { ...state, wrongTries: new Map(state.wrongTries).set(id, (state.wrongTries.get(id) ?? 0) + 1) }
+}
+
+/** A broken answer: what the call was to do may have happened. */
+function lost(state: State, body: ReadBody): State {
+  if (body.method === 'manager/createApiKey')
+    return { ...state, created: state.created + 1, keyNames: namesWith(state, body.params) }
+  if (body.method !== 'manager/auth' || !isObject(body.params)) return state
+  const pair = refreshed(state, body)
+  if (pair !== undefined) return doubtLine(state, pair.line)
+  const { apiKeyId, scope } = body.params
+  if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
+  const member = { key: apiKeyId, line: -1, name: sessionOf(scope) }
+  return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member)) }
+}
+
+/** The pair whose refresh token a grant presents. */
+function refreshed(state: State, body: ReadBody): Pair | undefined {
+  if (!isObject(body.params) || typeof body.params.refreshToken !== 'string') return undefined
+  return findPair(state, body.params.refreshToken, 'refresh')?.pair
+}
+
+/** An access token was let in or not: its session lives or not, and the pair stands. */
+function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 'accepted' | 'refused'): State {
+  const auth = authorizationOf(state, call)
+  const pair = auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
+  if (pair === undefined) return state
+  const others = known.filter((fact) => !isOfSession(fact))
+  if (how === 'refused') {
+    const onlySession = others.every(({ is }) => is === 'yes')
+    if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead')
+    return verdict.is === 'accepted' ? withStanding(observed(state, pair, 'dead'), pair, 'unknown') : state
+  }
+  const seen = observed(state, pair, 'live')
+  const sessions = seen.sessions.map((table) => touchSession(table, memberOf(pair), 'used', moment))
+  // A pair that was let in though it was revoked says no more of what follows.
+  return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
+}
+
+const isOfSession = ({ requirement }: Fact): boolean =>
+  requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
+
+function observed(state: State, pair: Pair, seen: 'live' | 'dead'): State {
+  const member = memberOf(pair)
+  const kept = state.sessions.flatMap((table) => observeSession(table, member, seen) ?? [])
+  // Where every reading is contradicted it is a finding; what follows from it for this user is not known.
+  if (kept.length === 0) return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member)) }
+  return { ...state, sessions: kept }
+}
+
+function withStanding(state: State, pair: Pair, standing: Pair['standing']): State {
+  const index = state.access.get(pair.access)
+  if (index === undefined || state.pairs.get(index)?.standing === standing) return state
+  return { ...state, pairs: state.pairs.with([[index, { ...pair, standing }]]) }
+}
+
+/** Nobody knows what stands of a line any more. */
+function doubtLine(state: State, line: number): State {
+  return {
+    ...state,
+    pairs: state.pairs.with(
+      ofLine(state, line, 'newest').map(([index, pair]) => [index, { ...pair, standing: 'unknown' }]),
+    ),
+  }
+}
+
+/** limits/ten-keys: a created key was let in. */
+function letIn(state: State, id: string | undefined): State {
+  const key = state.keys.get(id ?? '')
+  if (key === undefined || key.id === state.root) return state
+  const working = state.working.has(key.id) ? state.working : new Set(state.working).add(key.id)
+  if (key.works === 'yes') return { ...state, working }
+  return { ...state, working, keys: new Map(state.keys).set(key.id, { ...key, works: 'yes' }) }
+}
+
+/** The key that signs a call or gives its credentials with it. */
+function directKeyOf(state: State, call: Call): string | undefined {
+  const auth = authorizationOf(state, call)
+  if (auth.kind === 'basic') return auth.id
+  return auth.kind === 'signature' ? auth.fields[0] : undefined
+}
+
+/** The key that proves itself in a call; none where a token does. */
+export function keyIdOf(state: State, call: Call, body: ReadBody): string | undefined {
+  if (body.method !== 'manager/auth') return directKeyOf(state, call)
+  return isObject(body.params) && typeof body.params.apiKeyId === 'string' ? body.params.apiKeyId : undefined
+}
+
+function learnKey(state: State, call: Call, params: unknown, result: unknown): State {
+  const created = state.created + 1
+  const crowded = created > 10
+  const others = crowded ? new Map([...state.keys].map(([id, key]) => [id, doubted(state, key)])) : state.keys
+  const keyNames = namesWith(state, params)
+  const next: State = { ...state, created, keyNames, working: new Set(), keys: others }
+  if (!isObject(params) || !isObject(result)) return next
+  const { id, secret } = result
+  if (typeof id !== 'string' || typeof secret !== 'string' || state.keys.has(id)) return next
+  const scope = isStrings(params.scope) ? params.scope : []
+  const key: Key = {
+    id,
+    secret,
+    publicKey: publicKeyOf(params.publicKey),
+    scope,
+    doubtful: beyondCreator(scope, scopeOfCaller(state, call)),
+    works: 'yes',
+    origin: originOf(state, call, params.publicKey !== undefined),
+  }
+  return { ...next, keys: new Map(others).set(id, key) }
+}
+
+const namesWith = (state: State, params: unknown): ReadonlySet<string> =>
+  new Set([...state.keyNames, isObject(params) ? String(params.name) : ''])
+
+/** What becomes of earlier keys at the eleventh creation is open. */
+const doubted = (state: State, key: Key): Key => (key.id === state.root ? key : { ...key, works: 'unknown' })
+
+function publicKeyOf(pem: unknown): Uint8Array | null {
+  if (pem === undefined) return null
+  try {
+    return publicKeyFromPem(String(pem))
+  } catch {
+    return new Uint8Array(32)
+  }
+}
+
+function originOf(state: State, call: Call, withPublicKey: boolean): string {
+  const auth = authorizationOf(state, call)
+  const key = state.keys.get(directKeyOf(state, call) ?? '')
+  const how = auth.kind === 'signature' ? (key?.publicKey == null ? 'HMAC' : 'ECC') : auth.kind
+  return `${withPublicKey ? 'public key' : 'secret'}, created by ${how}`
+}
+
+function noteNonce(state: State, call: Call): State {
+  const auth = authorizationOf(state, call)
+  const nonce = auth.kind === 'signature' ? auth.fields[3] : undefined
+  return nonce === undefined || state.nonces.has(nonce) ? state : { ...state, nonces: grown(state.nonces, nonce) }
+}
+
+/** A set of thousands is not copied for one more: nothing looks at an earlier state's nonces. */
+function grown(set: ReadonlySet<string>, nonce: string): ReadonlySet<string> {
+  ;(set as Set<string>).add(nonce)
+  return set
+}
+
+function cleared(state: State, id: string | undefined): ReadonlyMap<string, number> {
+  if (id === undefined || !state.wrongTries.has(id)) return state.wrongTries
+  const tries = new Map(state.wrongTries)
+  tries.delete(id)
+  return tries
+}

@@ -1,0 +1,321 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  accepted,
+  afterGrants,
+  at,
+  basicHeader,
+  body,
+  createCall,
+  grantCall,
+  hmacHeader,
+  judged,
+  listBody,
+  listWith,
+  newState,
+  pairAnswer,
+  refreshCall,
+  refused,
+  rootKey,
+  rootSecret,
+  startMs,
+  tokenHeader,
+  tokensOf,
+} from '../../self/made-up-calls.ts'
+import { packageRoot } from '../fixture/package-root.ts'
+import { readYaml } from '../fixture/yaml-source.ts'
+import { ed25519KeyPair } from '../signer/pem.ts'
+import { contradicts, learn, levelOf, type State, shape } from './index.ts'
+
+const verdictOf = (authorization: string | undefined, text = listBody): string =>
+  judged(newState(), listWith(authorization, text), at(0)).is
+
+test('every level is that of spec/requirements.yaml', () => {
+  const path = join(packageRoot, 'spec', 'requirements.yaml')
+  const requirements = readYaml(readFileSync(path, 'utf8'), path).value as { id: string; level: string }[]
+  for (const { id, level } of requirements) expect({ id, level: levelOf(id) }).toEqual({ id, level })
+})
+
+describe('a call of a key', () => {
+  test('with its own credentials must be accepted', () => {
+    expect(verdictOf(basicHeader())).toBe('accepted')
+    expect(verdictOf(hmacHeader())).toBe('accepted')
+  })
+
+  test.each([
+    ['without authorization', undefined, 'authorization/required'],
+    ['with another secret', basicHeader(rootKey.id, `${rootSecret}x`), 'basic/credentials'],
+    ['with the secret in another case', basicHeader(rootKey.id, rootSecret.toUpperCase()), 'basic/credentials'],
+    ['of an unknown key', basicHeader('nobody'), 'basic/key-id'],
+    ['signed with another secret', hmacHeader(listBody, { secret: 'x' }), 'signatures/hmac'],
+    ['signed for another body', hmacHeader(body('solution/listSolutions', {}, 2)), 'signatures/hmac'],
+    ['with a second version', hmacHeader().replace(';1;', ';2;'), 'signatures/version'],
+    ['with too few fields', hmacHeader().replace(/;[^;]*$/, ''), 'signatures/header-fields'],
+  ])('%s must be kept out', (_title, header, requirement) => {
+    expect(judged(newState(), listWith(header), at(0))).toMatchObject({ is: 'refused', requirement })
+  })
+
+  test('a secret with a NUL behind is the same HMAC key, so such a signature is right', () => {
+    expect(verdictOf(hmacHeader(listBody, { secret: `${rootSecret}\0` }))).toBe('accepted')
+    expect(verdictOf(basicHeader(rootKey.id, `${rootSecret}\0`))).toBe('refused')
+  })
+
+  test('a secret changed into itself is right', () => {
+    expect(verdictOf(basicHeader(rootKey.id, rootSecret.normalize('NFC')))).toBe('accepted')
+  })
+
+  test.each([
+    [
+      'a nonce that was used',
+      (state: State) => learn(state, listWith(hmacHeader(listBody, { nonce: 'repeated-nonce' })), accepted(), at(0)),
+      hmacHeader(listBody, { nonce: 'repeated-nonce' }),
+    ],
+    [
+      'a timestamp of another hour',
+      (state: State) => state,
+      hmacHeader(listBody, { timestamp: String(startMs - 3_600_000) }),
+    ],
+    ['a scheme word in another case', (state: State) => state, hmacHeader().replace('svc-hmac', 'SVC-HMAC')],
+    ['base64 without padding', (state: State) => state, hmacHeader().replace(/=+$/, '')],
+    ['a long body', (state: State) => state, hmacHeader()],
+  ])('%s is open', (title, prepare, header) => {
+    const text = title === 'a long body' ? `${listBody}${' '.repeat(2000)}` : listBody
+    const signed = title === 'a long body' ? hmacHeader(text) : header
+    expect(judged(prepare(newState()), listWith(signed, text), at(0)).is).toBe('open')
+  })
+
+  test('a header nonce without the padding of the signed one is open, as the sample of the document shows it', () => {
+    const header = hmacHeader(listBody, { nonce: 'AAECAwQFBgcICQ==' })
+    expect(verdictOf(header.replace('CQ==;', 'CQ;'))).toBe('open')
+    expect(verdictOf(header.replace('AAEC', 'AAED'))).toBe('refused')
+  })
+
+  test('a timestamp with leading zeros is the same number, one with letters behind is not', () => {
+    const header = hmacHeader()
+    expect(verdictOf(header.replace(`;${startMs};`, `;00${startMs};`))).toBe('open')
+    expect(verdictOf(header.replace(`;${startMs};`, `;${startMs}x;`))).toBe('refused')
+    expect(verdictOf(header.replace(`;${startMs};`, `;${startMs}.0;`))).toBe('refused')
+  })
+
+  test('the size of a body is learnt by an accepted Basic call', () => {
+    const text = `${listBody}${' '.repeat(20_000)}`
+    const taken = learn(newState(), listWith(basicHeader(), text), accepted(), at(0))
+    expect(judged(taken, listWith(hmacHeader(text), text), at(10)).is).toBe('accepted')
+  })
+
+  test('one reason to refuse beats what is unknown', () => {
+    const text = `${listBody}${' '.repeat(2000)}`
+    expect(judged(newState(), listWith(undefined, text), at(0)).is).toBe('refused')
+  })
+
+  test('a broken answer lets nobody in, and is no answer to a right call', () => {
+    const wrong = judged(newState(), listWith(undefined), at(0))
+    const right = judged(newState(), listWith(basicHeader()), at(0))
+    const broken = { kind: 'broken', reason: 'HTTP 500' } as const
+    expect(contradicts(wrong, broken)).toBe(false)
+    expect(contradicts(right, broken)).toBe(true)
+    expect(contradicts(right, { kind: 'unread' })).toBe(false)
+  })
+})
+
+describe('tokens', () => {
+  const state = afterGrants(newState(), ['p'], ['solution'])
+
+  test('a token works until it is refreshed; then both old tokens are dead', () => {
+    expect(judged(state, listWith(tokenHeader('p')), at(100)).is).toBe('accepted')
+    const next = learn(state, refreshCall(tokensOf('p').refresh), pairAnswer('q', ['solution'], at(200)), at(200))
+    expect(judged(next, listWith(tokenHeader('p')), at(300))).toMatchObject({
+      is: 'refused',
+      requirement: 'refresh/revokes-access',
+    })
+    expect(judged(next, refreshCall(tokensOf('p').refresh), at(300))).toMatchObject({
+      is: 'refused',
+      requirement: 'refresh/revokes-refresh',
+    })
+    expect(judged(next, listWith(tokenHeader('q')), at(300)).is).toBe('accepted')
+  })
+
+  test('presenting a used refresh token makes the newer pair unknown, until it is let in again', () => {
+    const next = learn(state, refreshCall(tokensOf('p').refresh), pairAnswer('q', ['solution'], at(200)), at(200))
+    const tried = learn(next, refreshCall(tokensOf('p').refresh), refused, at(300))
+    expect(judged(tried, listWith(tokenHeader('q')), at(400)).is).toBe('open')
+    const seen = learn(tried, listWith(tokenHeader('q')), accepted(), at(400))
+    expect(judged(seen, listWith(tokenHeader('q')), at(500)).is).toBe('accepted')
+  })
+
+  test('another spelling of a token is open; where it was taken, the real one may be revoked', () => {
+    const spelt = tokensOf('p').refresh.toUpperCase()
+    expect(judged(state, refreshCall(spelt), at(100)).is).toBe('open')
+    const taken = learn(state, refreshCall(spelt), pairAnswer('q', ['solution'], at(100)), at(100))
+    expect(judged(taken, listWith(tokenHeader('p')), at(200)).is).toBe('open')
+    expect(judged(state, listWith(`${tokenHeader('p')}.`), at(100)).is).toBe('open')
+    expect(judged(state, listWith(tokenHeader('p').slice(0, -8)), at(100)).is).toBe('refused')
+  })
+
+  test('a revoked token is dead in every spelling', () => {
+    const next = learn(state, refreshCall(tokensOf('p').refresh), pairAnswer('q', ['solution'], at(200)), at(200))
+    expect(judged(next, listWith(tokenHeader('p').replace('p-access', 'P-ACCESS')), at(300)).is).toBe('refused')
+  })
+
+  test('a lost answer of a refresh leaves both pairs unknown', () => {
+    const next = learn(state, refreshCall(tokensOf('p').refresh), { kind: 'broken', reason: 'gone' }, at(200))
+    expect(judged(next, listWith(tokenHeader('p')), at(300)).is).toBe('open')
+  })
+
+  test('near the reported moment nothing is judged', () => {
+    const lived = learn(
+      newState(),
+      grantCall(['solution', 'expiresIn:3000']),
+      pairAnswer('e', ['solution'], at(0), 3000),
+      at(0),
+    )
+    expect(judged(lived, listWith(tokenHeader('e')), at(1500)).is).toBe('accepted')
+    expect(judged(lived, listWith(tokenHeader('e')), at(2500)).is).toBe('open')
+    expect(judged(lived, listWith(tokenHeader('e')), at(4500))).toMatchObject({
+      is: 'refused',
+      requirement: 'expires-in/enforced',
+    })
+    expect(judged(lived, refreshCall(tokensOf('e').refresh), at(4500)).is).toBe('accepted')
+  })
+
+  test('the clock of tokens is derived from expiresIn, so a server with another time is judged alike', () => {
+    const ahead = 40_000_000
+    const shifted = { from: at(0).from + ahead, to: at(0).to + ahead }
+    const answer = pairAnswer('e', ['solution'], shifted, 3000)
+    expect(shape(newState(), grantCall(['solution', 'expiresIn:3000']), answer, at(0))).toEqual([])
+    const lived = learn(newState(), grantCall(['solution', 'expiresIn:3000']), answer, at(0))
+    const wrong = pairAnswer('f', ['solution'], shifted, 14_000)
+    expect(shape(lived, grantCall(['solution', 'expiresIn:9000']), wrong, at(0))).toMatchObject([
+      { requirement: 'expires-in/reported' },
+    ])
+  })
+
+  test('a long NUMBER may be shortened, but never kept longer, nor give less than a smaller one', () => {
+    const long = grantCall(['solution', 'expiresIn:9000000'])
+    expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 60_000), at(9))).toEqual([])
+    expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 9_100_000), at(9))).toHaveLength(1)
+    expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toHaveLength(1)
+  })
+
+  test('the refresh lifetime is counted on for 90 %', () => {
+    const short = learn(state, grantCall(['solution']), pairAnswer('s', ['solution'], at(0), 5000, 10_000), at(0))
+    expect(judged(short, refreshCall(tokensOf('s').refresh), at(8000)).is).toBe('accepted')
+    expect(judged(short, refreshCall(tokensOf('s').refresh), at(9500)).is).toBe('open')
+    expect(judged(short, refreshCall(tokensOf('s').refresh), at(12_500)).is).toBe('refused')
+  })
+
+  test('many newer tokens may have ended one', () => {
+    const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
+    expect(judged(afterGrants(newState(), names, ['solution']), listWith(tokenHeader('n0')), at(50)).is).toBe('open')
+  })
+})
+
+describe('scopes and addresses', () => {
+  test('a token is limited to its areas', () => {
+    const state = afterGrants(newState(), ['p'], ['context'])
+    expect(judged(state, listWith(tokenHeader('p')), at(9))).toMatchObject({
+      is: 'refused',
+      requirement: 'scopes/context',
+    })
+    const create = createCall({ name: 'k', scope: ['solution'] }, tokenHeader('p'))
+    expect(judged(state, create, at(9))).toMatchObject({ is: 'refused', requirement: 'scopes/context' })
+  })
+
+  test('what an empty scope or an unknown word opens is open', () => {
+    for (const scope of [[], ['*'], ['Solution'], ['solution:*']])
+      expect(judged(afterGrants(newState(), ['p'], scope), listWith(tokenHeader('p')), at(9)).is).toBe('open')
+  })
+
+  test('a bound token works from its address only', () => {
+    const state = afterGrants(newState(), ['p'], ['solution', 'ipAddr:127.0.0.1'])
+    expect(judged(state, listWith(tokenHeader('p')), at(9)).is).toBe('accepted')
+    expect(judged(state, listWith(tokenHeader('p'), listBody, '127.0.0.11'), at(9)).is).toBe('refused')
+  })
+})
+
+describe('keys', () => {
+  const key = (id: string) => accepted({ id, secret: `${id}-secret-0123456789` })
+  const made = (count: number): State =>
+    Array.from({ length: count }, (_, n) => n).reduce(
+      (state, n) => learn(state, createCall({ name: `n${n}`, scope: ['solution'] }), key(`k${n}`), at(n)),
+      newState(),
+    )
+
+  test('nine have a place; what the tenth and the eleventh get is open', () => {
+    expect(judged(made(8), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('accepted')
+    expect(judged(made(9), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('open')
+  })
+
+  test('eleven that work at once are a finding', () => {
+    let state = made(11)
+    for (let n = 0; n < 10; n++)
+      state = learn(state, listWith(basicHeader(`k${n}`, `k${n}-secret-0123456789`)), accepted(), at(100))
+    const eleventh = listWith(basicHeader('k10', 'k10-secret-0123456789'))
+    expect(shape(state, eleventh, accepted(), at(101))).toMatchObject([
+      { requirement: 'limits/ten-keys', level: 'must' },
+    ])
+  })
+
+  test('a key with a public key is used with ECC signatures only', () => {
+    const { publicKeyPem } = ed25519KeyPair(new Uint8Array(32).fill(3))
+    const state = learn(
+      newState(),
+      createCall({ name: 'e', scope: ['solution'], publicKey: publicKeyPem }),
+      key('e'),
+      at(0),
+    )
+    expect(judged(state, listWith(basicHeader('e', 'e-secret-0123456789')), at(1))).toMatchObject({
+      is: 'refused',
+      requirement: 'basic/public-key-refused',
+    })
+  })
+
+  test('after wrong tries a refusal is open, since a server may lock a key', () => {
+    const wrong = listWith(basicHeader(rootKey.id, 'wrong'))
+    const tried = [1, 2, 3, 4].reduce((state, n) => learn(state, wrong, refused, at(n)), newState())
+    expect(judged(tried, listWith(basicHeader()), at(9)).is).toBe('open')
+    expect(judged(learn(tried, listWith(basicHeader()), accepted(), at(10)), listWith(basicHeader()), at(11)).is).toBe(
+      'accepted',
+    )
+  })
+
+  test.each([
+    ['no name', { scope: ['solution'] }, 'refused'],
+    ['a scope that is no list', { name: 'n', scope: 'solution' }, 'refused'],
+    ['a public key that is none', { name: 'n', scope: ['solution'], publicKey: 'x' }, 'refused'],
+    ['a foreign param', { name: 'n', scope: ['solution'], more: 1 }, 'open'],
+    ['a scope word that no example shows', { name: 'n', scope: ['thread'] }, 'open'],
+    ['an odd name', { name: 'a.b c', scope: ['solution'] }, 'open'],
+  ])('params with %s', (_title, params, is) => {
+    expect(judged(newState(), createCall(params), at(0)).is).toBe(is)
+  })
+})
+
+describe('the envelope', () => {
+  test.each([
+    ['{', 'refused'],
+    ['[]', 'open'],
+    [body('solution/listSolutions').replace('"2.0"', '"1.0"'), 'open'],
+    [body('solution/listSolutions').replace('"id":1', '"id":1.0'), 'accepted'],
+    [body('solution/listSolutions').replace('"id":1', '"id":"1"'), 'open'],
+    [body('solution/listSolutions').replace('{}', '"x"'), 'refused'],
+    [body('solution/listSolutions').replace('{', '{"id":2,'), 'open'],
+    [body('nosuch/method'), 'refused'],
+    [body('context/listContexts'), 'open'],
+  ])('%s', (text, is) => {
+    expect(judged(newState(), listWith(basicHeader(), text), at(0)).is).toBe(is)
+  })
+
+  test('the id of an answer is compared as a number', () => {
+    const text = listBody.replace('"id":1', '"id":1.0')
+    expect(shape(newState(), listWith(basicHeader(), text), accepted(), at(0))).toEqual([])
+  })
+
+  test('an implied fact makes a refusal a warning until an accepted call has shown it', () => {
+    const call = createCall({ name: 'n', scope: ['solution'] })
+    expect(judged(newState(), call, at(0)).level).toBe('implied')
+    const shown = learn(newState(), call, accepted({ id: 'k', secret: 'k-secret-0123456789' }), at(0))
+    expect(judged(shown, createCall({ name: 'm', scope: ['solution'] }), at(1)).level).toBe('must')
+  })
+})

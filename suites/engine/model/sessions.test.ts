@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import {
+  accepted,
+  at,
+  grantCall,
+  judged,
+  listWith,
+  newState,
+  pairAnswer,
+  refreshCall,
+  refused,
+  tokenHeader,
+  tokensOf,
+} from '../../self/made-up-calls.ts'
+import { learn, type State } from './index.ts'
+import { addSession, everySessionTable, liveness } from './sessions.ts'
+
+/** Sessions made one after another, so many ms apart, on a target whose clock is known. */
+function withSessions(names: readonly string[], apartMs: number): State {
+  const start: State = { ...newState(), tokenClock: { from: -1000, to: 1000 } }
+  return names.reduce((state, name, index) => {
+    const made = at(index * apartMs)
+    return learn(state, grantCall(['solution', `session:${name}`]), pairAnswer(name, ['solution'], made), made)
+  }, start)
+}
+
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, n) => `s${n}`)
+const use = (name: string) => listWith(tokenHeader(name))
+
+describe('sixteen sessions', () => {
+  test('live, and the seventeenth removes the oldest', () => {
+    const sixteen = withSessions(numbered(16), 100)
+    expect(judged(sixteen, use('s0'), at(2000)).is).toBe('accepted')
+    const one = learn(withSessions(['s0'], 0), use('s0'), accepted(), at(10))
+    const names = numbered(17).slice(1)
+    let state = one
+    names.forEach((name, n) => {
+      state = learn(
+        state,
+        grantCall(['solution', `session:${name}`]),
+        pairAnswer(name, ['solution'], at(3000 + n)),
+        at(3000 + n),
+      )
+    })
+    expect(judged(state, use('s0'), at(5000))).toMatchObject({ is: 'refused', requirement: 'sessions/oldest-removed' })
+    expect(judged(state, refreshCall(tokensOf('s0').refresh), at(5000))).toMatchObject({
+      is: 'refused',
+      requirement: 'sessions/removed-refresh',
+    })
+    expect(judged(state, use('s16'), at(5000)).is).toBe('accepted')
+  })
+
+  test('made within a second say nothing of which is the oldest, but that one is gone', () => {
+    let state = withSessions(numbered(17), 1)
+    expect(judged(state, use('s0'), at(100)).is).toBe('open')
+    for (const name of numbered(15)) state = learn(state, use(name), accepted(), at(200))
+    expect(judged(state, use('s16'), at(300)).is).toBe('accepted')
+    expect(judged(state, use('s15'), at(300)).is).toBe('refused')
+  })
+
+  test('of twenty-four made at once eight are gone', () => {
+    let state = withSessions(numbered(24), 1)
+    for (const name of numbered(24).slice(8)) state = learn(state, use(name), accepted(), at(200))
+    expect(judged(state, use('s0'), at(300)).is).toBe('refused')
+  })
+})
+
+describe('the readings of the open questions', () => {
+  test('there are 36, of which 24 differ in who a user is, what counts, what is oldest and whether a name is joined', () => {
+    const tables = everySessionTable()
+    expect(tables).toHaveLength(36)
+    expect(tables.filter(({ reading }) => reading.reusedName !== 'adds')).toHaveLength(24)
+  })
+
+  test('an answer drops those that it contradicts', () => {
+    let state = withSessions(['s0'], 0)
+    for (let n = 0; n < 16; n++)
+      state = learn(state, grantCall(['solution']), pairAnswer(`u${n}`, [], at(2000 + n)), at(2000 + n))
+    expect(judged(state, use('s0'), at(4000)).is).toBe('open')
+    const counted = learn(state, use('s0'), accepted(), at(4000))
+    expect(counted.sessions.length).toBeLessThan(state.sessions.length)
+    expect(counted.sessions.every(({ reading }) => !reading.unnamedCount)).toBe(true)
+  })
+
+  test('a name used again replaces, joins or adds', () => {
+    const tables = everySessionTable().map((table) => {
+      const first = addSession(table, { key: 'k', line: 1, name: 'n' }, at(0))
+      return addSession(first, { key: 'k', line: 2, name: 'n' }, at(10))
+    })
+    const old = (reading: string) =>
+      tables
+        .filter((table) => table.reading.reusedName === reading)
+        .map((table) => liveness(table, { key: 'k', line: 1, name: 'n' }))
+    expect(new Set(old('replaces'))).toEqual(new Set(['dead']))
+    expect(new Set(old('joins'))).toEqual(new Set(['live']))
+    expect(new Set(old('adds'))).toEqual(new Set(['live']))
+  })
+
+  test('where no reading is left the user is given up, and nothing more follows', () => {
+    const state = withSessions(['s0'], 0)
+    const contradicted = learn(state, use('s0'), refused, at(500))
+    expect(judged(contradicted, use('s0'), at(600)).is).toBe('open')
+  })
+
+  test('a session may end before its tokens: after ten seconds it is open', () => {
+    expect(judged(withSessions(['s0'], 0), use('s0'), at(12_000)).is).toBe('open')
+  })
+})

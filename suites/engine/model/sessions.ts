@@ -1,0 +1,150 @@
+/**
+ * Sessions of a user (parts 2, 3 and 5.4): at most 16, the oldest removed. Who a user is, what counts, what is oldest and what a name
+ * used again does are open, and tied to one another; so every combination is kept as a table of its own until an answer contradicts it.
+ */
+import type { Span } from './span.ts'
+import { slackMs } from './spelling.ts'
+
+/** limits of part 8: sessions per user. */
+export const sessionLimit = 16
+
+export interface Reading {
+  readonly user: 'one key' | 'all keys'
+  /** Whether a grant without `session:` counts as a session. */
+  readonly unnamedCount: boolean
+  readonly age: 'created' | 'used' | 'refreshed'
+  readonly reusedName: 'replaces' | 'joins' | 'adds'
+}
+
+interface Seat {
+  readonly name: string | null
+  /** The lines of pairs that live in this session. */
+  readonly lines: readonly number[]
+  /** When it was created, used or refreshed, as the reading counts age. */
+  readonly age: Span
+}
+
+interface User {
+  readonly live: readonly Seat[]
+  /** Sessions of which `lost` were removed, nobody knows which. */
+  readonly doubt: readonly Seat[]
+  readonly lost: number
+  /** Something happened that this table cannot follow: it says nothing of this user. */
+  readonly vague: boolean
+}
+
+export interface SessionTable {
+  readonly reading: Reading
+  readonly users: ReadonlyMap<string, User>
+}
+
+const nobody: User = { live: [], doubt: [], lost: 0, vague: false }
+
+/** Every combination of readings. */
+export function everySessionTable(): SessionTable[] {
+  const tables: SessionTable[] = []
+  for (const user of ['one key', 'all keys'] as const)
+    for (const unnamedCount of [false, true])
+      for (const age of ['created', 'used', 'refreshed'] as const)
+        for (const reusedName of ['replaces', 'joins', 'adds'] as const)
+          tables.push({ reading: { user, unnamedCount, age, reusedName }, users: new Map() })
+  return tables
+}
+
+export interface Member {
+  readonly key: string
+  readonly line: number
+  /** null: the pair was granted without a session. */
+  readonly name: string | null
+}
+
+/** Whether a line's session lives, as one table says. */
+export function liveness(table: SessionTable, member: Member): 'live' | 'dead' | 'unknown' {
+  if (member.name === null && !table.reading.unnamedCount) return 'live'
+  const { live, doubt, vague } = userOf(table, member)
+  if (vague) return 'unknown'
+  if (live.some(holds(member))) return 'live'
+  return doubt.some(holds(member)) ? 'unknown' : 'dead'
+}
+
+/** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
+export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
+  const { unnamedCount, reusedName } = table.reading
+  if (member.name === null && !unnamedCount) return table
+  const user = userOf(table, member)
+  const same = (seat: Seat): boolean => member.name !== null && seat.name === member.name
+  if (reusedName !== 'adds' && user.doubt.some(same)) return withUser(table, member, { ...user, vague: true })
+  const joined = reusedName === 'joins' ? user.live.find(same) : undefined
+  if (joined !== undefined) {
+    const age = table.reading.age === 'created' ? joined.age : when
+    const seat = { ...joined, age, lines: [...joined.lines, member.line] }
+    return withUser(table, member, { ...user, live: [...user.live.filter((one) => one !== joined), seat] })
+  }
+  const kept = reusedName === 'replaces' ? { ...user, live: user.live.filter((seat) => !same(seat)) } : user
+  const seat: Seat = { name: member.name, lines: [member.line], age: when }
+  const evicted = withinLimit(kept)
+  return withUser(table, member, { ...evicted, live: [...evicted.live, seat] })
+}
+
+/** Makes place for one more: of the sessions that may be the oldest, one is lost. */
+function withinLimit(user: User): User {
+  const { live, doubt, lost } = user
+  if (live.length + doubt.length - lost < sessionLimit) return user
+  // Any of those in doubt may be the oldest that is left.
+  const oldest = doubt.length > 0 ? doubt.map(({ age }) => age.to) : [Math.min(...live.map(({ age }) => age.to))]
+  const until = Math.max(...oldest) + slackMs
+  const candidates = live.filter(({ age }) => age.from <= until)
+  const rest = live.filter((seat) => !candidates.includes(seat))
+  return settled({ ...user, live: rest, doubt: [...doubt, ...candidates], lost: lost + 1 })
+}
+
+/** Where as many are lost as are in doubt all are gone; where none is lost any more all live. */
+function settled(user: User): User {
+  const { live, doubt, lost } = user
+  if (lost <= 0) return { ...user, live: [...live, ...doubt], doubt: [], lost: 0 }
+  return lost >= doubt.length ? { ...user, doubt: [], lost: 0 } : user
+}
+
+/** A session was used or refreshed: its age is another, where the reading counts so. */
+export function touchSession(table: SessionTable, member: Member, how: 'used' | 'refreshed', when: Span): SessionTable {
+  const { age } = table.reading
+  if (age === 'created' || (age === 'refreshed' && how === 'used')) return table
+  const user = userOf(table, member)
+  if (!user.live.some(holds(member))) return table
+  const live = user.live.map((seat) => (holds(member)(seat) ? { ...seat, age: when } : seat))
+  return withUser(table, member, { ...user, live })
+}
+
+/** What an answer shows of a session; null where this table had said otherwise. */
+export function observeSession(table: SessionTable, member: Member, seen: 'live' | 'dead'): SessionTable | null {
+  const said = liveness(table, member)
+  if (said !== 'unknown') return said === seen ? table : null
+  const user = userOf(table, member)
+  if (user.vague) return table
+  const doubt = user.doubt.filter((seat) => !holds(member)(seat))
+  const found = user.doubt.filter(holds(member))
+  const next =
+    seen === 'live' ? { ...user, live: [...user.live, ...found], doubt } : { ...user, doubt, lost: user.lost - 1 }
+  return withUser(table, member, settled(next))
+}
+
+/** A grant whose answer was lost may have made a session or not. */
+export function blurSessions(table: SessionTable, member: Member): SessionTable {
+  if (member.name === null && !table.reading.unnamedCount) return table
+  return withUser(table, member, { ...userOf(table, member), vague: true })
+}
+
+const holds =
+  ({ line }: Member) =>
+  (seat: Seat): boolean =>
+    seat.lines.includes(line)
+
+const nameOf = (table: SessionTable, { key }: Member): string => (table.reading.user === 'one key' ? key : '')
+
+function userOf(table: SessionTable, member: Member): User {
+  return table.users.get(nameOf(table, member)) ?? nobody
+}
+
+function withUser(table: SessionTable, member: Member, user: User): SessionTable {
+  return { ...table, users: new Map(table.users).set(nameOf(table, member), user) }
+}

@@ -1,0 +1,130 @@
+/** Whether an accepted answer looks as the document says. */
+import { lifetimeOf } from './fact.ts'
+import { longestKeptMs } from './facts-of-params.ts'
+import { isRestriction } from './facts-of-scope.ts'
+import { findPair } from './facts-of-token.ts'
+import { keyIdOf } from './learn.ts'
+import { isMoment, type Result, readResult, roundedMs } from './learn-pair.ts'
+import { levelOf } from './levels.ts'
+import { isObject, isStrings, readBody } from './parse.ts'
+import { slackMs } from './spelling.ts'
+import type { Answer, Call, Pair, Problem, Span, State } from './types.ts'
+
+const problem = (requirement: string, message: string): Problem => ({
+  requirement,
+  level: levelOf(requirement),
+  message,
+})
+
+/** Every way in which an accepted answer departs from the document; `state` is that before the call. */
+export function shape(state: State, call: Call, answer: Answer, moment: Span): Problem[] {
+  if (answer.kind !== 'accepted') return []
+  const body = readBody(call.body)
+  const problems: Problem[] = []
+  if (answer.jsonrpc !== '2.0')
+    problems.push(problem('envelope/response-jsonrpc', `jsonrpc is ${show(answer.jsonrpc)}`))
+  if (Number.isSafeInteger(body.id) && !body.duplicates && answer.id !== body.id)
+    problems.push(problem('envelope/id-echo', `The request has the id ${show(body.id)}, the answer ${show(answer.id)}`))
+  if (!isObject(answer.result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
+  else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, answer.result))
+  else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, answer.result, moment))
+  return [...problems, ...tenKeys(state, keyIdOf(state, call, body))]
+}
+
+/** keys/create-result, keys/unique-ids, keys/unique-secrets. */
+function createShape(state: State, { id, secret }: { readonly [name: string]: unknown }): Problem[] {
+  if (typeof id !== 'string' || typeof secret !== 'string')
+    return [problem('keys/create-result', 'id or secret is not a string')]
+  const problems: Problem[] = []
+  if (state.keys.has(id)) problems.push(problem('keys/unique-ids', 'A key was created with the id of another'))
+  if (secret !== '' && [...state.keys.values()].some((key) => key.secret === secret))
+    problems.push(problem('keys/unique-secrets', 'A key was created with the secret of another'))
+  return problems
+}
+
+/** grants/result-…, refresh/pair-differs, refresh/scopes-kept, expires-in/…. */
+function grantShape(
+  state: State,
+  params: unknown,
+  result: { readonly [name: string]: unknown },
+  made: Span,
+): Problem[] {
+  const problems: Problem[] = []
+  const check = (fine: boolean, slug: string, value: unknown): void => {
+    if (!fine) problems.push(problem(`grants/${slug}`, `It is ${typeof value === 'string' ? 'a string' : show(value)}`))
+  }
+  check(typeof result.accessToken === 'string', 'result-access-token', result.accessToken)
+  check(isMoment(result.accessTokenExpiry), 'result-access-token-expiry', result.accessTokenExpiry)
+  check(typeof result.refreshToken === 'string', 'result-refresh-token', result.refreshToken)
+  check(isMoment(result.refreshTokenExpiry), 'result-refresh-token-expiry', result.refreshTokenExpiry)
+  check(result.tokenType === 'Bearer', 'result-token-type', result.tokenType)
+  check(isStrings(result.scope), 'result-scope', result.scope)
+  const read = readResult(result)
+  if (read === undefined || !isObject(params)) return problems
+  const old = typeof params.refreshToken === 'string' ? findPair(state, params.refreshToken, 'refresh') : undefined
+  problems.push(...issuedTwice(state, read, old?.pair, String(params.apiKeyId)))
+  const scope = old === undefined && isStrings(params.scope) ? params.scope : []
+  problems.push(...lifetimeShape(state, scope, read, made))
+  if (old?.exact === true && isStrings(result.scope)) problems.push(...scopeKept(old.pair.granted, result.scope))
+  return problems
+}
+
+/** Nothing is issued twice: a token that was revoked must not come again, nor another's. */
+function issuedTwice(state: State, result: Result, old: Pair | undefined, key: string): Problem[] {
+  const indexes = [state.access.get(result.accessToken), state.refresh.get(result.refreshToken)]
+  const earlier = indexes.flatMap((index) => state.pairs.get(index ?? -1) ?? [])
+  if (result.accessToken === result.refreshToken)
+    return [problem('tokens/refresh-is-no-access', 'Both tokens are the same')]
+  if (old !== undefined && earlier.some(({ line }) => line === old.line))
+    return [problem('refresh/pair-differs', 'A refresh returned a token that its line had before')]
+  const foreign = earlier.find((pair) => pair.key !== (old?.key ?? key) || pair.standing === 'dead')
+  return foreign === undefined ? [] : [problem('tokens/authorize', 'A token was issued that was issued before')]
+}
+
+/** expires-in/reported, expires-in/within-refresh-lifetime, grants/expiry-order. */
+function lifetimeShape(state: State, scope: readonly string[], result: Result, made: Span): Problem[] {
+  const { accessTokenExpiry: ends, refreshTokenExpiry: refreshEnds } = result
+  if (!isMoment(ends)) return []
+  const asked = lifetimeOf(scope)
+  const problems: Problem[] = []
+  if (isMoment(refreshEnds) && ends > refreshEnds + roundedMs)
+    problems.push(
+      problem(
+        asked === null ? 'grants/expiry-order' : 'expires-in/within-refresh-lifetime',
+        `The access token ends ${ends - refreshEnds} ms after the refresh token`,
+      ),
+    )
+  const clock = state.tokenClock
+  if (asked === null || clock === null) return problems
+  const life = { from: ends - clock.to - made.to, to: ends - clock.from - made.from }
+  const tooLong = life.from > asked + slackMs
+  const tooShort = asked <= longestKeptMs && life.to < asked - slackMs
+  if (tooLong || tooShort)
+    problems.push(
+      problem('expires-in/reported', `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`),
+    )
+  else if (state.lifetimes.some((other) => other.asked < asked && other.got.from > life.to + slackMs))
+    problems.push(problem('expires-in/reported', `expiresIn:${asked} ends earlier than a smaller number`))
+  return problems
+}
+
+/** refresh/scopes-kept: as reported, restrictions and order apart. */
+function scopeKept(before: readonly string[], after: readonly string[]): Problem[] {
+  const words = (scope: readonly string[]): string =>
+    [...new Set(scope.filter((word) => !isRestriction(word)).map((word) => word.toLowerCase()))].sort().join(' ')
+  if (words(before) === words(after)) return []
+  return [problem('refresh/scopes-kept', `The scope was "${words(before)}" and is "${words(after)}" after the refresh`)]
+}
+
+/** limits/ten-keys: an eleventh created key that is let in since the last creation. */
+function tenKeys(state: State, id: string | undefined): Problem[] {
+  if (id === undefined || id === state.root || !state.keys.has(id) || state.working.has(id)) return []
+  if (state.working.size < 10) return []
+  return [problem('limits/ten-keys', 'Eleven created keys work at once')]
+}
+
+/** A value for a message; texts may be secret. */
+function show(value: unknown): string {
+  if (value === undefined) return 'missing'
+  return typeof value === 'string' && value.length > 12 ? 'a text' : JSON.stringify(value)
+}

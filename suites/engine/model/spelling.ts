@@ -1,0 +1,58 @@
+/** How else the same value may be spelt. Whether a server takes that is open (how tokens compare; unpadded base64). */
+
+/** A server may keep moments in whole seconds, so nothing is judged nearer to one than this. */
+export const slackMs = 1200
+
+/** The bytes, one character each, that a forgiving base64 decoder reads: foreign characters are skipped, padding ends the text. */
+export function looseBytes(text: string): string {
+  const plain = text.replaceAll('-', '+').replaceAll('_', '/')
+  const letters = (plain.split('=')[0] ?? '').replace(/[^A-Za-z0-9+/]/g, '')
+  return atob(letters.length % 4 === 1 ? letters.slice(0, -1) : letters)
+}
+
+/** The looks of a text: two texts that share one may be the same value to a server that decodes, trims or folds case. */
+export function looksOf(text: string): string[] {
+  const folded = decodePercent(text).normalize('NFKC').trim().toLowerCase()
+  const skipping = text.replaceAll('=', '')
+  return [
+    `folded ${folded}`,
+    // A JWT is decoded part by part.
+    `bytes ${text.split('.').map(looseBytes).join('.')}`,
+    `bytes ${skipping.split('.').map(looseBytes).join('.')}`,
+    `bytes ${looseBytes(text)}`,
+    `ascii ${folded.replace(/[^\x21-\x7e]/g, '')}`,
+  ]
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Whether a body writes a member of one object twice: which of the two counts is open (envelope/duplicate-members). */
+export function hasDuplicateMembers(json: string): boolean {
+  const open: Set<string>[] = []
+  const marks = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g
+  for (const [mark, colon] of json.matchAll(marks)) {
+    if (mark === '{') open.push(new Set())
+    else if (mark === '}') open.pop()
+    else if (colon !== undefined) {
+      const name = unescaped(mark.slice(0, mark.lastIndexOf('"') + 1))
+      const names = open.at(-1)
+      if (names?.has(name)) return true
+      names?.add(name)
+    }
+  }
+  return false
+}
+
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,137 @@
+/** The words of the model: what it sees of a target, and what it says of a call. Plain values, never mutated. */
+import type { Layered } from './layered.ts'
+import type { SessionTable } from './sessions.ts'
+import type { Span } from './span.ts'
+
+export type { Span } from './span.ts'
+
+export type Level = 'must' | 'implied'
+
+/** A call as its bytes went out: the model parses them itself. */
+export interface Call {
+  /** The value of the Authorization header. */
+  readonly authorization: string | undefined
+  readonly body: string
+  /** The caller's address as the target sees it. */
+  readonly from: string
+  /** Which requirement a wrong signature breaks, where its maker knows; only names a finding, never judges. */
+  readonly breaks?: string | undefined
+}
+
+/** An answer as it counts (design: accepted, refused, broken). `unread`: longer than is read. */
+export type Answer =
+  | { readonly kind: 'accepted'; readonly result: unknown; readonly jsonrpc: unknown; readonly id: unknown }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'broken'; readonly reason: string }
+  | { readonly kind: 'unread' }
+
+/** One reason for or against acceptance. */
+export interface Fact {
+  readonly requirement: string
+  readonly is: 'yes' | 'no' | 'unknown'
+  /** What distinguishes facts of one requirement, such as the kind of key. */
+  readonly about?: string
+}
+
+export interface Verdict {
+  readonly is: 'accepted' | 'refused' | 'open'
+  /** What a contrary answer breaks. */
+  readonly requirement: string
+  readonly level: Level
+  readonly fact: Fact
+}
+
+/** An answer, or a part of one, that no reading of the document allows. */
+export interface Problem {
+  readonly requirement: string
+  readonly level: Level
+  readonly message: string
+}
+
+export interface Key {
+  readonly id: string
+  readonly secret: string
+  /** The 32 bytes of its ED25519 public key. */
+  readonly publicKey: Uint8Array | null
+  /** `null`: every scope (the initial key). */
+  readonly scope: readonly string[] | null
+  /** Scope words whose effect is not certain, since the creator did not have them. */
+  readonly doubtful: readonly string[]
+  /** unknown: an eleventh creation may have removed it, or an answer contradicted the model. */
+  readonly works: 'yes' | 'unknown'
+  /** Who authorized its creation, for names of facts. */
+  readonly origin: string
+}
+
+export interface Pair {
+  readonly access: string
+  readonly refresh: string
+  readonly key: string
+  /** The pairs that refreshes made of one grant share a line. */
+  readonly line: number
+  /** 0: granted, 1: refreshed once, … */
+  readonly generation: number
+  /** As requested at the grant. */
+  readonly scope: readonly string[]
+  /** As the result said. */
+  readonly granted: readonly string[]
+  readonly made: Span
+  /** Local time at which it ends; null where that cannot be said. */
+  readonly accessEnds: Span | null
+  readonly refreshEnds: Span | null
+  /** dead: refreshed. unknown: it may have been revoked or refreshed. */
+  readonly standing: 'newest' | 'dead' | 'unknown'
+  /** Grants by this key, and by all, before this one: how many newer tokens there are. */
+  readonly countOfKey: number
+  readonly countOfAll: number
+}
+
+export interface Terms {
+  /** The scheme word of signatures. */
+  readonly scheme: string
+  /** The word before an access token, once a call has shown it. */
+  readonly tokenPrefix: string | null
+  /** What is signed as the URI. */
+  readonly uri: string
+  /** Further methods that the target declares, with the API area that opens each. */
+  readonly probes: ReadonlyMap<string, string>
+  /** Nobody else uses the target and nothing was created on it before. */
+  readonly fresh: boolean
+}
+
+export interface State {
+  readonly terms: Terms
+  readonly root: string
+  readonly keys: ReadonlyMap<string, Key>
+  /** How many keys were created, those of lost answers too. */
+  readonly created: number
+  /** Names of keys, those of lost answers too: whether two keys may share one is open. */
+  readonly keyNames: ReadonlySet<string>
+  /** Created keys that were let in since the last creation (limits/ten-keys). */
+  readonly working: ReadonlySet<string>
+  readonly pairs: Layered<number, Pair>
+  readonly access: Layered<string, number>
+  readonly refresh: Layered<string, number>
+  /** Spellings that a decoder may take for a token; see spelling.ts. */
+  readonly looks: Layered<string, number>
+  /** The pairs of each line, by index. */
+  readonly lines: Layered<number, readonly number[]>
+  readonly grants: ReadonlyMap<string, number>
+  readonly nonces: ReadonlySet<string>
+  /** The 24 readings of the open questions about sessions that no answer has contradicted. */
+  readonly sessions: readonly SessionTable[]
+  /** Server time minus local time, as tokens show it; null until a short lifetime was reported. */
+  readonly tokenClock: Span | null
+  /** The same for timestamps of signatures. */
+  readonly signatureClock: number
+  /** The shortest refresh lifetime that was reported, ms. */
+  readonly refreshLifetimeMs: number | null
+  /** Facts that an accepted call rested on: open until shown, must from then on. */
+  readonly shown: ReadonlySet<string>
+  /** The longest body that was taken, by kind (see size facts). */
+  readonly sizes: ReadonlyMap<string, number>
+  /** Wrong tries on a key since it was last let in. */
+  readonly wrongTries: ReadonlyMap<string, number>
+  /** Expiries by the lifetime asked for: a larger NUMBER never gives an earlier one. */
+  readonly lifetimes: readonly { readonly asked: number; readonly got: Span }[]
+}

@@ -1,0 +1,155 @@
+/** For tests: calls, answers and states of the model without a target. */
+
+import {
+  type Answer,
+  type Call,
+  facts,
+  initialState,
+  judge,
+  type Key,
+  learn,
+  type Span,
+  type State,
+  type Verdict,
+} from '../engine/model/index.ts'
+import { seededRandom } from '../engine/random.ts'
+import { toBase64, utf8 } from '../engine/signer/bytes.ts'
+import { sign } from '../engine/signer/sign.ts'
+
+export const rootSecret = 'root-secret-0123456789abcdef'
+export const startMs = 1_700_000_000_000
+const random = seededRandom(7)
+
+export const rootKey: Key = {
+  id: 'root-id',
+  secret: rootSecret,
+  publicKey: null,
+  scope: null,
+  doubtful: [],
+  works: 'yes',
+  origin: 'the initial key',
+}
+
+export function newState(more: Partial<State['terms']> = {}): State {
+  const terms = {
+    scheme: 'svc-hmac-sha256',
+    tokenPrefix: 'Bearer',
+    uri: '/api',
+    probes: new Map(),
+    fresh: true,
+    ...more,
+  }
+  return initialState(terms, rootKey)
+}
+
+/** The moment of a call so many ms after the start. */
+export const at = (ms: number): Span => ({ from: startMs + ms, to: startMs + ms + 2 })
+
+export function body(method: string, params: unknown = {}, id = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+}
+
+export const listBody = body('solution/listSolutions')
+const from = '127.0.0.1'
+
+export const listWith = (authorization: string | undefined, text = listBody, address = from): Call => ({
+  authorization,
+  body: text,
+  from: address,
+})
+
+export const basicHeader = (id = rootKey.id, secret = rootSecret): string =>
+  `Basic ${toBase64(utf8(`${id}:${secret}`))}`
+
+export function hmacHeader(
+  text = listBody,
+  change: { timestamp?: string; nonce?: string; secret?: string } = {},
+): string {
+  const key = { kind: 'secret' as const, secret: change.secret ?? rootSecret }
+  const { timestamp = String(startMs), nonce = toBase64(random.bytes(18)) } = change
+  return sign({
+    scheme: 'svc-hmac-sha256',
+    keyId: rootKey.id,
+    key,
+    method: 'POST',
+    uri: '/api',
+    body: utf8(text),
+    timestamp,
+    nonce,
+  }).header
+}
+
+export const grantCall = (scope: readonly string[], more: object = {}): Call => ({
+  authorization: undefined,
+  body: body('manager/auth', {
+    grantType: 'api_key_credentials',
+    apiKeyId: rootKey.id,
+    apiKeySecret: rootSecret,
+    scope,
+    ...more,
+  }),
+  from,
+})
+
+export const refreshCall = (refreshToken: string): Call => ({
+  authorization: undefined,
+  body: body('manager/auth', { grantType: 'refresh_token', refreshToken }),
+  from,
+})
+
+export const createCall = (params: object, authorization = basicHeader()): Call => ({
+  authorization,
+  body: body('manager/createApiKey', params),
+  from,
+})
+
+export const refused: Answer = { kind: 'refused' }
+export const lost: Answer = { kind: 'broken', reason: 'no answer' }
+export const accepted = (result: unknown = { list: [] }): Answer => ({
+  kind: 'accepted',
+  jsonrpc: '2.0',
+  id: 1,
+  result,
+})
+
+export const tokensOf = (name: string): { access: string; refresh: string } => ({
+  access: `${name}-access-token-0123456789`,
+  refresh: `${name}-refresh-token-0123456789`,
+})
+
+/** An accepted grant or refresh whose tokens carry a name. */
+export function pairAnswer(
+  name: string,
+  scope: readonly string[],
+  made: Span,
+  lifeMs = 900_000,
+  refreshMs = 7 * 86_400_000,
+): Answer {
+  const { access, refresh } = tokensOf(name)
+  return accepted({
+    accessToken: access,
+    accessTokenExpiry: made.from + lifeMs,
+    refreshToken: refresh,
+    refreshTokenExpiry: made.from + refreshMs,
+    tokenType: 'Bearer',
+    scope,
+  })
+}
+
+export const tokenHeader = (name: string): string => `Bearer ${tokensOf(name).access}`
+
+export const judged = (state: State, call: Call, moment: Span): Verdict => judge(state, facts(state, call, moment))
+
+/** A state in which a calibrating grant and then the named grants were made. */
+export function afterGrants(state: State, names: readonly string[], scope: readonly string[], ms = 0): State {
+  const first = learn(
+    state,
+    grantCall(['solution', 'expiresIn:15000']),
+    pairAnswer('clock', ['solution'], at(ms), 15_000),
+    at(ms),
+  )
+  return names.reduce(
+    (next, name, index) => learn(next, grantCall(scope), pairAnswer(name, scope, at(ms + index)), at(ms + index)),
+    first,
+  )
+}
