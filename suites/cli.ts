@@ -7,6 +7,7 @@ import { suggestion } from './engine/fixture/did-you-mean.ts'
 /** Loaded when they are asked for: `serve` need not wait for what `run` needs. */
 const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
   run: async () => (await import('./commands/run.ts')).registerRun,
+  explore: async () => (await import('./commands/explore.ts')).registerExplore,
   client: async () => (await import('./commands/client.ts')).registerClient,
   serve: async () => (await import('./commands/serve.ts')).registerServe,
   init: async () => (await import('./commands/init.ts')).registerInit,

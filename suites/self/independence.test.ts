@@ -74,6 +74,7 @@ describe('each package has one home', () => {
     ['yaml', /^suites\/engine\/fixture\/yaml-source\.ts$/],
     ['ajv', /^suites\/engine\/(fixture\/schema|judge\/match)/],
     ['@noble', /^suites\/engine\/signer\/(bytes|ed25519|hmac)\.ts$/],
+    ['fast-check', /^suites\/explore\/walk\.ts$|\.test\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],
     ['rolldown', /^suites\/lab\/build-lab\.ts$/],
     [

@@ -3,6 +3,7 @@
  * nothing of suites/. Two witnesses that shared code would only be one.
  */
 import {
+  createHandler,
   createProfile,
   type Fault,
   type MockServer,
@@ -20,7 +21,7 @@ import { bundledSettings } from './bundled-settings.ts'
 import type { Wire } from './http.ts'
 
 export type { Fault, MockServer, Mutant, Profile, ServerOptions, Variant }
-export { createProfile, profileChoices, rules, serve, startMockServer }
+export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
 
 /** Servers that are wrong in one way each. Loaded only where they are hunted. */
 export const loadMutants = async (): Promise<readonly Mutant[]> =>
@@ -57,6 +58,12 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
     },
   }
 }
+
+/** Mutants and variants whose authors did not know the suite. Loaded only by the proof of the explorer. */
+export const loadIndependentMutants = async () =>
+  (await import('../../mock-server/independent/mutants.ts')).independentMutants
+export const loadIndependentVariants = async () =>
+  (await import('../../mock-server/independent/variants.ts')).independentVariants
 
 /** One server that all cases share, as behind a URL, but with a clock that can be moved: for tests of the way to real servers. */
 export function lastingTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {

@@ -1,0 +1,150 @@
+import { randomInt } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import type { Corpus } from '../engine/fixture/model.ts'
+import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
+import { openTarget } from '../explore/open-target.ts'
+import { exploreReport } from '../explore/report.ts'
+import { renderExploration } from '../explore/text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import type { RunFlags } from '../run/flags.ts'
+import { demandPlaceFor } from '../run/inputs.ts'
+import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/target-options.ts'
+import { positive, readReports } from '../run/values.ts'
+import { packageVersion } from './package-version.ts'
+import { collect } from './run-flags.ts'
+import { processOutlet, writeReports } from './write-reports.ts'
+
+interface ExploreFlags extends RunFlags {
+  for?: string
+  seed?: string
+  save?: string
+  exploreCalls?: string
+}
+
+const defaultSeconds = 60
+const goneExitCode = 3
+/** Per second of `--for`; a call takes half a millisecond on the loopback. */
+const mostCallsPerSecond = 2500
+
+const afterHelp = `
+Exit codes: 0 nothing found; 1 a finding; 2 wrong usage; 3 the target cannot be used.
+A seed repeats an exploration. With "--save" each finding is written as a scenario for "run --fixtures".
+
+  npx svc-conformance explore                                             the bundled server
+  npx svc-conformance explore --url http://127.0.0.1:8080 --disposable --for 60 --save found`
+
+/** Adds `explore` to the command line. */
+export function registerExplore(program: Command): void {
+  program
+    .command('explore')
+    .description(
+      'let the model of the document look for answers that no reading allows; without --url the bundled server',
+    )
+    .optionsGroup('Target (without --url: the bundled server)')
+    .option('--url <url>', 'base URL; calls go to {url}/api')
+    .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
+    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows')
+    .option('--key-secret-file <file>', 'read the secret from a file')
+    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key')
+    .option('--target <file>', 'target file, see "init"')
+    .option('--scheme <word>', 'scheme word of signatures')
+    .option('--token-prefix <word>', 'word before an access token; "" for none')
+    .optionsGroup('What it may do there')
+    .option('--allow <classes>', 'sessions, keys, limits; joined by commas')
+    .option('--disposable', 'this instance is fresh and mine to fill: allows all three')
+    .option('--rate <number>', 'calls a second at most')
+    .optionsGroup('How long')
+    .option('--for <seconds>', `how long to look; ${defaultSeconds} by default`)
+    .option('--explore-calls <number>', 'calls at most')
+    .option('--seed <number>', 'asks the same again')
+    .optionsGroup('What to print')
+    .option('--save <dir>', 'write each finding as a scenario into this folder')
+    .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)
+    .addHelpText('after', afterHelp)
+    .action(async (flags: ExploreFlags) => {
+      process.exitCode = await run(flags)
+    })
+}
+
+/** @returns the exit code */
+async function run(flags: ExploreFlags): Promise<number> {
+  const target = readTargetOptions(flags, process.env, readTargetFile(flags, process.env))
+  const reports = readReports(flags.report ?? [])
+  for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  const seconds = positive('--for', flags.for, defaultSeconds)
+  const seed = flags.seed === undefined ? randomInt(2 ** 31) : positive('--seed', flags.seed, 0)
+  const maxCalls = positive('--explore-calls', flags.exploreCalls, Math.round(seconds * mostCallsPerSecond))
+  const outlet = processOutlet(process.env)
+  const corpus = await openCorpus()
+  const started = new Date()
+  const opened = await openTarget(target)
+  const say = (line: string): void => outlet.stderr(`Found: ${line}\n`)
+  try {
+    const options: ExploreOptions = {
+      ...opened.options,
+      allow: allowed(target),
+      fresh: target?.disposable ?? true,
+      seed,
+      maxCalls,
+      seconds,
+      walks: Number.POSITIVE_INFINITY,
+      requirements: corpus.requirements,
+      say,
+    }
+    const exploration = await explore(options)
+    return conclude(flags, exploration, { corpus, seed, started, target, reports, outlet })
+  } finally {
+    await opened.close()
+  }
+}
+
+interface Ending {
+  corpus: Corpus
+  seed: number
+  started: Date
+  target: TargetOptions | null
+  reports: ReturnType<typeof readReports>
+  outlet: ReturnType<typeof processOutlet>
+}
+
+function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending): number {
+  const { outlet, reports, corpus, target } = ending
+  if (!exploration.letIn && exploration.findings.length === 0) {
+    const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
+    throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`, { exitCode: 3 })
+  }
+  if (flags.save !== undefined) saveFixtures(flags.save, exploration)
+  const meta = {
+    version: packageVersion(),
+    target: target?.url ?? 'bundled',
+    started: ending.started.toISOString(),
+    seed: String(ending.seed),
+    allow: target?.allow ?? (['sessions', 'keys', 'limits'] as const),
+  }
+  const report = exploreReport(corpus, exploration, meta)
+  const onStdout = reports.find(({ file }) => file === null)
+  if (onStdout?.format === 'text') outlet.stdout(renderExploration(exploration, corpus.requirements, meta))
+  writeReports(
+    report,
+    reports.filter((one) => one !== onStdout || one.format !== 'text'),
+    onStdout?.format === 'text' ? { ...outlet, stderr: () => {} } : outlet,
+  )
+  if (exploration.findings.length > 0) return 1
+  return exploration.gone === null ? 0 : goneExitCode
+}
+
+/** `found/<slug>.yaml`, one for each finding that the fixture language has words for. */
+function saveFixtures(folder: string, { findings }: Exploration): void {
+  mkdirSync(folder, { recursive: true })
+  for (const { id, fixture } of findings)
+    if (fixture !== null)
+      writeFileSync(join(folder, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture)
+}
+
+function allowed(target: TargetOptions | null): ExploreOptions['allow'] {
+  const has = (name: 'sessions' | 'keys' | 'limits'): boolean => target === null || target.allow.includes(name)
+  return { sessions: has('sessions'), keys: has('keys'), limits: has('limits') }
+}

@@ -1,0 +1,37 @@
+/** How a response counts (design: accepted, refused, throttled, broken). */
+
+import type { Answer } from '../engine/model/index.ts'
+import { isObject } from '../engine/model/parse.ts'
+import type { Response } from './wire.ts'
+
+export type Counted = Answer | { readonly kind: 'throttled'; readonly waitMs: number }
+
+const defaultWaitMs = 1000
+const longestWaitMs = 10_000
+
+export function countAnswer(response: Response): Counted {
+  if (response.kind === 'unread') return { kind: 'unread' }
+  if (response.kind === 'none') return { kind: 'broken', reason: response.reason }
+  const { status, retryAfter, body } = response
+  if (status === 429 || (status === 503 && retryAfter !== undefined)) {
+    const seconds = Number(retryAfter)
+    const waitMs = Number.isFinite(seconds) ? seconds * 1000 : defaultWaitMs
+    return { kind: 'throttled', waitMs: Math.min(longestWaitMs, Math.max(50, waitMs)) }
+  }
+  if (status >= 300 && status < 400) return { kind: 'broken', reason: `HTTP ${status}` }
+  const json = parse(body)
+  if (isObject(json) && json.error !== null && json.error !== undefined) return { kind: 'refused' }
+  if (status >= 400 && status < 500) return { kind: 'refused' }
+  if (status < 200 || status >= 300) return { kind: 'broken', reason: `HTTP ${status} without a JSON-RPC error` }
+  if (isObject(json) && 'result' in json)
+    return { kind: 'accepted', result: json.result, jsonrpc: json.jsonrpc, id: json.id }
+  return { kind: 'broken', reason: `HTTP ${status} with a body that is neither a result nor an error` }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

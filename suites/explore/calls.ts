@@ -1,0 +1,41 @@
+/** Steps that scripts are made of. */
+import type { Auth, CallStep, Change, Connection, Json } from './step.ts'
+
+export const listMethod = 'solution/listSolutions'
+export const createMethod = 'manager/createApiKey'
+export const authMethod = 'manager/auth'
+
+type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce'>> & { connection?: Connection }
+
+export const none: Auth = { kind: 'none' }
+export const basic = (who: string): Auth => ({ kind: 'basic', who })
+export const hmac = (who: string): Auth => ({ kind: 'hmac', who })
+export const ecc = (who: string): Auth => ({ kind: 'ecc', who })
+/** The access token of a pair. */
+export const token = (pair: string): Auth => ({ kind: 'token', token: `$${pair}.accessToken` })
+
+export const list = (auth: Auth, more: More = {}): CallStep => ({
+  do: 'call',
+  method: listMethod,
+  params: {},
+  auth,
+  ...more,
+})
+
+/** The grant api_key_credentials. */
+export function grant(who: string, scope: readonly string[], more: More = {}): CallStep {
+  const params = { grantType: 'api_key_credentials', apiKeyId: `$${who}.id`, apiKeySecret: `$${who}.secret`, scope }
+  return { do: 'call', method: authMethod, params, auth: none, ...more }
+}
+
+/** The grant refresh_token. */
+export function refresh(pair: string, more: More = {}): CallStep {
+  const params = { grantType: 'refresh_token', refreshToken: `$${pair}.refreshToken` }
+  return { do: 'call', method: authMethod, params, auth: none, ...more }
+}
+
+export function create(auth: Auth, params: { readonly [name: string]: Json }, more: More = {}): CallStep {
+  return { do: 'call', method: createMethod, params, auth, ...more }
+}
+
+export const changed = (step: CallStep, change: Change): CallStep => ({ ...step, change })

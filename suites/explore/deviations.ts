@@ -1,0 +1,82 @@
+/** The operations and parts of fixtures/deviations.yaml. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SuiteError } from '../engine/errors.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { mistakeById, mistakes } from '../engine/signer/mistakes.ts'
+import { type BytesOperation, bodyForms, brokenBodies, type TextOperation } from './operations.ts'
+import type { Change, Json } from './step.ts'
+
+export interface Field {
+  readonly field: string
+  /** Ways to authorize, or kinds of manager calls, that have this part. */
+  readonly auth: readonly string[]
+  readonly operations: string
+  readonly breaks: string
+}
+
+interface DeviationsFile {
+  readonly text: { readonly [name: string]: TextOperation | readonly TextOperation[] }
+  readonly bytes: { readonly [name: string]: BytesOperation }
+  readonly values: { readonly [name: string]: Json }
+  readonly fields: readonly Field[]
+  readonly sets: { readonly [name: string]: readonly string[] }
+}
+
+export interface Operations {
+  readonly fields: readonly Field[]
+  text(name: string): TextOperation | readonly TextOperation[]
+  bytes(name: string): BytesOperation
+  /** Every change of a part, in the order of the file. */
+  changesOf(field: Field): Change[]
+  /** The requirement that a change breaks where it breaks one. */
+  breaks(change: Change | undefined, auth: string): string | undefined
+}
+
+/** @throws SuiteError (`fixture`) where the file names an operation that it does not have */
+export function readDeviations(path = join(packageRoot, 'fixtures', 'deviations.yaml')): Operations {
+  const file = readYaml(readFileSync(path, 'utf8'), path).value as DeviationsFile
+  const named = <Item>(items: { readonly [name: string]: Item }, name: string): Item => {
+    const found = items[name]
+    if (found === undefined) throw new SuiteError('fixture', `Unknown operation "${name}" in "${path}"`)
+    return found
+  }
+  for (const names of Object.values(file.sets)) for (const name of names) named(file.text, name)
+  return {
+    fields: file.fields,
+    text: (name) => named(file.text, name),
+    bytes: (name) => named(file.bytes, name),
+    changesOf: (field) => changesOf(file, field),
+    breaks: (change, auth) => breaksOf(file, change, auth),
+  }
+}
+
+function changesOf(file: DeviationsFile, { field, operations }: Field): Change[] {
+  const each = (names: readonly string[]): Change[] => names.map((operation) => ({ field, operation }))
+  switch (operations) {
+    case 'text':
+      return each(Object.keys(file.text).filter((name) => !/^(method|cut)-/.test(name)))
+    case 'text and cuts':
+      return each(Object.keys(file.text).filter((name) => !name.startsWith('method-')))
+    case 'bytes':
+      return each(Object.keys(file.bytes))
+    case 'bodies':
+      return each(Object.keys(bodyForms))
+    case 'broken-bodies':
+      return each(Object.keys(brokenBodies))
+    case 'mistakes':
+      return each(mistakes.map(({ id }) => id))
+    case 'values':
+      return [{ field, remove: true }, ...Object.values(file.values).map((value) => ({ field, value }))]
+    default:
+      return each(file.sets[operations] ?? [])
+  }
+}
+
+function breaksOf(file: DeviationsFile, change: Change | undefined, auth: string): string | undefined {
+  if (change === undefined) return undefined
+  const mistake = change.field === 'mistake' ? mistakeById(change.operation ?? '') : undefined
+  const breaks = mistake?.requirement ?? file.fields.find(({ field }) => field === change.field)?.breaks
+  return auth === 'ecc' ? breaks?.replace(/^signatures\/hmac(-length)?$/, 'signatures/ecc') : breaks
+}

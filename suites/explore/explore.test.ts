@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { parseScenario } from '../engine/fixture/parse.ts'
+import { seededRandom } from '../engine/random.ts'
+import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { allPairs, coveringArray, pairsOf } from './covering.ts'
+import { readDeviations } from './deviations.ts'
+import { explore } from './explore.ts'
+import { readMatrix } from './matrix.ts'
+import { openMemoryWire } from './memory-wire.ts'
+import { changeBytes, changeText } from './operations.ts'
+import { sequences } from './walk.ts'
+
+const { requirements } = loadCorpus(packageRoot)
+const settings = {
+  scheme: 'svc-hmac-sha256',
+  signedUri: '/api',
+  scopeNames: {},
+  headers: {},
+  probes: {},
+  solutions: [],
+  rate: 0,
+  maxWaitMs: 0,
+}
+
+async function exploreServer(server: Omit<ServerOptions, 'clock'>, maxCalls: number, seed = 1) {
+  const { handle, context } = createHandler({ clock: 'virtual', ...server })
+  const { id, secret } = context.root
+  return explore({
+    wire: openMemoryWire(handle, context.clock),
+    root: { kind: 'secret', id, secret },
+    settings,
+    allow: { sessions: true, keys: true, limits: true },
+    fresh: true,
+    loopback: true,
+    seed,
+    maxCalls,
+    seconds: 60,
+    walks: 3,
+    requirements,
+    say: () => {},
+  })
+}
+
+const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
+  const mutant = (await loadMutants()).find((one) => one.id === id)
+  if (mutant === undefined) throw new Error(`There is no mutant "${id}"`)
+  return { rules: mutant.with }
+}
+
+describe('an exploration', () => {
+  test('finds nothing at the reference server', { timeout: 30_000 }, async () => {
+    const { findings, letIn, calls } = await exploreServer({}, 1800)
+    expect(findings).toEqual([])
+    expect(letIn).toBe(true)
+    expect(calls).toBeGreaterThan(1500)
+  })
+
+  test.each([
+    ['whole-mac-expected', 'signatures/hmac'],
+    ['no-authorization-taken', 'authorization/required'],
+  ])('finds %s', { timeout: 30_000 }, async (id, requirement) => {
+    const { findings } = await exploreServer(await rulesOf(id), 900)
+    expect(findings.map((finding) => finding.requirement)).toContain(requirement)
+    const found = findings.find((finding) => finding.requirement === requirement)
+    expect(found).toMatchObject({ level: 'must', reproduced: { failed: 3, tries: 3 } })
+    if (found?.fixture != null) expect(parseScenario(found.fixture, 'found/x.yaml').proves).toContain(requirement)
+  })
+
+  test('ends where nobody is let in', async () => {
+    const { letIn, calls } = await exploreServer({ around: () => () => ({ status: 401, headers: {}, body: '' }) }, 500)
+    expect(letIn).toBe(false)
+    expect(calls).toBeLessThan(100)
+  })
+})
+
+describe('the table', () => {
+  const operations = readDeviations()
+
+  test('names only operations that there are, and fields of one name break one requirement', () => {
+    for (const field of operations.fields) expect(operations.changesOf(field).length).toBeGreaterThan(0)
+    const known = new Set(requirements.map(({ id }) => id))
+    expect(operations.fields.filter(({ breaks }) => !known.has(breaks))).toEqual([])
+  })
+
+  test.each([
+    ['first-character-changed', 'abcdef', 'dbcdef'],
+    ['without-last-character', 'abcdef', 'abcde'],
+    ['case-swapped', 'aBc', 'AbC'],
+    ['semicolon-2-moved-left', 'a;bc;d', 'a;b;cd'],
+    ['last-three-zero', '1700000000123', '1700000000000'],
+    ['parts-0-and-1-exchanged', 'a;b;c', 'b;a;c'],
+    ['percent-encoded', 'a/b', 'a%2Fb'],
+    ['full-width-letter', 'ab', 'ａb'],
+  ])('%s', (name, before, after) => {
+    expect(changeText(before, operations.text(name))).toBe(after)
+  })
+
+  test('operations on one character and on nothing do no harm', () => {
+    for (const field of operations.fields)
+      for (const { operation = '' } of operations.changesOf(field).filter(() => field.operations === 'text'))
+        for (const text of ['', 'x']) expect(typeof changeText(text, operations.text(operation))).toBe('string')
+  })
+
+  test('bytes', () => {
+    expect([...changeBytes(Uint8Array.of(1, 2, 3), operations.bytes('last-bit-flipped'))]).toEqual([1, 2, 2])
+    expect([...changeBytes(Uint8Array.of(1, 2, 3), operations.bytes('without-first-byte'))]).toEqual([2, 3])
+  })
+})
+
+test('every pair of values of the matrix is in a row', () => {
+  const dimensions = readMatrix()
+  const rows = coveringArray(dimensions, seededRandom(1))
+  expect(new Set(rows.flatMap(pairsOf))).toEqual(new Set(allPairs(dimensions)))
+  expect(rows.length).toBeLessThan(220)
+})
+
+test('a seed draws the same sequences again', () => {
+  expect(sequences(5, 4)).toEqual(sequences(5, 4))
+  expect(sequences(5, 4)).not.toEqual(sequences(6, 4))
+})

@@ -1,0 +1,191 @@
+/** A finding as a scenario in the fixture language, where that language has words for it. */
+import type { CallStep, Change, Json, Step } from './step.ts'
+
+export interface FixtureInput {
+  readonly requirement: string
+  readonly sentence: string
+  readonly message: string
+  readonly steps: readonly Step[]
+  readonly expect: 'accepted' | 'refused'
+}
+
+/** The test keys that stand for the explorer's keys. */
+const standIns: { readonly [name: string]: string } = {
+  root: 'root',
+  'by-basic': 'erin',
+  'by-ecc': 'erin',
+  'by-token': 'erin',
+  'by-child': 'erin',
+  'ecc-a': 'bob',
+  'ecc-b': 'carol',
+  'context-key': 'dave',
+}
+
+/** The words of fixtures for operations on texts. */
+const words: { readonly [operation: string]: string } = {
+  'inside-changed': 'lower-case-letter-changed',
+  'late-changed': 'last-quarter-changed',
+  'first-character-changed': 'first-character-changed',
+  'first-half': 'first-half',
+  'letter-behind': 'one-character-added',
+  'without-last-character': 'last-character-dropped',
+  'upper-case': 'upper-cased',
+  'lower-case': 'lower-cased',
+  empty: 'empty',
+  doubled: 'doubled',
+}
+
+/** No word of the fixture language says this. */
+class Unsayable extends Error {}
+
+/** @returns null where the language has no words for a step */
+export function fixtureText(input: FixtureInput): string | null {
+  const { steps } = input
+  const last = steps.at(-1)
+  if (last === undefined || last.do !== 'call') return null
+  const names = friendlyNames(steps)
+  const needs = new Set<string>()
+  try {
+    const before = steps.slice(0, -1).map((step) => line(step, names, needs, 'accepted'))
+    const control =
+      last.change === undefined || input.expect === 'accepted' ? { ...controlOf(last) } : withoutChange(last)
+    const given = [...before, line(control, names, needs, 'accepted')]
+    const judged = line(last, names, needs, input.expect)
+    return [
+      `scenario: ${quoted(`${input.message}; it must be ${input.expect}`)}`,
+      `why: ${quoted(`Found by explore. The document: ${input.sentence}`)}`,
+      `proves: [${input.requirement}]`,
+      ...(needs.size > 0 ? [`needs: [${[...needs].sort().reverse().join(', ')}]`] : []),
+      'given:',
+      ...given.map((text) => `  - ${text}`),
+      'steps:',
+      `  - ${judged}`,
+      '',
+    ].join('\n')
+  } catch (error) {
+    if (error instanceof Unsayable) return null
+    throw error
+  }
+}
+
+const controlOf = ({ method }: CallStep): CallStep => ({
+  do: 'call',
+  method: method === 'manager/auth' ? 'manager/auth' : 'solution/listSolutions',
+  params:
+    method === 'manager/auth'
+      ? { grantType: 'api_key_credentials', apiKeyId: '$root.id', apiKeySecret: '$root.secret', scope: ['solution'] }
+      : {},
+  auth: method === 'manager/auth' ? { kind: 'none' } : { kind: 'basic', who: 'root' },
+})
+
+function withoutChange({ change: _change, as: _as, ...step }: CallStep): CallStep {
+  const creates = step.method === 'manager/createApiKey'
+  return creates || step.params.grantType === 'refresh_token' ? controlOf(step as CallStep) : (step as CallStep)
+}
+
+/** `$pair`, `$pair-2`, … in the order in which they are made. */
+function friendlyNames(steps: readonly Step[]): Map<string, string> {
+  const names = new Map(Object.entries(standIns))
+  let count = 0
+  for (const step of steps) {
+    if (step.do !== 'call' || step.as === undefined) continue
+    count += 1
+    names.set(step.as, count === 1 ? 'pair' : `pair-${count}`)
+  }
+  return names
+}
+
+function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>, expect: string): string {
+  if (step.do === 'wait') return `{ wait: ${Math.ceil(step.ms)}ms }`
+  if (step.do === 'burst') throw new Unsayable()
+  if (step.method === 'manager/auth') needs.add('sessions')
+  if (step.method === 'manager/createApiKey') needs.add('keys')
+  if (step.from !== undefined) needs.add('second-address')
+  const parts = [`call: ${step.method}`, `auth: ${authText(step, names)}`, ...paramsText(step, names)]
+  if (step.from === 'second-address') parts.push('from: second-address')
+  else if (step.from !== undefined) throw new Unsayable()
+  if (typeof step.form === 'number') parts.push(`body: { size: ${step.form} }`)
+  else if (step.form !== undefined) parts.push(`body: ${bodyWord(step.form)}`)
+  parts.push(`expect: ${expect}`)
+  if (step.as !== undefined) parts.push(`keep: { ${names.get(step.as) ?? step.as}: result }`)
+  return `{ ${parts.join(', ')} }`
+}
+
+const bodyWords: { readonly [form: string]: string } = {
+  indented: 'indented',
+  'members-reversed': 'members-reordered',
+  'line-feed-behind': 'trailing-newline',
+  'space-after-colons': 'spaced',
+}
+
+function bodyWord(form: string): string {
+  const word = bodyWords[form]
+  if (word === undefined) throw new Unsayable()
+  return word
+}
+
+function authText({ auth, change }: CallStep, names: ReadonlyMap<string, string>): string {
+  const ofParams = change?.field.startsWith('param ') === true || change?.field.startsWith('member ') === true
+  const but = change === undefined || ofParams ? '' : `, but: ${butText(change, names)}`
+  if (auth.kind === 'none') return 'none'
+  if (auth.kind === 'header') throw new Unsayable()
+  if (auth.kind === 'token') return `{ token: ${quoted(renamed(auth.token, names))}${but} }`
+  return `{ ${auth.kind}: ${named(auth.who, names)}${but} }`
+}
+
+function named(name: string, names: ReadonlyMap<string, string>): string {
+  const known = names.get(name)
+  if (known === undefined) throw new Unsayable()
+  return known
+}
+
+function renamed(text: string, names: ReadonlyMap<string, string>): string {
+  return text.replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) =>
+    name === 'unique' ? whole : `$${named(name, names)}`,
+  )
+}
+
+/** What is wrong with the proof of identity. */
+function butText({ field, operation = '', place }: Change, names: ReadonlyMap<string, string>): string {
+  if (field === 'mistake') {
+    const [group = '', word = ''] = operation.split('/')
+    if (['data', 'signature', 'fields'].includes(group)) return `{ ${group}: ${word} }`
+  }
+  if (place !== undefined && field === 'key-id') return `{ key-id: ${quoted(renamed(place, names))} }`
+  if (place !== undefined && field === 'secret') return `{ secret: ${quoted(renamed(place, names))} }`
+  if (place !== undefined && field === 'basic-secret' && place.endsWith('.secret'))
+    return `{ secret-of: ${named(place.slice(1, -'.secret'.length), names)} }`
+  const word = words[operation]
+  if (word === undefined || (field !== 'basic-secret' && field !== 'token')) throw new Unsayable()
+  return word
+}
+
+function paramsText({ params, change, method }: CallStep, names: ReadonlyMap<string, string>): string[] {
+  const named: [string, Json][] = Object.entries(params)
+  let but: string[] = []
+  let written = named
+  if (change?.field.startsWith('param ') === true) {
+    const name = change.field.slice('param '.length)
+    if (change.remove === true) written = named.filter(([one]) => one !== name)
+    else if (change.value !== undefined || change.place !== undefined)
+      written = named.map(([one, value]) => [one, one === name ? (change.value ?? change.place ?? value) : value])
+    else {
+      const word = words[change.operation ?? '']
+      if (word === undefined) throw new Unsayable()
+      but = [`but: { ${name}: ${word} }`]
+    }
+  } else if (change?.field.startsWith('member ') === true || change?.field === 'body') throw new Unsayable()
+  if (written.length === 0) return but
+  const unique = method === 'manager/createApiKey'
+  const text = written.map(([name, value]) => `${name}: ${valueText(value, names, unique)}`).join(', ')
+  return [`params: { ${text} }`, ...but]
+}
+
+function valueText(value: Json, names: ReadonlyMap<string, string>, unique: boolean): string {
+  if (typeof value === 'string') return quoted(renamed(value, names))
+  if (Array.isArray(value)) return `[${value.map((item: Json) => valueText(item, names, unique)).join(', ')}]`
+  return JSON.stringify(value)
+}
+
+/** JSON texts are YAML texts. */
+const quoted = (text: string): string => JSON.stringify(text)

@@ -1,0 +1,79 @@
+/** From what a user says of a target to an explorer. */
+import type { Random } from '../engine/random.ts'
+import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
+import type { RootKey, TargetSettings } from '../engine/target.ts'
+import type { Operations } from './deviations.ts'
+import { type Address, createExplorer, type Explorer } from './explorer.ts'
+import type { Value } from './step.ts'
+import type { Wire } from './wire.ts'
+
+export interface OpenOptions {
+  readonly wire: Wire
+  readonly root: RootKey
+  readonly settings: TargetSettings
+  readonly operations: Operations
+  readonly random: Random
+  /** Nothing was created on the target before. */
+  readonly fresh: boolean
+  readonly loopback: boolean
+  readonly maxCalls: number
+  timeLeftMs(): number
+}
+
+export function openExplorer(options: OpenOptions): Explorer {
+  const { root, settings, random, wire, operations, maxCalls, timeLeftMs } = options
+  const value = rootValue(root)
+  const probes = new Map(Object.entries(settings.probes).map(([area, { method }]) => [method, area]))
+  return createExplorer({
+    wire,
+    operations,
+    random,
+    maxCalls,
+    timeLeftMs,
+    unique: Array.from(random.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
+    root: value,
+    rootKey: {
+      id: root.id,
+      secret: value.secret ?? '',
+      publicKey: value.seed === undefined ? null : publicKeyOfSeed(value.seed),
+      scope: null,
+      doubtful: [],
+      works: 'yes',
+      origin: 'the initial key',
+    },
+    terms: {
+      scheme: settings.scheme,
+      tokenPrefix: settings.tokenPrefix ?? null,
+      uri: settings.signedUri,
+      probes,
+      fresh: options.fresh,
+    },
+    addresses: addressesOf(settings, options.loopback),
+  })
+}
+
+function rootValue(root: RootKey): Value {
+  if (root.kind === 'secret') return { id: root.id, secret: root.secret }
+  const seed = seedFromPkcs8(root.privateKey)
+  return { id: root.id, secret: '', seed, publicKey: publicKeyToPem(publicKeyOfSeed(seed)) }
+}
+
+/** On the loopback every address of 127/8 is ours. */
+function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): Address[] {
+  if (!loopback) {
+    const first = { name: 'first-address', local: undefined, seen: clientAddress ?? '' }
+    if (clientAddress === undefined) return [first]
+    return secondAddress === undefined
+      ? [first]
+      : [first, { name: 'second-address', local: secondAddress, seen: secondAddress }]
+  }
+  const second = secondAddress ?? '127.0.0.2'
+  return [
+    { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },
+    { name: 'second-address', local: second, seen: second },
+    ...['127.0.0.11', '127.0.1.1', '127.1.0.1'].map((seen) => ({ name: `address-${seen}`, local: seen, seen })),
+  ]
+}
+
+export const keyPairMaker = (random: Random) => () => ed25519KeyPair(random.bytes(32))

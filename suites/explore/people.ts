@@ -1,0 +1,163 @@
+/** The keys and pairs of an exploration: who there is, and a pair that stands whenever one is needed. */
+import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
+import type { Explorer } from './explorer.ts'
+import type { Auth, Connection } from './step.ts'
+
+export interface People {
+  /** Keys without public key that list solutions, root first. */
+  readonly secret: readonly string[]
+  /** Keys with public key that list solutions. */
+  readonly ecc: readonly string[]
+  /** Keys whose scope is narrow. */
+  readonly narrow: readonly string[]
+  readonly narrowEcc: readonly string[]
+  /** Whether grants may be asked for. */
+  readonly grants: boolean
+  /** Whether keys may be created. */
+  readonly keys: boolean
+  readonly limits: boolean
+}
+
+export interface PairKind {
+  readonly who: string
+  /** Scope words. */
+  readonly scope: readonly string[]
+  /** How often it is refreshed before it is used. */
+  readonly generation?: number
+  readonly from?: string
+}
+
+/** A pair of the kind that stands now, by name; undefined where none can be had. */
+export async function pairOf(x: Explorer, pairs: Map<string, string>, kind: PairKind): Promise<string | undefined> {
+  const id = JSON.stringify(kind)
+  const known = pairs.get(id)
+  const where = kind.from === undefined ? {} : { from: kind.from }
+  if (known !== undefined && stands(x, known, kind, where)) return known
+  let name = await granted(x, kind)
+  for (let turn = 0; name !== undefined && turn < (kind.generation ?? 0); turn++) {
+    const next = freshName(x)
+    const seen = await x.call(refresh(name, { as: next, ...where }))
+    name = seen?.answer.kind === 'accepted' ? next : undefined
+  }
+  if (name !== undefined) pairs.set(id, name)
+  return name
+}
+
+function stands(x: Explorer, name: string, kind: PairKind, where: { from?: string }): boolean {
+  const verdict = x.foresee(kind.scope.includes('solution') ? list(token(name), where) : refresh(name, where))
+  return verdict?.is === 'accepted'
+}
+
+export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
+  const name = freshName(x)
+  const scope = kind.scope.map((word) => (word === 'session:' ? `session:${name}-$unique` : word))
+  const more = {
+    as: name,
+    ...(kind.from === undefined ? {} : { from: kind.from }),
+    ...(connection === undefined ? {} : { connection }),
+  }
+  const seen = await x.call(grant(kind.who, scope, more))
+  return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
+}
+
+/** A name that no step had. */
+export function freshName(x: Explorer, word = 'pair'): string {
+  for (let n = x.log.length; ; n++) if (!x.names.has(`${word}${n}`)) return `${word}${n}`
+}
+
+export const everyScope = [
+  'apikey',
+  'apiKey',
+  'solution',
+  'context',
+  'thread',
+  'store',
+  'inbox',
+  'stream',
+  'solution:*',
+]
+const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
+const plainScope = ['apikey', 'solution', 'context']
+
+interface Wanted {
+  readonly name: string
+  readonly scope: readonly (readonly string[])[]
+  readonly withPublicKey?: boolean
+  /** How it is created; the first that can be had. */
+  readonly by: (x: Explorer, pairs: Map<string, string>) => Promise<Auth | undefined>
+}
+
+const wide = [everyScope, documentedScope, plainScope]
+const byToken = (who: string) => async (x: Explorer, pairs: Map<string, string>) => {
+  const apikeyWords = apikeyScope(x)
+  const pair =
+    apikeyWords === undefined ? undefined : await pairOf(x, pairs, { who, scope: ['solution', ...apikeyWords] })
+  return pair === undefined ? undefined : token(pair)
+}
+const by = (auth: Auth) => async () => auth
+
+/** Nine keys, each created in another way, so that one place is left for deviations of manager/createApiKey. */
+const wanted: readonly Wanted[] = [
+  { name: 'ecc-a', scope: wide, withPublicKey: true, by: by(hmac('root')) },
+  { name: 'by-basic', scope: wide, by: by(basic('root')) },
+  { name: 'by-ecc', scope: wide, by: by(ecc('ecc-a')) },
+  { name: 'by-token', scope: wide, by: byToken('root') },
+  { name: 'by-child', scope: wide, by: by(hmac('by-basic')) },
+  { name: 'ecc-b', scope: wide, withPublicKey: true, by: byToken('by-token') },
+  { name: 'context-key', scope: [['context']], by: by(basic('by-child')) },
+  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic') },
+  { name: 'ecc-context', scope: [['context']], withPublicKey: true, by: by(ecc('ecc-b')) },
+]
+
+/** The words of scope that open manager/createApiKey for a token, as grants have shown; undefined: not known to be granted. */
+export function apikeyScope(x: Explorer): string[] | undefined {
+  const shown = ['apikey', 'apiKey'].filter((word) => x.state().shown.has(`grants/credentials (${word})`))
+  return shown.length === 0 ? undefined : shown
+}
+
+/** Creates the keys. What cannot be created in its own way is created by root, so that the rest can go on. */
+export async function createPeople(
+  x: Explorer,
+  pairs: Map<string, string>,
+  makeKeyPair: () => { seed: Uint8Array; publicKeyPem: string },
+): Promise<void> {
+  for (const { name, scope, withPublicKey, by: how } of wanted) {
+    const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
+    for (const auth of ways) {
+      if (auth === undefined || x.names.has(name)) continue
+      await createKey(x, name, auth, scope, withPublicKey === true ? makeKeyPair() : undefined)
+    }
+  }
+}
+
+const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b']
+
+async function createKey(
+  x: Explorer,
+  name: string,
+  auth: Auth,
+  scopes: readonly (readonly string[])[],
+  pair: { seed: Uint8Array; publicKeyPem: string } | undefined,
+): Promise<void> {
+  if (pair !== undefined) x.names.set(`${name}-own`, { seed: pair.seed, publicKey: pair.publicKeyPem })
+  // A name may be used again or not; two keys of one name must not be taken for each other.
+  for (const scope of scopes)
+    for (const label of twins.includes(name) ? ['twin-$unique', `${name}-$unique`] : [`${name}-$unique`]) {
+      if (x.names.has(name) || x.state().created >= 10) return
+      const publicKey = pair === undefined ? {} : { publicKey: `$${name}-own.publicKey` }
+      await x.call(create(auth, { name: label, scope, ...publicKey }, { as: name }))
+    }
+}
+
+/** Who of the wanted keys there is. */
+export function peopleOf(x: Explorer, allowed: Pick<People, 'grants' | 'keys' | 'limits'>): People {
+  const has = (name: string): boolean => x.names.has(name)
+  const rootIsSecret = x.names.get('root')?.seed === undefined
+  return {
+    secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
+    ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
+    narrow: ['context-key', 'solution-key'].filter(has),
+    narrowEcc: ['ecc-context'].filter(has),
+    ...allowed,
+  }
+}

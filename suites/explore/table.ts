@@ -1,0 +1,181 @@
+/** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
+import type { Random } from '../engine/random.ts'
+import { shuffled } from '../engine/random.ts'
+import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
+import type { Field } from './deviations.ts'
+import type { Explorer } from './explorer.ts'
+import { apikeyScope, type PairKind, type People, pairOf } from './people.ts'
+import type { Auth, CallStep, Change } from './step.ts'
+
+export interface Cell {
+  /** `table/<way>/<part>`: what baselines and reports name. */
+  readonly id: string
+  readonly way: string
+  readonly change: Change
+  /** How often the part was asked before this operation. */
+  readonly turn: number
+}
+
+/** One cell for each operation on each part, so ordered that every part is asked before any is asked again. */
+export function cells(fields: readonly Field[], changesOf: (field: Field) => Change[], random: Random): Cell[] {
+  const rows = fields.flatMap((field) =>
+    field.auth.map((way) =>
+      shuffled(changesOf(field), random).map(
+        (change, turn): Cell => ({ id: `table/${way}/${field.field.replaceAll(' ', '-')}`, way, change, turn }),
+      ),
+    ),
+  )
+  return rows.flat().sort((a, b) => a.turn - b.turn)
+}
+
+export interface Asker {
+  readonly x: Explorer
+  readonly people: People
+  readonly pairs: Map<string, string>
+  /** Calls since the right call of this kind was last made. */
+  readonly sinceControl: Map<string, number>
+  /** How a part was asked last, so that the next is asked of another key. */
+  readonly turns: Map<string, number>
+  readonly asked: Set<string>
+}
+
+/** After so many wrong calls of one kind the right one is made again. */
+const controlEvery = 6
+
+/** Asks one cell; says whether the model had an opinion of it. */
+export async function askCell(asker: Asker, { id, way, change }: Cell): Promise<boolean> {
+  const { x, turns } = asker
+  const turn = turns.get(id) ?? 0
+  turns.set(id, turn + 1)
+  x.script = id
+  const right = await rightCall(asker, way, turn)
+  return right !== undefined && deviate(asker, right, change)
+}
+
+/** Sends the wrong call, beside the right one: it proves nothing where the right one would be refused too. */
+export async function deviate(asker: Asker, right: CallStep, change: Change): Promise<boolean> {
+  const { x, sinceControl, asked } = asker
+  const formed = change.field === 'sent-body' ? { ...right, form: change.operation ?? '' } : right
+  const kind = JSON.stringify([right.method, right.auth, right.params, formed.form, right.from])
+  const since = sinceControl.get(kind)
+  const changes = right.method === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
+  if (!changes && (since === undefined || since >= controlEvery)) {
+    if (x.foresee(formed)?.is === 'refused') return false
+    const seen = await x.call(formed)
+    if (seen?.answer.kind !== 'accepted') return false
+    sinceControl.set(kind, 0)
+  }
+  const seen = await x.call({ ...right, change }, 'refused')
+  if (seen === null) return false
+  asked.add(x.script)
+  sinceControl.set(kind, (sinceControl.get(kind) ?? 0) + 1)
+  if (seen.answer.kind === 'broken') await x.call({ ...formed, connection: 'new' })
+  return true
+}
+
+/** Every fifth right call of a way is a creation, while a place is free. */
+const creationEvery = 5
+
+/** A right call of a way, by another key, method and connection at each turn. */
+export async function rightCall(asker: Asker, way: string, turn: number): Promise<CallStep | undefined> {
+  const { x, people } = asker
+  const connection = turn % 7 === 3 ? { connection: 'new' as const } : turn % 4 === 2 ? { connection: 1 } : {}
+  const nonce = nonceKinds[turn % nonceKinds.length]
+  const more = nonce === undefined || (way !== 'hmac' && way !== 'ecc') ? connection : { ...connection, nonce }
+  switch (way) {
+    case 'grant': {
+      const who = pick(people.secret, turn)
+      return who === undefined || !people.grants ? undefined : grant(who, ['solution'], more)
+    }
+    case 'refresh': {
+      const pair = await pairOf(x, asker.pairs, kindOf(people, Math.floor(turn / 8)))
+      return pair === undefined ? undefined : refresh(pair, more)
+    }
+    case 'create':
+    case 'create-with-public-key': {
+      if (!people.keys || x.state().created > 9) return undefined
+      const publicKey = way === 'create' ? {} : { publicKey: '$spare.publicKey' }
+      return create(
+        basic(pick(people.secret, turn) ?? 'root'),
+        { name: 'deviation-$unique', scope: ['solution'], ...publicKey },
+        more,
+      )
+    }
+    default: {
+      const creates = people.keys && x.state().created <= 9 && turn % creationEvery === 1
+      const auth = await authOf(asker, way, turn, creates)
+      if (auth === undefined) return undefined
+      return creates ? create(auth, { name: 'deviation-$unique', scope: ['solution'] }, more) : list(auth, more)
+    }
+  }
+}
+
+const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded'] as const
+
+async function authOf(
+  { x, people, pairs }: Asker,
+  way: string,
+  turn: number,
+  creates: boolean,
+): Promise<Auth | undefined> {
+  if (way === 'ecc') {
+    const who = pick(people.ecc, turn)
+    return who === undefined ? undefined : ecc(who)
+  }
+  if (way === 'token') {
+    const kind = kindOf(people, turn)
+    const words = creates ? apikeyScope(x) : []
+    if (words === undefined) return undefined
+    const pair = await pairOf(x, pairs, { ...kind, scope: [...kind.scope, ...words] })
+    return pair === undefined ? undefined : token(pair)
+  }
+  const who = pick(
+    creates ? people.secret : [...people.secret, ...people.narrow.filter((one) => one === 'solution-key')],
+    turn,
+  )
+  return who === undefined ? undefined : way === 'basic' ? basic(who) : hmac(who)
+}
+
+const pick = <Item>(items: readonly Item[], turn: number): Item | undefined => items[turn % Math.max(1, items.length)]
+
+const kinds: readonly Omit<PairKind, 'who'>[] = [
+  { scope: ['solution'] },
+  { scope: ['solution'], generation: 1 },
+  { scope: ['solution', 'expiresIn:15000'] },
+  { scope: ['solution', 'context'], generation: 2 },
+  { scope: ['solution', 'session:'] },
+  { scope: ['solution'], generation: 3 },
+]
+
+/** A kind of pair for each turn: of every key, of every generation. */
+export function kindOf(people: People, turn: number): PairKind {
+  const who = people.secret[turn % people.secret.length] ?? 'root'
+  return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
+}
+
+/** Every credential at every other's place. */
+export function crossPlaces(people: People, pair: string, otherPair: string): { way: string; change: Change }[] {
+  const keys = [...people.secret.slice(0, 3), ...people.ecc.slice(0, 1), ...people.narrow.slice(0, 1)]
+  const credentials = [
+    ...keys.flatMap((who) => [`$${who}.id`, `$${who}.secret`]),
+    ...(people.ecc[0] === undefined ? [] : ['$ecc-a-own.publicKey']),
+    ...[pair, otherPair].flatMap((name) => [`$${name}.accessToken`, `$${name}.refreshToken`]),
+  ]
+  const places: [way: string, field: string][] = [
+    ['basic', 'basic-id'],
+    ['basic', 'basic-secret'],
+    ['basic', 'basic-text'],
+    ['basic', 'basic-blob'],
+    ['hmac', 'key-id'],
+    ['hmac', 'secret'],
+    ['hmac', 'signature'],
+    ['ecc', 'key-id'],
+    ['ecc', 'signature'],
+    ['token', 'token'],
+    ['token', 'header'],
+    ['grant', 'param apiKeyId'],
+    ['grant', 'param apiKeySecret'],
+    ['refresh', 'param refreshToken'],
+  ]
+  return credentials.flatMap((place) => places.map(([way, field]) => ({ way, change: { field, place } })))
+}

@@ -1,0 +1,47 @@
+/** What an exploration found, for a terminal. */
+import type { Requirement } from '../engine/fixture/model.ts'
+import type { Exploration } from './explore.ts'
+import type { Found } from './findings.ts'
+import type { ExploreMeta } from './report.ts'
+
+export function renderExploration(
+  exploration: Exploration,
+  requirements: readonly Requirement[],
+  meta: ExploreMeta,
+): string {
+  const { findings, calls, asked, cells, pairs, seconds } = exploration
+  const lines = findings.flatMap((finding, index) => [...findingLines(finding, index + 1, requirements), ''])
+  const effort = `${calls} calls in ${seconds.toFixed(1)} s; ${asked} of ${cells} cells of the table, ${pairs} pairs of the matrix`
+  const gone = exploration.gone === null ? [] : [`The target went away: ${exploration.gone}`]
+  const result =
+    findings.length === 0
+      ? `Nothing found at ${meta.target}: every answer is one that the document allows`
+      : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
+  return `${[...lines, ...gone, result, `${effort}; seed ${meta.seed}`].join('\n')}\n`
+}
+
+function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {
+  const { requirement, level, message, steps, reproduced, history } = finding
+  const sentence = requirements.find(({ id }) => id === requirement)
+  const { failed, tries } = reproduced
+  const chance = failed === tries ? '' : ': it depends on timing or chance'
+  return [
+    `${number}. ${message} (${requirement}, ${level})`,
+    `   The document, part ${sentence?.part ?? '?'}: ${sentence?.text ?? ''}`,
+    ...steps.map((step, index) => `   ${index + 1}) ${step}`),
+    ...lanes(history),
+    `   Seen again in ${failed} of ${tries} tries${chance}`,
+  ]
+}
+
+const columns = 48
+
+/** A lane for each connection, time to the right. */
+function lanes(history: Found['history']): string[] {
+  const end = Math.max(1, ...history.map(({ endMs }) => endMs))
+  const at = (ms: number): number => Math.round((ms / end) * columns)
+  return history.map(({ startMs, endMs, call, answer, connection }) => {
+    const bar = '━'.repeat(Math.max(1, at(endMs) - at(startMs)))
+    return `   ${connection.padStart(3)} │${' '.repeat(at(startMs))}${bar}${' '.repeat(Math.max(0, columns - at(startMs) - bar.length))}│ ${call}: ${answer}`
+  })
+}

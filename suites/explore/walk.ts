@@ -1,0 +1,177 @@
+/** Random sequences over the same calls, drawn with fast-check: grants, refreshes and uses in any order, of any credential ever seen. */
+import { array, constantFrom, nat, record, sample } from 'fast-check'
+import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
+import type { Explorer } from './explorer.ts'
+import { apikeyScope, freshName } from './people.ts'
+import type { Auth, CallStep, Change } from './step.ts'
+import { type Asker, deviate } from './table.ts'
+
+/** An action by numbers: what they mean depends on what there is when it is done. */
+interface Action {
+  readonly kind: 'grant' | 'use' | 'refresh' | 'key' | 'deviate' | 'elsewhere' | 'burst' | 'wait' | 'session'
+  readonly who: number
+  readonly what: number
+  readonly how: number
+}
+
+const action = record({
+  kind: constantFrom<Action['kind'][]>(
+    'grant',
+    'use',
+    'use',
+    'use',
+    'refresh',
+    'refresh',
+    'key',
+    'deviate',
+    'deviate',
+    'elsewhere',
+    'burst',
+    'wait',
+    'session',
+  ),
+  who: nat(),
+  what: nat(),
+  how: nat(),
+})
+
+/** Sequences of a seed: the same seed gives the same ones. */
+export function sequences(seed: number, count: number): Action[][] {
+  return sample(array(action, { minLength: 6, maxLength: 30 }), { seed, numRuns: count })
+}
+
+/** Walks until the budget ends, or so many sequences were done. */
+export async function walk(
+  asker: Asker,
+  seed: number,
+  isOver: () => boolean,
+  between: () => Promise<void>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const { x } = asker
+  for (let round = 0, done = 0; done < most; round++)
+    for (const actions of sequences(seed + round, 20)) {
+      x.script = `walk/${x.log.length}`
+      for (const one of actions) {
+        if (isOver()) return
+        await act(asker, one)
+      }
+      await between()
+      done += 1
+      if (done >= most) return
+    }
+}
+
+const pick = <Item>(items: readonly Item[], at: number): Item | undefined => items[at % Math.max(1, items.length)]
+
+/** Of the pairs ever made, the newer ones more often. */
+function anyPair(x: Explorer, at: number): string | undefined {
+  const all = [...x.lines.keys()]
+  return pick(at % 4 === 0 ? all : all.slice(-12), Math.floor(at / 4))
+}
+
+const wordSets: readonly (readonly string[])[] = [
+  ['solution'],
+  ['context'],
+  ['solution', 'context'],
+  ['solution', 'expiresIn:15000'],
+  ['thread'],
+  ['solution', 'expiresIn:2000'],
+  ['solution', 'own-address'],
+  ['context', 'stream'],
+]
+
+async function act(asker: Asker, { kind, who, what, how }: Action): Promise<void> {
+  const { x, people } = asker
+  const connection = how % 5 === 0 ? ('new' as const) : how % 5
+  if (!people.grants && kind !== 'key' && kind !== 'deviate') return
+  switch (kind) {
+    case 'grant':
+    case 'session': {
+      const key = pick([...people.secret, ...people.narrow], who) ?? 'root'
+      const words = (pick(wordSets, what) ?? []).map((word) =>
+        word === 'own-address' ? `ipAddr:${x.addresses[0]?.seen ?? ''}` : word,
+      )
+      const as = freshName(x)
+      const named = kind === 'session' ? [`session:${as}-$unique`] : []
+      const apikey = how % 3 === 0 ? (apikeyScope(x) ?? []) : []
+      await x.call(grant(key, [...words, ...named, ...apikey], { as, connection }))
+      return
+    }
+    case 'use': {
+      const pair = anyPair(x, what)
+      if (pair !== undefined) await x.call(list(token(pair), { connection }))
+      return
+    }
+    case 'elsewhere': {
+      const pair = anyPair(x, what)
+      const address = pick(x.addresses.slice(1), who)
+      if (pair !== undefined && address !== undefined)
+        await x.call(list(token(pair), { connection, from: address.name }))
+      return
+    }
+    case 'refresh': {
+      const pair = anyPair(x, what)
+      if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x), connection }))
+      return
+    }
+    case 'key':
+      await x.call(list(anyKey(asker, who, how), { connection }))
+      return
+    case 'deviate':
+      await deviation(asker, who, what, how)
+      return
+    case 'burst': {
+      const pair = anyPair(x, what)
+      if (pair === undefined || !x.lines.has(pair)) return
+      const at = freshName(x, 'burst')
+      const calls: CallStep[] = [
+        list(token(pair)),
+        refresh(pair, { as: `${at}a` }),
+        list(token(pair)),
+        refresh(pair, { as: `${at}b` }),
+      ]
+      await x.burst({ do: 'burst', calls, on: how % 2 === 0 ? 'warm' : 'new' })
+      return
+    }
+    case 'wait':
+      await x.wait(x.options.wire.controlled ? (what % 8) * 400 : what % 60)
+  }
+}
+
+function anyKey({ people }: Asker, who: number, how: number): Auth {
+  const key = pick([...people.secret, ...people.ecc, ...people.narrow, ...people.narrowEcc], who) ?? 'root'
+  const isEcc = people.ecc.includes(key) || people.narrowEcc.includes(key)
+  if (how % 11 === 0) return none
+  return isEcc ? (how % 4 === 0 ? basic(key) : ecc(key)) : how % 2 === 0 ? basic(key) : hmac(key)
+}
+
+/** Any operation on any part of any right call. */
+async function deviation(asker: Asker, who: number, what: number, how: number): Promise<void> {
+  const { x, people } = asker
+  const { fields, changesOf } = x.options.operations
+  const way = pick(['basic', 'hmac', 'ecc', 'token', 'grant', 'refresh'], who) ?? 'basic'
+  const field = pick(
+    fields.filter(({ auth }) => auth.includes(way)),
+    what,
+  )
+  const change: Change | undefined = field === undefined ? undefined : pick(changesOf(field), how)
+  if (change === undefined) return
+  const key = pick(people.secret, how) ?? 'root'
+  const pair = way === 'token' || way === 'refresh' ? anyPair(x, what + how) : undefined
+  const right =
+    way === 'basic'
+      ? list(basic(key))
+      : way === 'hmac'
+        ? list(hmac(key))
+        : way === 'ecc'
+          ? list(ecc(pick(people.ecc, how) ?? 'root'))
+          : way === 'grant'
+            ? grant(key, ['solution'])
+            : pair === undefined
+              ? undefined
+              : way === 'token'
+                ? list(token(pair))
+                : refresh(pair)
+  if (right !== undefined) await deviate(asker, right, change)
+}
