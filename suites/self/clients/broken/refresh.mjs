@@ -22,10 +22,16 @@ function keepBoth(client, pair) {
 }
 
 export const refreshClients = [
-  oldPairGone('authorization-made-once', 'Makes its Authorization header from the first token and keeps it', {
+  oldPairGone('authorization-made-once', 'Keeps its Authorization header until a call with it is refused', {
+    isDue: isPastHalfLife,
     bearer(client, token) {
       client.memory.header ??= defaultParts.bearer(client, token)
       return client.memory.header
+    },
+    noteRefused(client, token) {
+      const isOfToken = client.memory.header === defaultParts.bearer(client, token)
+      client.memory.header = undefined
+      if (isOfToken) defaultParts.noteRefused(client, token)
     },
   }),
   oldPairGone('old-token-until-expiry', 'Renews early, and uses the old access token until its expiry', {
@@ -51,21 +57,6 @@ export const refreshClients = [
       return old?.accessToken ?? token
     },
   }),
-  newestUsed(
-    'refresh-undone-after-use',
-    'Puts the old pair back after its next call, as a cache written too late does',
-    {
-      isDue: isPastHalfLife,
-      keepPair: keepBoth,
-      noteAccepted(client, token) {
-        defaultParts.noteAccepted(client, token)
-        const { old } = client.memory
-        client.memory.old = undefined
-        if (old) client.pair = old
-      },
-    },
-  ),
-
   newestUsed('first-refresh-token-kept', 'Keeps its first refresh token and takes only the new access token', {
     keepPair(client, pair) {
       client.memory.first ??= pair.refreshToken

@@ -15,6 +15,7 @@ const askOnce = (client, refreshToken) =>
 async function renewWithoutLock(client) {
   const { parts, pair } = client
   if (pair === undefined) return defaultParts.renewOnce(client)
+  if (pair.isRefused && parts.now(client) < pair.expiryMs) parts.countRefusal(client)
   const outcome = await askOnce(client, pair.refreshToken)
   if (outcome.kind === 'accepted') parts.keepPair(client, outcome.pair)
   else if (client.pair === pair) {
@@ -59,6 +60,7 @@ export const renewalClients = [
     async renewOnce(client) {
       const { parts, pair } = client
       if (pair === undefined) return defaultParts.renewOnce(client)
+      if (pair.isRefused && parts.now(client) < pair.expiryMs) parts.countRefusal(client)
       const outcome = await askOnce(client, pair.refreshToken)
       parts.keepPair(client, outcome.kind === 'accepted' ? outcome.pair : await parts.grant(client))
     },
