@@ -5,7 +5,8 @@ import type { Verdict } from '../engine/judge/verdict.ts'
 export interface Progress {
   /** The first sign of life, before anything is read. */
   begin(target: string): void
-  start(total: number): void
+  /** @param shown how many cases the report has: with those that are made from the answers to all others */
+  start(total: number, shown?: number): void
   /** One line for the user. */
   say(line: string): void
   listener: RunListener
@@ -28,6 +29,7 @@ export function startProgress(
   const counts = new Map<Verdict, number>()
   const running = new Set<string>()
   let total = 0
+  let shown = 0
   let done = 0
   let startedMs = 0
   let saidMs = 0
@@ -36,7 +38,7 @@ export function startProgress(
     const parts = [...counts]
       .filter(([verdict]) => verdict !== 'passed')
       .map(([verdict, count]) => `, ${count} ${verdict.replaceAll('-', ' ')}`)
-    return `${done} of ${total} cases${parts.join('')}${remaining(done, total, now() - startedMs)}`
+    return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${remaining(done, total, now() - startedMs)}`
   }
   const draw = (): void => {
     if (now() - drawnMs < redrawMs) return
@@ -46,11 +48,12 @@ export function startProgress(
   }
   return {
     begin: (target) => void stream.write(`Asking ${target}${terminal ? '' : '\n'}`),
-    start(cases) {
+    start(cases, all = cases) {
       counts.clear()
       running.clear()
       done = 0
       total = cases
+      shown = all
       saidMs = now()
     },
     say: (line) => void stream.write(`${terminal ? clearLine : ''}${line}\n`),

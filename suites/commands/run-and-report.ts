@@ -107,7 +107,7 @@ function tellPlan(
     return false
   }
   if (target !== null) progress.say(renderPlan(planned.plan, { ids: false, columns: outlet.columns }).trimEnd())
-  progress.start(planned.selected.length)
+  progress.start(planned.selected.length, planned.reported)
   return true
 }
 

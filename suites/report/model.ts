@@ -129,11 +129,16 @@ export interface Observation {
 
 /** What a run will do, printed before the first request. */
 export interface Plan {
+  /** Cases that are asked. */
   cases: number
+  /** All cases that there are: the same number in every output. */
+  total: number
   notSelected: number
   /** About so many calls, and how many of them at least are meant to be refused: observed calls may be, too. */
   calls: number
   refusals: number
+  /** About how long it takes. */
+  seconds: number
   /** What stays on the target: `5 API keys`, `about 40 sessions`. */
   creates: string[]
   /** What cannot be shown, why, and which flag or key would change that. */

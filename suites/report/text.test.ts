@@ -223,9 +223,11 @@ describe('text', () => {
     const many = [...Array(9)].map((_, index) => `a/${index}`)
     const plan = {
       cases: 9,
+      total: 33,
       notSelected: 1,
       calls: 40,
       refusals: 12,
+      seconds: 3,
       creates: ['5 API keys', 'about 7 token pairs'],
       cannot: [
         { reason: 'it takes tokens; --allow sessions permits it', cases: 20, requirements: [...many, 'b/c'] },
@@ -235,7 +237,7 @@ describe('text', () => {
     }
     expect(
       renderPlan(plan, { ids: false }),
-    ).toBe(`Plan: 9 cases, about 40 calls, at least 12 of them meant to be refused
+    ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them meant to be refused
   The refusals may look like an attack in the log of the server
   1 case is not selected
 Creates:
@@ -250,6 +252,8 @@ Cannot ask 23 cases:
       1 case: only observed
 `)
     expect(renderPlan(plan, { ids: true })).toContain('20 cases: a/0, a/1')
-    expect(renderPlan({ ...plan, cases: 1 }, { ids: true })).toMatch(/^Plan: 1 case, /)
+    expect(renderPlan({ ...plan, total: 1, seconds: 600 }, { ids: true })).toMatch(
+      /^Plan: 9 of 1 case, about 40 calls in 10 min, /,
+    )
   })
 })

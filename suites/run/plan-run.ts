@@ -1,11 +1,13 @@
 import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
+import { envelopeCases } from '../report/envelope.ts'
 import type { Plan } from '../report/model.ts'
 import { cannotAsk } from './capabilities.ts'
 import { expectedCapabilities } from './expected-capabilities.ts'
 import { earlierKeys } from './keys-of-target.ts'
 import type { RunOptions } from './options.ts'
 import { makePlan } from './plan.ts'
+import { isLoopback } from './proxy-for.ts'
 import { failedIds, readReportFile } from './report-file.ts'
 import { select } from './select.ts'
 
@@ -13,6 +15,8 @@ import { select } from './select.ts'
 export interface PlannedRun {
   selected: readonly Item[]
   skipped: readonly { item: Item; reason: string }[]
+  /** How many cases a report of it has: those about every answer too. */
+  reported: number
   /** Cases were chosen, so the run gives no verdict on the whole document. */
   isPartial: boolean
   plan: Plan
@@ -33,8 +37,28 @@ export function planRun(
   const kept = target === null || target.keys.testKeysFile === null ? [] : earlierKeys(target.keys).keys
   const capabilities = expectedCapabilities(target, corpus, kept)
   const notSelected = all.length - selected.length - skipped.length
-  const plan = makePlan(selected, notSelected, (item) => cannotAsk(item, capabilities), capabilities)
-  return { selected, skipped, isPartial: again !== null || selection.only.length > 0, plan }
+  const ofAnswers = envelopeCases([]).length
+  const plan = makePlan(
+    { selected, notSelected, all: all.length, ofAnswers, cannot: (item) => cannotAsk(item, capabilities) },
+    {
+      keptTestKeys: capabilities.keptTestKeys,
+      cleanup: capabilities.cleanup,
+      lasts: target !== null && !target.disposable && target.keys.testKeysFile === null,
+      callMs: callMsOf(target),
+    },
+  )
+  const isPartial = again !== null || selection.only.length > 0
+  return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan }
+}
+
+/** About how long a call takes, before one was made. In ms. */
+const nearCallMs = 5
+const farCallMs = 110
+
+function callMsOf(target: RunOptions['target']): number {
+  if (target === null) return 0
+  const usualMs = isLoopback(target.url) ? nearCallMs : farCallMs
+  return Math.max(usualMs, target.settings.rate > 0 ? 1000 / target.settings.rate : 0)
 }
 
 const isNamed = (item: Item, id: string): boolean => item.key === id || provesOf(item).includes(id)

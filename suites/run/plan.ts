@@ -1,58 +1,110 @@
 import type { Item } from '../engine/case/cases.ts'
 import { provesOf } from '../engine/case/cases.ts'
-import type { CallStep, SendStep, Step } from '../engine/fixture/model.ts'
+import { parseDuration } from '../engine/case/wait.ts'
+import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/model.ts'
 import type { Gap } from '../engine/judge/problem.ts'
 import type { Plan } from '../report/model.ts'
 import { reasonText } from '../report/problem-text.ts'
 import { joinReasons, keyOfReason } from '../report/reasons.ts'
 
-/** What preflight, token discovery and the junk of the gates take, about. */
+/** What the first look at a target takes, about. */
 const preflightCalls = 20
+/** At most so many API keys can be created (part 8). */
+const keyLimit = 10
 
-/**
- * Says before the first request what a run will do to its target.
- *
- * @param cannot why an item cannot be asked, undefined where it can
- * @param target the members whose keys are kept from an earlier run, and whether the target declares how keys are removed
- */
-export function makePlan(
-  selected: readonly Item[],
-  notSelected: number,
-  cannot: (item: Item) => Gap | undefined,
-  { keptTestKeys, cleanup }: { keptTestKeys: readonly string[]; cleanup: boolean },
-): Plan {
-  const asked = selected.filter((item) => cannot(item) === undefined)
+/** What a plan must know of the target. */
+export interface PlannedTarget {
+  /** Test keys that are kept from an earlier run. */
+  keptTestKeys: readonly string[]
+  /** The target file names a method that removes keys. */
+  cleanup: boolean
+  /** The created keys stay on the target, and it is not one that is thrown away. */
+  lasts: boolean
+  /** A call takes about so long. In ms. */
+  callMs: number
+}
+
+/** What a run consists of. */
+export interface PlannedItems {
+  selected: readonly Item[]
+  notSelected: number
+  /** Whatever is selected. */
+  all: number
+  /** Cases about every answer, which are made from the answers to all others. */
+  ofAnswers: number
+  /** Why an item cannot be asked, undefined where it can. */
+  cannot: (item: Item) => Gap | undefined
+}
+
+/** Says before the first request what a run will do to its target. */
+export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
+  const asked = items.selected.filter((item) => items.cannot(item) === undefined)
   const calls = asked
-    .filter((item) => item.kind === 'case' || !keptTestKeys.includes(item.member.name))
+    .filter((item) => item.kind === 'case' || !target.keptTestKeys.includes(item.member.name))
     .flatMap(callsOf)
-  const sum = (of: (call: PlannedCall) => number): number => calls.reduce((total, call) => total + of(call), 0)
-  const tokens = sum(({ method, count }) => (method === 'manager/auth' ? count : 0))
-  const keys = sum(({ method, count, refused }) => (method === 'manager/createApiKey' && !refused ? count : 0))
-  const tried = sum(({ method, count, refused }) => (method === 'manager/createApiKey' && refused ? count : 0))
-  const fillsKeys = asked.some((item) => item.kind === 'case' && fills(item, 'keys'))
-  const fillsSessions = asked.some((item) => item.kind === 'case' && fills(item, 'sessions'))
-  const removed = cleanup ? ', removed through the cleanup method' : ''
-  const creates = [
-    ...(fillsKeys
-      ? [`API keys up to the limit of ten${removed}`]
-      : keys > 0
-        ? [`${several(keys, 'API key')}${removed}`]
-        : []),
-    ...(tried > 0 ? [`up to ${tried} more if the target takes keys that it should refuse`] : []),
-    ...(tokens > 0 ? [`about ${several(tokens, 'token pair')}`] : []),
-    ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
-  ]
+  const all = preflightCalls + count(calls)
   return {
-    cases: asked.length,
-    notSelected,
-    calls: preflightCalls + sum(({ count }) => count),
-    refusals: sum(({ count, refused }) => (refused ? count : 0)),
-    creates,
-    cannot: reasons(selected, cannot),
+    cases: asked.length + items.ofAnswers,
+    total: items.all + items.ofAnswers,
+    notSelected: items.notSelected,
+    calls: all,
+    refusals: count(calls.filter(({ refused }) => refused)),
+    seconds: Math.ceil((all * target.callMs + waitsMs(asked)) / 1000),
+    creates: createdThings(asked, calls, target),
+    cannot: reasons(items.selected, items.cannot),
   }
 }
 
-const several = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+const count = (calls: readonly PlannedCall[]): number => calls.reduce((sum, call) => sum + call.count, 0)
+
+function createdThings(asked: readonly Item[], calls: readonly PlannedCall[], target: PlannedTarget): string[] {
+  const tokens = count(calls.filter(({ method }) => method === 'manager/auth'))
+  const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
+  const keys = count(creations.filter(({ refused }) => !refused))
+  const tried = count(creations.filter(({ refused }) => refused))
+  const fillsSessions = asked.some((item) => item.kind === 'case' && fills(item, 'sessions'))
+  return [
+    ...(keys > 0 ? [createdKeys(asked, keys, target)] : []),
+    ...(keys > 0 && !target.cleanup && target.lasts ? [howKeysGo] : []),
+    ...(tried > 0 ? [`up to ${Math.min(tried, keyLimit)} more if the target takes keys that it should refuse`] : []),
+    ...(tokens > 0 ? [`about ${several(tokens, 'token pair')}`] : []),
+    ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
+  ]
+}
+
+const howKeysGo =
+  'these keys stay there: "cleanup" in a target file names a method that removes them, "testKeys" keeps those that the next run can use'
+
+function createdKeys(asked: readonly Item[], keys: number, { cleanup }: PlannedTarget): string {
+  const fillsKeys = asked.some((item) => item.kind === 'case' && fills(item, 'keys'))
+  if (cleanup) {
+    const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
+    return `${several(keys, 'API key')}${atOnce}, removed through the cleanup method`
+  }
+  return fillsKeys ? 'API keys up to the limit of ten' : several(Math.min(keys, keyLimit), 'API key')
+}
+
+const several = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
+
+/** A wait for a moment of the server, whose length is not known before. */
+const usualWaitMs = 3000
+
+/** Cases that only wait do so side by side; what fills a limit waits alone. */
+function waitsMs(asked: readonly Item[]): number {
+  const waits = asked.flatMap((item) =>
+    item.kind === 'case' ? [{ alone: fills(item, 'sessions') || fills(item, 'keys'), ms: waitOf(item.scenario) }] : [],
+  )
+  const alone = waits.filter((wait) => wait.alone).reduce((sum, { ms }) => sum + ms, 0)
+  return alone + Math.max(0, ...waits.filter((wait) => !wait.alone).map(({ ms }) => ms))
+}
+
+function waitOf({ given, steps }: Scenario): number {
+  const waits = [...given, ...steps].flatMap((step) => ('wait' in step ? [step.wait] : []))
+  return waits.reduce<number>(
+    (sum, wait) => sum + (typeof wait === 'string' ? (parseDuration(wait) ?? usualWaitMs) : usualWaitMs),
+    0,
+  )
+}
 
 interface PlannedCall {
   method: string

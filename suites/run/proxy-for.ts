@@ -12,7 +12,7 @@ export function proxyFor(url: string, env: Environment): string | null {
   const { protocol, hostname, port } = new URL(url)
   const name = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'
   const proxy = variable(env, name)
-  if (proxy === undefined || isLoopback(hostname)) return null
+  if (proxy === undefined || isLoopback(url)) return null
   const withoutProxy = variable(env, 'NO_PROXY') ?? ''
   if (withoutProxy.split(',').some((entry) => names(entry.trim(), hostname, port))) return null
   const address = /^\w+:\/\//.test(proxy) ? proxy : `http://${proxy}`
@@ -24,8 +24,11 @@ export function proxyFor(url: string, env: Environment): string | null {
 const variable = (env: Environment, name: string): string | undefined =>
   given(env[name]) ?? given(env[name.toLowerCase()])
 
-const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+/** Whether a URL is one of this machine. */
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url)
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
 
 /** `*`, a host name, a domain with all below it, each with or without a port. */
 function names(entry: string, hostname: string, port: string): boolean {

@@ -109,7 +109,16 @@ export function madeUpReport(change: { strict?: boolean } = {}): Report {
       { scenario: 'signatures/accepted', reason: 'It failed once', issue: null },
     ],
     left: ['2 API keys that the run could not remove: b047…, 77aa…'],
-    plan: { cases: 9, notSelected: 0, calls: 40, refusals: 12, creates: ['5 API keys'], cannot: [] },
+    plan: {
+      cases: 9,
+      total: 10,
+      notSelected: 0,
+      seconds: 3,
+      calls: 40,
+      refusals: 12,
+      creates: ['5 API keys'],
+      cannot: [],
+    },
     options: { strict: change.strict ?? false, partial: null },
   })
 }

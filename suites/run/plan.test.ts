@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { allItems } from '../engine/case/cases.ts'
+import { openCorpus } from './corpus-cache.ts'
+import { makePlan, type PlannedTarget } from './plan.ts'
+
+const corpus = await openCorpus()
+const selected = allItems(corpus)
+const items = { selected, notSelected: 0, all: selected.length, ofAnswers: 3, cannot: () => undefined }
+const target: PlannedTarget = { keptTestKeys: [], cleanup: false, lasts: true, callMs: 100 }
+
+test('the total is that of the report', () => {
+  expect(makePlan(items, target)).toMatchObject({ cases: selected.length + 3, total: selected.length + 3 })
+})
+
+test('never more keys than the ten that are possible', () => {
+  const [keys] = makePlan(items, target).creates
+  expect(keys).toBe('API keys up to the limit of ten')
+  const withoutLimits = selected.filter((item) => item.kind === 'test-key' || !item.scenario.needs.includes('limits'))
+  expect(makePlan({ ...items, selected: withoutLimits }, target).creates[0]).toBe('10 API keys')
+  expect(makePlan({ ...items, selected: withoutLimits }, { ...target, cleanup: true }).creates[0]).toMatch(
+    /^\d+ API keys, at most 10 at once, removed through the cleanup method$/,
+  )
+})
+
+test('where keys stay, the plan says what changes that', () => {
+  const advice = expect.stringContaining('"cleanup" in a target file names a method that removes them')
+  expect(makePlan(items, target).creates).toContainEqual(advice)
+  expect(makePlan(items, { ...target, lasts: false }).creates).not.toContainEqual(advice)
+})
+
+test('the time follows from the calls and from the longest wait', () => {
+  const near = makePlan(items, { ...target, callMs: 1 })
+  const far = makePlan(items, target)
+  expect(far.seconds - near.seconds).toBeCloseTo((far.calls * 99) / 1000, -1)
+  expect(near.seconds).toBeGreaterThan(near.calls / 1000)
+})
