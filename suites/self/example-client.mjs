@@ -12,6 +12,8 @@ let lastId = 0
 let clockOffsetMs = 0
 let quietUntilMs = 0
 let pair = null
+let refused = null
+let refreshesInVain = 0
 let refreshing = null
 
 if (mistake === 'inert') process.exit(0)
@@ -131,15 +133,21 @@ async function tokenInstead(of) {
 }
 
 async function callWithToken(method, params) {
-  const used = pair ?? (await tokenInstead(null))
+  const used = pair === null || pair === refused ? await tokenInstead(pair) : pair
   const areaOf = { solution: 'solution', manager: 'apiKey' }[method.split('/')[0]]
   if (mistake !== 'ignores-grant' && !used.scope.some((one) => one.toLowerCase() === areaOf.toLowerCase()))
     throw new Error('The token does not open this method')
   const bearer = (one) => () => `${env.SVC_TOKEN_PREFIX} ${one.accessToken}`
   try {
-    return await call(method, params, bearer(used))
+    const result = await call(method, params, bearer(used))
+    refreshesInVain = 0
+    return result
   } catch (error) {
     if (!error.refused || mistake === 'never-refreshes') throw error
+    // A fresh token that is refused too is not refused for its age.
+    if (refreshesInVain >= 2 && mistake !== 'loops') throw error
+    refreshesInVain += 1
+    refused = used
     return call(method, params, bearer(await tokenInstead(used)))
   }
 }

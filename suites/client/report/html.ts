@@ -31,7 +31,7 @@ export function renderHtml(raw: ClientReport): string {
 <h2>Checks</h2>
 ${[...wrong, ...rest].map(checkDetails).join('\n')}
 <h2>Scenarios</h2>
-<div class="table"><table class="stack"><thead><tr><th>scenario</th><th>what happens</th><th>requests</th><th>accepted</th><th>ok</th><th>error</th><th>ended with</th></tr></thead>
+<div class="table"><table class="stack"><thead><tr><th>scenario</th><th>what happens</th><th class="nowrap">requests</th><th class="nowrap">accepted</th><th class="nowrap">ok</th><th class="nowrap">error</th><th>ended with</th></tr></thead>
 <tbody>${report.scenarios.map(scenarioLine).join('\n')}</tbody></table></div>
 ${staleList(report)}
 </main>
@@ -73,7 +73,7 @@ function evidencePart({ scenario, message, diagnosis, exchanges }: CheckEvidence
 }
 
 function scenarioLine({ id, about, requests, accepted, ok, error, ended }: ScenarioReport): string {
-  const cells = [requests, accepted, ok, error].map((number) => `<td>${number}</td>`).join('')
+  const cells = [requests, accepted, ok, error].map((number) => `<td class="nowrap">${number}</td>`).join('')
   return `<tr><td><code>${escapeHtml(id)}</code></td><td>${escapeHtml(about)}</td>${cells}<td>${escapeHtml(ended.join(', then '))}</td></tr>`
 }
 
