@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { checks } from '../client/all-checks.ts'
 import type { Exchange, Journal, Setting, Start } from '../client/journal.ts'
 import { readJournal } from '../client/story/read-journal.ts'
-import { judgeSignatures } from '../client/story/signatures.ts'
+import { type Explain, judgeSignatures } from '../client/story/signatures.ts'
 import { diagnose } from '../diagnose/diagnose.ts'
 
 const beginMs = Date.UTC(2026, 0, 1)
@@ -175,9 +175,9 @@ export function judged(id: string, made: Journal): string {
 }
 
 /** The same for several checks. */
-export function judgedBy(ids: readonly string[], made: Journal): string[] {
+export function judgedBy(ids: readonly string[], made: Journal, explain: Explain = diagnose): string[] {
   const story = readJournal(made)
-  const evidence = { story, signed: judgeSignatures(story, diagnose) }
+  const evidence = { story, signed: judgeSignatures(story, explain) }
   return ids.map((id) => {
     const check = checks.find((one) => one.id === id)
     if (check === undefined) throw new RangeError(`There is no check "${id}"`)

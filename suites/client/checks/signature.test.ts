@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { journal, judged, judgedBy, signed } from '../../self/made-up-journal.ts'
+import type { Explain } from '../story/signatures.ts'
 
 const checks = [
   'body-as-sent',
@@ -66,6 +67,28 @@ describe('a signature', () => {
     expect(found((right) => right.replace(/;1;(\d+);([^;]*)/, ';1;$2;$1'))).toEqual(['five-fields'])
     expect(found((right) => right.replace(';1;', ';2;'))).toEqual(['five-fields'])
     expect(found((right) => right.replace('svc-hmac-sha256', 'hmac-sha256'))).toContain('five-fields')
+  })
+
+  test('that nothing explains is told by what is certain', () => {
+    // A search in vain takes half a second.
+    const inVain: Explain = () => ({ valid: false, explained: false, mistakes: [], alternatives: [], ruledOut: [] })
+    const other = Buffer.from('not a signature at all')
+    const verdicts = (text: string): string[] =>
+      judgedBy(
+        ['signature/twenty-bytes', 'signature/base64', 'signature/values-as-signed'],
+        journal([signed(0, 'n', { header: withSignature(() => text) })]),
+        inVain,
+      )
+    expect(verdicts(other.toString('base64'))).toEqual([
+      expect.stringContaining('has 22 bytes'),
+      'not exercised',
+      expect.stringContaining('none of the known'),
+    ])
+    expect(verdicts('!!')).toEqual([
+      'not exercised',
+      expect.stringContaining('no BASE64 text'),
+      expect.stringContaining('none of the known'),
+    ])
   })
 
   test('stands for the values of its header', () => {

@@ -45,6 +45,17 @@ export function encodingFaults(input: VerifyInput, fields: HeaderFields | null):
   return isRight({ ...input, header }) ? [encodingFault('The signature is sent as base64url, with - and _')] : null
 }
 
+/** What is certain of a signature that nothing explains: no BASE64 text, or another number of bytes than an HMAC may have. */
+export function certainFaults({ key }: VerifyInput, fields: HeaderFields | null): SignatureFault[] {
+  if (fields === null) return []
+  const { signature } = fields
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(signature)) return [encodingFault('The signature is no BASE64 text')]
+  const { length } = Buffer.from(signature, 'base64')
+  if (key.kind !== 'secret' || length === 20) return []
+  const message = `The signature has ${length} bytes. Send the first 20 of HMAC-SHA256`
+  return [{ check: 'signature/twenty-bytes', message, diagnosis: [] }]
+}
+
 function encodingFault(what: string): SignatureFault {
   return {
     check: 'signature/base64',

@@ -5,7 +5,14 @@ import { splitHeader } from '../../engine/signer/header.ts'
 import type { JournalKey } from '../journal.ts'
 import { headerOf } from './authorization.ts'
 import { checkOfMistake, type SignatureCheck, type SignatureFault, signatureChecks } from './mistake-checks.ts'
-import { asSentDiagnosis, encodingFaults, isRight, otherIdFaults, timestampFaults } from './signature-forms.ts'
+import {
+  asSentDiagnosis,
+  certainFaults,
+  encodingFaults,
+  isRight,
+  otherIdFaults,
+  timestampFaults,
+} from './signature-forms.ts'
 import type { Request, Story } from './story.ts'
 
 /** What a signed request shows about the checks of signatures. */
@@ -54,7 +61,9 @@ function judgeSignature(
   if (known !== null) return shown(key, [...faults, ...known])
   const host = headerOf(request.exchange, 'host') ?? '127.0.0.1'
   const diagnosis = explain({ ...input, url: `http://${host}${request.exchange.target}` })
-  return shownByDiagnosis(key, faults, diagnosis && asSentDiagnosis(input, diagnosis))
+  const judged = shownByDiagnosis(key, faults, diagnosis && asSentDiagnosis(input, diagnosis))
+  if (diagnosis === null || diagnosis.explained) return judged
+  return { ...judged, faults: [...judged.faults, ...certainFaults(input, fields)] }
 }
 
 function shownByDiagnosis(
