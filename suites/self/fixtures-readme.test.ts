@@ -7,6 +7,7 @@ import { readSchema } from '../engine/fixture/schemas.ts'
 import { mistakeGroups, mistakesByWord, wordsOf } from '../engine/fixture/words.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { shipped, shippedContext } from './shipped.ts'
+import { wordExamples, wordsPage } from './word-examples.ts'
 
 const readme = shipped('fixtures/README.md')
 const inCode = new Set(Array.from(readme.matchAll(/`([^`\n]+)`/g), ([, code]) => code ?? '').flatMap(partsOf))
@@ -83,18 +84,7 @@ test('the example in fixtures/README.md is a right scenario', () => {
   expect(lintScenario(scenario, shippedContext())).toEqual([])
 })
 
-test('fixtures/words.md lists the mistakes that fixtures can make (vitest -u writes it)', async () => {
+test('fixtures/words.md and words.json show what each word makes (vitest -u writes them)', async () => {
   await expect(wordsPage()).toMatchFileSnapshot('../../fixtures/words.md')
+  await expect(wordExamples()).toMatchFileSnapshot('../../fixtures/words.json')
 })
-
-function wordsPage(): string {
-  const sections = mistakeGroups.map((group) => {
-    const cases = [...mistakesByWord(group)].map(
-      ([word, { title, requirement }]) => `| \`${word}\` | ${title} | \`${requirement}\` |`,
-    )
-    return [`## \`${group}\``, '', '| word | what is done | breaks |', '|---|---|---|', ...cases, ''].join('\n')
-  })
-  const head =
-    '# The words of mistakes in a signature\n\nAs in `auth: { hmac: root, but: { data: with-commas } }`; see [README.md](README.md).\n'
-  return [head, ...sections].join('\n')
-}

@@ -56,6 +56,15 @@ describe(`the runner in Python${missing}`, () => {
     },
   )
 
+  test.skipIf(!isThere)('makes of every word what the suite makes of it', () => {
+    const { stdout, stderr } = spawnSync('python3', ['-B', join(folder, 'check_words.py')], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(stdout.split('\n').filter((line) => line !== '')).toEqual([
+      'not supported: signature: prehashed',
+      'not supported: signature: small-order-r',
+    ])
+  })
+
   test('knows the reference server as the suite does', () => {
     const file = 'fixtures/runners/python/reference-target.yaml'
     const { probes, cleanup, secondAddress, clientAddress } = bundledSettings([])

@@ -1,0 +1,134 @@
+/** What each word of the fixture language makes of one request: for those who write a runner in another language. */
+import { alterWords, basicWords } from '../engine/case/alter.ts'
+import { bodyForms, writeBody } from '../engine/case/write-body.ts'
+import { SuiteError } from '../engine/errors.ts'
+import type { Mistake } from '../engine/fixture/model.ts'
+import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
+import { fromHex, fromUtf8, utf8 } from '../engine/signer/bytes.ts'
+import { type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
+
+/** Its body has what the words need to make a difference: white space, both ends of a line, letters beyond ASCII, a slash, two members in disorder. */
+const request = {
+  scheme: 'svc-hmac-sha256',
+  'key-id': 'key-1',
+  secret: 'Secret-1',
+  seed: '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f',
+  method: 'POST',
+  uri: '/api',
+  url: 'http://127.0.0.1:8080/api',
+  body: '{"params": {"name": "Zoë/1"},\r\n"id": 1}\n',
+  timestamp: '1702555410352',
+  nonce: 'q83vEjRWeJCrze8S',
+}
+
+const kinds = ['hmac', 'ecc'] as const
+type Kind = (typeof kinds)[number]
+
+const keys: { [kind in Kind]: SigningKey } = {
+  hmac: { kind: 'secret', secret: request.secret },
+  ecc: { kind: 'ed25519', seed: fromHex(request.seed) ?? new Uint8Array() },
+}
+
+/** undefined where the mistake cannot be made with this kind of key. */
+function signed(kind: Kind, mistake: Mistake): Signed | undefined {
+  const { scheme, 'key-id': keyId, method, uri, url, timestamp, nonce } = request
+  const input = { scheme, keyId, key: keys[kind], method, uri, url, body: utf8(request.body), timestamp, nonce }
+  try {
+    return sign(input, mistake)
+  } catch (error) {
+    if (error instanceof SuiteError) return undefined
+    throw error
+  }
+}
+
+const samples = ['3Kf-x9QaZ', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl']
+const call: [string, unknown][] = [
+  ['jsonrpc', '2.0'],
+  ['id', 1],
+  ['method', 'solution/listSolutions'],
+  ['params', { name: 'Zoë', list: [1, 2] }],
+]
+
+/** fixtures/words.json as a text. */
+export function wordExamples(): string {
+  const headers = (mistake: Mistake) =>
+    Object.fromEntries(kinds.map((kind) => [kind, signed(kind, mistake)?.header ?? null]))
+  const { 'key-id': id, secret } = request
+  const examples = {
+    request,
+    right: headers({}),
+    ...Object.fromEntries(
+      mistakeGroups.map((group) => [
+        group,
+        Object.fromEntries([...mistakesByWord(group).keys()].map((word) => [word, headers({ [group]: word })])),
+      ]),
+    ),
+    alterations: mapValues(alterWords, (alter) => Object.fromEntries(samples.map((text) => [text, alter(text)]))),
+    basic: mapValues(basicWords, (write) => write(id, secret)),
+    call: Object.fromEntries(call),
+    'body forms': Object.fromEntries(bodyForms.map((form) => [form, writeBody(call, form)])),
+  }
+  return `${JSON.stringify(examples, null, 2)}\n`
+}
+
+function mapValues<From, To>(
+  values: { readonly [name: string]: From },
+  change: (value: From) => To,
+): { [name: string]: To } {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))
+}
+
+/** fixtures/words.md as a text. */
+export function wordsPage(): string {
+  return [head(), ...mistakeGroups.map(section)].join('\n')
+}
+
+function head(): string {
+  const { 'key-id': id, secret, seed, body, timestamp, nonce } = request
+  return `# The words of mistakes in a signature
+
+As in \`auth: { hmac: root, but: { data: with-commas } }\`; see [README.md](README.md). The examples sign \`POST /api\` at \`${timestamp}\` with the nonce
+\`${nonce}\`, the key \`${id}\` with the secret \`${secret}\` (or the ED25519 seed \`${seed}\`), and the body
+\`${shown(utf8(body))}\`. [words.json](words.json) has the whole header for every word and both kinds of keys, and the
+right ones, so that a runner can test itself.
+`
+}
+
+const columns: { [group in MistakeGroup]: string } = {
+  data: 'what is signed',
+  signature: 'the signature that is sent',
+  fields: 'the header',
+}
+
+function section(group: MistakeGroup): string {
+  const lines = [...mistakesByWord(group)].map(([word, { title, requirement }]) => {
+    const made = signed('hmac', { [group]: word }) ?? signed('ecc', { [group]: word })
+    const example = made === undefined ? undefined : exampleOf(group, made)
+    return `| \`${word}\` | ${title} | ${example ? `\`${example}\`` : ''} | \`${requirement}\` |`
+  })
+  return [
+    `## \`${group}\``,
+    '',
+    `| word | what is done | ${columns[group]} | breaks |`,
+    '|---|---|---|---|',
+    ...lines,
+    '',
+  ].join('\n')
+}
+
+function exampleOf(group: MistakeGroup, { dataToSign, signature, header }: Signed): string {
+  if (group === 'data') return shown(dataToSign)
+  return group === 'signature' ? signature : header
+}
+
+/** Line ends and bytes that are not UTF-8 made visible. */
+function shown(bytes: Uint8Array): string {
+  const text = fromUtf8(bytes)
+  if (text === null)
+    return Array.from(bytes, (byte) => (byte > 0x7e || byte < 0x20 ? escaped(byte) : String.fromCharCode(byte))).join(
+      '',
+    )
+  return text.replaceAll('\\', '\\\\').replaceAll('\r', '\\r').replaceAll('\n', '\\n').replaceAll('\ufeff', '\\ufeff')
+}
+
+const escaped = (byte: number): string => ({ 10: '\\n', 13: '\\r' })[byte] ?? `\\x${byte.toString(16).padStart(2, '0')}`
