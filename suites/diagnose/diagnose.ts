@@ -1,19 +1,14 @@
 /** Names the mistake in a refused signature: recomputes it under every known mistake, alone and together. */
 import { fromBase64Loose } from '../engine/signer/bytes.ts'
-import type { SigningKey } from '../engine/signer/draft.ts'
 import type { HeaderFields } from '../engine/signer/header.ts'
 import type { KnownMistake } from '../engine/signer/mistake.ts'
 import { shapes } from '../engine/signer/mistakes-of-signature.ts'
+import type { DiagnoseInput } from './diagnose-input.ts'
 import { explain } from './explain.ts'
 import { readHeader } from './reading.ts'
-import { signatureIsRight, type VerifyInput, verify } from './verify.ts'
+import { signatureIsRight, verify } from './verify.ts'
 
-export interface DiagnoseInput extends VerifyInput {
-  /** The whole URL that was called; without it a mistake with host, base path or query is hardly found. */
-  url?: string | undefined
-  /** Other keys that may have been used by accident, each with the name under which to report it. */
-  otherKeys?: readonly { name: string; key: SigningKey }[]
-}
+export type { DiagnoseInput } from './diagnose-input.ts'
 
 export interface NamedMistake {
   id: string

@@ -8,7 +8,7 @@ import { secretBytes } from '../engine/signer/mistakes-of-key.ts'
 import { shapes } from '../engine/signer/mistakes-of-signature.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { isDamaged } from './damage.ts'
-import type { DiagnoseInput } from './diagnose.ts'
+import type { DiagnoseInput } from './diagnose-input.ts'
 import { guessesAtBody, guessesAtTime, offsetsNearby } from './guesses.ts'
 import { differencesOf, draftOfOwnData } from './own-data.ts'
 import {

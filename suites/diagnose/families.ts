@@ -1,7 +1,10 @@
-/** The mistakes that are made most often, by what they touch: three of them at once are looked for, one of each family. */
+/**
+ * The mistakes that are made most often, by what they touch: three of them at once are looked for, one of each family. The first two of a
+ * family are looked for beside rare mistakes too.
+ */
 import type { KnownMistake } from '../engine/signer/mistake.ts'
 
-const families: readonly (readonly string[])[] = [
+const ofData: readonly (readonly string[])[] = [
   ['without-final-newline', 'with-crlf', 'without-line-feeds', 'with-doubled-newline'],
   ['with-lowercase-method', 'without-method'],
   ['with-full-url', 'with-base-path', 'with-path-without-slash', 'with-trailing-slash', 'without-uri'],
@@ -14,15 +17,22 @@ const families: readonly (readonly string[])[] = [
 const ofKeys = ['hex-decoded', 'base64-decoded', 'with-newline', 'hashed']
 const ofAlgorithms = ['sha1', 'sha512', 'arguments-swapped', 'plain-hash', 'hmac-over-hash', 'cut-hex']
 
-const familyOf = new Map<string, number>([
-  ...families.flatMap((words, family) => words.map((word): [string, number] => [`data/${word}`, family])),
-  ...ofKeys.map((word): [string, number] => [`key/${word}`, families.length]),
-  ...ofAlgorithms.map((word): [string, number] => [`signature/${word}`, families.length + 1]),
-])
+const families = [
+  ...ofData.map((words) => words.map((word) => `data/${word}`)),
+  ofKeys.map((word) => `key/${word}`),
+  ofAlgorithms.map((word) => `signature/${word}`),
+]
+const familyOf = new Map(families.flatMap((ids, family) => ids.map((id): [string, number] => [id, family])))
+const frequent = new Set(families.flatMap((ids) => ids.slice(0, 2)))
 
 /** Whether a mistake is one of the common ones. */
 export function isCommon({ id }: KnownMistake): boolean {
   return familyOf.has(id)
+}
+
+/** Whether a mistake is one of the commonest. */
+export function isFrequent({ id }: KnownMistake): boolean {
+  return frequent.has(id)
 }
 
 /** Whether two mistakes touch different things. */

@@ -127,8 +127,10 @@ function reordered(value: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, value[name] ?? null]))
 }
 
-function subsetsOf(names: readonly string[]): string[][] {
-  return names.reduce<string[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]])
+function subsetsOf([first, ...rest]: readonly string[]): string[][] {
+  if (first === undefined) return [[]]
+  const withoutFirst = subsetsOf(rest)
+  return [...withoutFirst, ...withoutFirst.map((set) => [first, ...set])]
 }
 
 /** Every order but the given one; none where there are too many. */

@@ -5,7 +5,7 @@ import { joinPieces, type Piece } from '../engine/signer/data-to-sign.ts'
 import { type Draft, wholeSignature } from '../engine/signer/draft.ts'
 import type { KnownMistake } from '../engine/signer/mistake.ts'
 import { canEndIn, endingsOf } from './endings.ts'
-import { areOfDifferentFamilies, isCommon } from './families.ts'
+import { areOfDifferentFamilies, isCommon, isFrequent } from './families.ts'
 
 /** A draft with the mistakes that were made in it. */
 export interface Candidate {
@@ -18,7 +18,7 @@ export interface Candidate {
 export interface Repertoire {
   /** Each alone and with every other one. */
   readonly before: readonly KnownMistake[]
-  /** Each alone and with the common ones. */
+  /** Each alone and with the frequent ones. */
   readonly rare: readonly KnownMistake[]
   /** Each alone. */
   readonly alone: readonly KnownMistake[]
@@ -53,16 +53,16 @@ export function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): G
   for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)
 }
 
-/** Two of the ordinary mistakes, or a rare one with a common one. */
+/** Two of the ordinary mistakes, or a rare one with a frequent one. */
 export function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const ordinary = before.flatMap((mistake) => with1(none, mistake))
   for (const [at, first] of ordinary.entries()) {
     for (const second of ordinary.slice(at + 1)) yield* pairOf(right, first, second)
   }
-  const common = ordinary.filter(({ made }) => made.every(isCommon))
+  const frequent = ordinary.filter(({ made }) => made.every(isFrequent))
   for (const first of rare.flatMap((mistake) => with1(none, mistake))) {
-    for (const second of common) yield* pairOf(right, first, second)
+    for (const second of frequent) yield* pairOf(right, first, second)
   }
 }
 
@@ -150,8 +150,9 @@ export function byComputing(
     const { draft, made, data } = candidate
     const whole = wholeSignature(draft, data)
     const isLikely = isPossible(whole)
-    // A text in lower case can only be found by trying, which is quick enough for so few.
-    if (made.length > 1 && !isLikely) return []
+    // An ending that loses information can only be found by trying, which is quick enough for so few.
+    const isWorthTrying = made.length < 2 && made.every(isFrequent)
+    if (!isLikely && !isWorthTrying) return []
     const most = made.length === 0 || isLikely ? 2 : 1
     return endingsOf(draft, whole, received, { after, most }).map((ending) => [...made, ...ending])
   }

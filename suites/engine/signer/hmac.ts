@@ -1,10 +1,9 @@
 /** HMAC of RFC 2104, built from its two paddings over a plain hash. */
-import { md5, sha1 } from '@noble/hashes/legacy.js'
-import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
-import { sha3_256 } from '@noble/hashes/sha3.js'
+import { sha1 } from '@noble/hashes/legacy.js'
+import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import { concat } from './bytes.ts'
 
-export { md5, sha256, sha512 }
+export { sha256, sha512 }
 
 /** How many bytes of the MAC are sent (signatures/hmac-length). */
 export const macBytesSent = 20
@@ -36,13 +35,10 @@ export function hmacSha1(key: Uint8Array, data: Uint8Array): Uint8Array {
   return hmac(sha1, key, data)
 }
 
-/** HMACs with other hashes: only ever a mistake here, and only looked for. */
-export const otherHmacs = {
-  md5: (key: Uint8Array, data: Uint8Array): Uint8Array => hmac(md5, key, data),
-  sha224: (key: Uint8Array, data: Uint8Array): Uint8Array => hmac(sha224, key, data),
-  sha384: (key: Uint8Array, data: Uint8Array): Uint8Array => hmac(sha384, key, data),
-  'sha3-256': (key: Uint8Array, data: Uint8Array): Uint8Array => hmac(sha3_256, key, data),
-} as const
+/** HMAC-SHA384, 48 bytes: only ever a mistake here. */
+export function hmacSha384(key: Uint8Array, data: Uint8Array): Uint8Array {
+  return hmac(sha384, key, data)
+}
 
 /** HMAC-SHA512, 64 bytes: only ever a mistake here. */
 export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {

@@ -1,6 +1,6 @@
 /** Mistakes in the signed body that only the diagnosis of a signature looks for: what languages make of a body. */
-import { fromUtf8, toBase64, toHex, utf8 } from './bytes.ts'
-import { md5, sha256 } from './hmac.ts'
+import { fromUtf8, toBase64, utf8 } from './bytes.ts'
+import { sha256 } from './hmac.ts'
 import {
   compact,
   escapeAsDotNet,
@@ -122,9 +122,6 @@ const texts: readonly KnownMistake[] = [
     'The SHA-256 of the body, in BASE64, was signed in its place',
     'the SHA-256 of the body is signed in BASE64',
     (raw) => utf8(toBase64(sha256(raw))),
-  ),
-  bytesOfBody('with-body-md5', 'The MD5 of the body was signed in its place', 'the MD5 of the body is signed', (raw) =>
-    utf8(toHex(md5(raw))),
   ),
 ]
 

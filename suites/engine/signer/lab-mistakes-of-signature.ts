@@ -1,6 +1,6 @@
 /** Mistakes with key, algorithm, cut and encoding that only the diagnosis of a signature looks for. */
 import { fromBase64Loose, fromLatin1, fromUtf8, toBase64, toHex, utf8 } from './bytes.ts'
-import { hmacSha256, md5, otherHmacs, sha256 } from './hmac.ts'
+import { hmacSha256, hmacSha384, sha256 } from './hmac.ts'
 import { cutMistake, encodingMistake, type KnownMistake } from './mistake.ts'
 import { mac } from './mistakes-of-algorithm.ts'
 import { utf16 } from './mistakes-of-body.ts'
@@ -10,9 +10,7 @@ import { pythonBytes } from './printed-values.ts'
 const useBase64 = 'Encode the bytes of the signature, not a printed form of them, in BASE64'
 
 const algorithms: readonly KnownMistake[] = [
-  ...Object.entries(otherHmacs).map(([name, compute]) =>
-    mac(name, `HMAC-${name.toUpperCase()} was used`, `HMAC-${name.toUpperCase()} is used`, compute),
-  ),
+  mac('sha384', 'HMAC-SHA384 was used', 'HMAC-SHA384 is used', hmacSha384),
   mac('hash-without-secret', 'SHA-256 over the data alone was used, no HMAC', 'SHA-256 is used', (_, data) =>
     sha256(data),
   ),
@@ -51,7 +49,6 @@ const secrets: readonly KnownMistake[] = [
   secret('with-space', 'with a space at its end', (text) => `${text} `),
   secret('single-quoted', 'with single quotation marks around it', (text) => `'${text}'`),
   secret('hashed-in-base64', 'as the BASE64 of its SHA-256', (text) => toBase64(sha256(utf8(text)))),
-  secret('md5-in-hex', 'as the hex of its MD5', (text) => toHex(md5(utf8(text)))),
   secret('basic-blob', 'as BASE64 of the pair id:secret', (text, id) => toBase64(utf8(`${id}:${text}`))),
   secret('id-and-secret', 'with the key id before it', (text, id) => id + text),
   secret('percent-decoded', 'percent-decoded', (text) => decoded(text)),
