@@ -6,8 +6,9 @@ import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
 import type { Instance, RootKey, Target, WireRequest } from '../target.ts'
 import type { Credential } from './authorize.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
-import { createPace, type Line, type Pace } from './deliver.ts'
+import type { Line } from './deliver.ts'
 import type { RunListener } from './events.ts'
+import { createPace, gentleStart } from './pace.ts'
 import { createStopping, type Stopping } from './stopping.ts'
 import type { TargetFacts } from './target-facts.ts'
 
@@ -17,7 +18,6 @@ export interface Run {
   corpus: Corpus
   facts: TargetFacts
   random: Random
-  pace: Pace
   /** Tells the names of created keys and sessions apart from those of other runs. */
   unique: string
   /** Print exchanges as they were, secrets included. */
@@ -85,7 +85,6 @@ export function startRun(options: RunOptions): Run {
     earlierKeys: options.earlierKeys ?? [],
     stopping: createStopping(options.target, emit),
     emit,
-    pace: createPace(),
     acceptedControls: new Set(),
     diagnoses: new Map(),
     sharedClient: null,
@@ -98,12 +97,18 @@ export async function openClient(run: Run): Promise<Client> {
   if (run.sharedClient !== null) return run.sharedClient
   const instance = await run.target.open()
   const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
+  // Every instance of the bundled server begins at the same virtual moment, so what was learned is copied, not shared.
+  const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
   const client: Client = {
     instance,
     run,
-    // Every instance of the bundled server begins at the same virtual moment, so what was learned is copied, not shared.
-    facts: run.target.lasting ? run.facts : structuredClone(run.facts),
-    pace: run.target.lasting ? run.pace : createPace(),
+    facts,
+    pace: createPace({
+      limit: instance.settings.rate,
+      start: run.target.lasting && !run.target.fresh && !isLoopback(instance.baseUrl) ? gentleStart : null,
+      facts,
+      random: run.random,
+    }),
     emit: run.emit,
     createdKeys,
     testKeys: new Map([['root', credentialOfRoot(instance.root)]]),
@@ -119,6 +124,11 @@ export async function openClient(run: Run): Promise<Client> {
   }
   if (run.target.lasting) run.sharedClient = client
   return client
+}
+
+function isLoopback(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl)
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
 }
 
 const secretHeader = /auth|key|token|secret|cookie|password/i

@@ -1,9 +1,10 @@
 import { type Classified, classify } from '../judge/classify.ts'
 import type { Moment } from '../judge/match.ts'
-import type { Clock, Instance, WireAnswer, WireRequest } from '../target.ts'
+import type { Instance, WireAnswer, WireRequest } from '../target.ts'
 import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
 import { cutAnswer } from './cut-evidence.ts'
 import type { RunListener } from './events.ts'
+import type { Pace } from './pace.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 export interface Delivered {
@@ -27,19 +28,22 @@ export interface Line {
   emit: RunListener
 }
 
-/** A throttled call is tried again so many times, then it counts as throttled for good. */
-const throttleTries = 6
-const shortestWaitMs = 50
+/** How often a throttled call is tried again before it counts as throttled. */
+const throttleTries = 8
 
-/** Sends one request; waits out throttling, and makes a call anew whose kept connection was found closed. */
-export async function deliver(line: Line, build: Build): Promise<Delivered> {
-  return waitOut(line, build, await once(line, build))
+/**
+ * Sends one request; waits out throttling, and sends a call again whose kept connection was found closed.
+ *
+ * @param tries how often a throttled call is tried again
+ */
+export async function deliver(line: Line, build: Build, tries = throttleTries): Promise<Delivered> {
+  return waitOut(line, build, await once(line, build), tries)
 }
 
 /** Several at once, racing; throttled ones are repeated one by one afterwards. */
-export async function deliverTogether(line: Line, builds: Build[]): Promise<Delivered[]> {
+export async function deliverTogether(line: Line, builds: Build[], tries = throttleTries): Promise<Delivered[]> {
   const { instance } = line
-  await line.pace(instance.clock, instance.settings.rate, builds.length)
+  await line.pace.take(instance.clock, builds.length)
   const sentLocalMs = instance.clock.now()
   const requests = builds.map((build) => build(signingNow(line)))
   const wires = await instance.sendTogether(requests)
@@ -48,30 +52,33 @@ export async function deliverTogether(line: Line, builds: Build[]): Promise<Deli
     const request = requests[index]
     const wire = wires[index]
     if (request === undefined || wire === undefined) throw new Error('a race lost a request')
-    results.push(await waitOut(line, build, concludeCall(line, request, wire, sentLocalMs)))
+    results.push(await waitOut(line, build, concludeCall(line, request, wire, sentLocalMs), tries))
   }
   return results
 }
 
 async function once(line: Line, build: Build, connection: Pick<WireRequest, 'connection'> = {}): Promise<Delivered> {
   const { instance } = line
-  await line.pace(instance.clock, instance.settings.rate, 1)
+  await line.pace.take(instance.clock, 1)
   const sentLocalMs = instance.clock.now()
   const request = { ...build(signingNow(line)), ...connection }
   const wire = await instance.send(request)
   return concludeCall(line, request, wire, sentLocalMs)
 }
 
-async function waitOut(line: Line, build: Build, first: Delivered): Promise<Delivered> {
+async function waitOut(line: Line, build: Build, first: Delivered, tries: number): Promise<Delivered> {
+  const { clock, settings } = line.instance
   let current = first
   // The kept connection that takes its place may end like it.
   if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
-  for (let tries = 1; tries <= throttleTries && current.answer.outcome === 'throttled'; tries += 1) {
-    if (current.answer.retryAfterMs > patienceMs(line.instance)) break
-    const waitMs = Math.max(current.answer.retryAfterMs, shortestWaitMs)
-    await line.instance.clock.sleep(Math.min(waitMs, line.instance.settings.maxWaitMs))
+  for (let tried = 1; tried <= tries && current.answer.outcome === 'throttled'; tried += 1) {
+    line.pace.slowDown(clock)
+    const { retryAfterMs = 0 } = current.answer
+    if (retryAfterMs > patienceMs(line.instance)) break
+    const waitMs = retryAfterMs > 0 ? retryAfterMs : line.pace.backOffMs(tried)
+    await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
     const again = await once(line, build)
-    current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tries }
+    current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tried }
   }
   return current
 }
@@ -117,17 +124,4 @@ export function serverNow({ instance, facts }: Line): number {
 /** A time that the server's clock has reached for certain. */
 function signingNow({ instance, facts }: Line): number {
   return instance.clock.now() + signingOffsetMs(facts.offset)
-}
-
-/** Keeps the calls below a rate; one per run. */
-export type Pace = (clock: Clock, callsPerSecond: number, calls: number) => Promise<void>
-
-export function createPace(): Pace {
-  let freeAtMs = 0
-  return async (clock, callsPerSecond, calls) => {
-    if (callsPerSecond <= 0) return
-    const now = clock.now()
-    if (freeAtMs > now) await clock.sleep(freeAtMs - now)
-    freeAtMs = Math.max(freeAtMs, now) + (1000 / callsPerSecond) * calls
-  }
 }

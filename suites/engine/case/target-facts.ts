@@ -10,6 +10,8 @@ export interface TargetFacts {
   /** How often the server's clock was seen to step. */
   clockJumps: number
   roundTripMs: number
+  /** The pace that the target bears, where it asked to wait. */
+  callsPerSecond?: number
   /** How long the slowest accepted call took. */
   slowestAcceptedMs: number
   /** How many calls that must be refused were never answered. */

@@ -5,7 +5,8 @@ import type { AnswerSummary } from './problem.ts'
 export type Classified =
   | { outcome: 'accepted'; status: number; headers: Headers; json: JsonObject; result: unknown }
   | { outcome: 'refused'; status: number; headers: Headers; json: unknown; error: unknown }
-  | { outcome: 'throttled'; status: number; headers: Headers; retryAfterMs: number }
+  /** `retryAfterMs`: where the target says how long to wait. */
+  | { outcome: 'throttled'; status: number; headers: Headers; retryAfterMs?: number }
   | { outcome: 'unread'; status: number; headers: Headers; limitBytes: number }
   | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
 
@@ -14,9 +15,6 @@ type JsonObject = { [name: string]: unknown }
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** An absent Retry-After on a 429 is taken as this long. */
-const defaultRetryAfterMs = 1000
 
 /**
  * Accepted: 2xx and a JSON object with `result` and no `error`. Refused: a JSON-RPC `error`, a 4xx of any body (429 apart), a 5xx
@@ -39,7 +37,8 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
   if (answer.kind === 'unread') return { outcome: 'unread', status, headers, limitBytes: answer.limitBytes }
   const retryAfter = headers['retry-after']
   if (status === 429 || (status === 503 && retryAfter !== undefined)) {
-    return { outcome: 'throttled', status, headers, retryAfterMs: parseRetryAfter(retryAfter, nowMs) }
+    const retryAfterMs = parseRetryAfter(retryAfter, nowMs)
+    return { outcome: 'throttled', status, headers, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
   const broken = (reason: string): Classified => ({
     outcome: 'broken',
@@ -64,11 +63,11 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
   return broken(`HTTP ${status} with a body that is neither a JSON-RPC result nor an error`)
 }
 
-function parseRetryAfter(value: string | undefined, nowMs: number): number {
-  if (value === undefined) return defaultRetryAfterMs
+function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined
   if (/^\d+(\.\d+)?$/.test(value.trim())) return Math.ceil(Number(value) * 1000)
   const date = Date.parse(value)
-  return Number.isNaN(date) ? defaultRetryAfterMs : Math.max(0, date - nowMs)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
 }
 
 /** undefined where the text is not JSON. */

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { type MadeUpAnswer, madeUpTarget } from '../../self/made-up-target.ts'
+import { seededRandom } from '../random.ts'
+import { makeCall } from './call.ts'
+import { openClient, startRun } from './client.ts'
+import { noFacts } from './target-facts.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
+
+/** A server that takes so many calls in each second, and says nothing about when to come back. */
+function limited(callsPerSecond: number, headers: { [name: string]: string }) {
+  let second = 0
+  let calls = 0
+  return madeUpTarget({
+    callMs: 2,
+    answer: ({ nowMs }): MadeUpAnswer => {
+      const now = Math.floor(nowMs / 1000)
+      calls = now === second ? calls + 1 : 1
+      second = now
+      return calls > callsPerSecond ? { status: 429, headers } : { result: {} }
+    },
+  })
+}
+
+describe('a target that asks to wait', () => {
+  test.each([
+    ['without Retry-After', {}],
+    ['with Retry-After: 0', { 'retry-after': '0' }],
+  ])('is asked at a pace that it bears, %s', async (_how, headers) => {
+    const run = startRun({
+      target: limited(40, headers),
+      corpus,
+      facts: noFacts(),
+      random: seededRandom(1),
+      unique: 't',
+    })
+    const client = await openClient(run)
+    const calls = []
+    for (let made = 0; made < 400; made += 1) calls.push(await makeCall(client, call))
+    expect(calls.filter(({ answer }) => answer.outcome !== 'accepted')).toEqual([])
+    expect(calls.slice(200).filter(({ throttled }) => throttled > 0)).toEqual([])
+    expect(run.facts.callsPerSecond).toBeGreaterThan(10)
+    expect(run.facts.callsPerSecond).toBeLessThanOrEqual(40)
+  })
+
+  test('a creation that may be beyond the limit is waited out once, and then counts as refused', async () => {
+    let creations = 0
+    const target = madeUpTarget({
+      answer: () => {
+        creations += 1
+        return creations > 9 ? { status: 429 } : { result: { id: `key-${creations}`, secret: 'a-secret' } }
+      },
+    })
+    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+    const client = await openClient(run)
+    const create = () => makeCall(client, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
+    for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
+    expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
+    expect(creations).toBe(11)
+  })
+})
+
+test('a live target is asked gently at first, and faster while it does not ask to wait', async () => {
+  const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+  const client = await openClient(run)
+  const began = client.instance.clock.now()
+  for (let made = 0; made < 20; made += 1) await makeCall(client, call)
+  expect(client.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
+  const later = client.instance.clock.now()
+  for (let made = 0; made < 2000; made += 1) await makeCall(client, call)
+  expect(client.instance.clock.now() - later).toBeLessThan(12_000)
+})

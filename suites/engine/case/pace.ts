@@ -1,0 +1,81 @@
+/** How fast a run calls its target: as fast as answers come, until the target asks to wait; then at a pace that it bears. */
+import type { Random } from '../random.ts'
+import type { Clock } from '../target.ts'
+import type { TargetFacts } from './target-facts.ts'
+
+export interface Pace {
+  /** Waits until so many more calls may be made. */
+  take(clock: Clock, calls: number): Promise<void>
+  /** The target asked to wait, so calls become fewer from now on. */
+  slowDown(clock: Clock): void
+  /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
+  backOffMs(tries: number): number
+}
+
+export interface PaceOptions {
+  /** Calls a second that the user allows; 0 is no limit. */
+  limit: number
+  /** Calls a second to begin with, on a target that nobody called disposable; null: as fast as answers come. */
+  start: number | null
+  /** Where the pace that was found is remembered. */
+  facts: Pick<TargetFacts, 'callsPerSecond'>
+  random: Random
+}
+
+/** Off loopback and without `--disposable` a run begins so gently. */
+export const gentleStart = 20
+
+const slowerBy = 0.7
+const fasterBy = 1.5
+/** From here on nobody is spared by waiting. */
+const fastEnough = 500
+const leastCallsPerSecond = 0.5
+/** Refusals of one burst count once. */
+const burstMs = 500
+const firstBackOffMs = 100
+const longestBackOffMs = 3000
+
+export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
+  let rate = lowest(limit > 0 ? limit : null, facts.callsPerSecond ?? start)
+  let mayGoFaster = facts.callsPerSecond === undefined && start !== null
+  let freeAtMs = 0
+  let slowedAtMs = Number.NEGATIVE_INFINITY
+  let steadySinceMs: number | undefined
+  /** When the calls of the last second were made. */
+  let recent: number[] = []
+  const goFaster = (nowMs: number): void => {
+    steadySinceMs ??= nowMs
+    if (!mayGoFaster || rate === null || nowMs - steadySinceMs < 1000) return
+    steadySinceMs = nowMs
+    const faster = rate * fasterBy
+    rate = lowest(limit > 0 ? limit : null, faster > fastEnough ? null : faster)
+  }
+  return {
+    async take(clock, calls) {
+      const nowMs = clock.now()
+      goFaster(nowMs)
+      recent = [...recent.filter((atMs) => atMs > nowMs - 1000), ...Array.from({ length: calls }, () => nowMs)]
+      if (rate === null) return
+      if (freeAtMs > nowMs) await clock.sleep(freeAtMs - nowMs)
+      freeAtMs = Math.max(freeAtMs, nowMs) + (1000 / rate) * calls
+    },
+    slowDown(clock) {
+      const nowMs = clock.now()
+      if (nowMs - slowedAtMs < burstMs) return
+      slowedAtMs = nowMs
+      mayGoFaster = false
+      const measured = recent.filter((atMs) => atMs > nowMs - 1000).length
+      rate = Math.max(leastCallsPerSecond, (rate ?? Math.max(1, measured)) * slowerBy)
+      facts.callsPerSecond = rate
+    },
+    backOffMs(tries) {
+      const jitter = 0.75 + random.below(51) / 100
+      return Math.min(longestBackOffMs, firstBackOffMs * 2 ** (tries - 1)) * jitter
+    },
+  }
+}
+
+function lowest(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other
+  return Math.min(one, other)
+}
