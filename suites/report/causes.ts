@@ -54,6 +54,8 @@ function blockerByKind(problem: Problem, failures: readonly CaseReport[]): strin
   switch (problem.kind) {
     case 'test-key-missing':
       return failures.find(({ key }) => key === `test-keys/${problem.testKey}`)?.key
+    case 'limit-spoilt':
+      return failures.find(({ key }) => key === problem.by)?.key
     case 'expiry-not-a-timestamp':
       return breaking(expiryRequirements)
     case 'junk-accepted':

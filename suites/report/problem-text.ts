@@ -63,6 +63,7 @@ const obstacleKinds: { [kind in Obstacle['kind']]: true } = {
   'no-way-to-create': true,
   'nobody-creates-it-this-way': true,
   'no-successful-answer': true,
+  'limit-spoilt': true,
 }
 
 const isFailure = (problem: ProblemFacts): problem is Failure => problem.kind in failureKinds
@@ -75,7 +76,9 @@ function failureText(problem: Failure): string {
     case 'wrong-value':
       return `${problem.path}: ${mismatchText(problem.mismatch)}`
     case 'wrong-count':
-      return `expected ${problem.wanted} of ${problem.calls} calls to be ${problem.side}, ${problem.counted} were`
+      return problem.round === undefined
+        ? `expected ${problem.wanted} of ${problem.calls} calls to be ${problem.side}, ${problem.counted} were`
+        : `expected ${problem.wanted} of ${problem.calls} calls at once to be ${problem.side}, ${problem.counted} were (race ${problem.round}, on ${problem.connections} connections)`
     case 'call-not-answered':
       return `expected every one of ${problem.calls} calls to be answered, one was ${describeSummary(problem.got)}`
     case 'envelope-of-answers': {
@@ -179,6 +182,8 @@ function obstacleText(problem: Obstacle): string {
       return 'the root key has a public key, so nobody can create it this way'
     case 'no-successful-answer':
       return 'No call was accepted, so there was no successful answer to look at'
+    case 'limit-spoilt':
+      return `${problem.by} left more ${problem.what} on the target than the limit allows, so that nothing can be said here; a fresh target shows it`
   }
 }
 

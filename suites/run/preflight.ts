@@ -64,7 +64,7 @@ async function firstCall(client: Client, patientMs: number): Promise<Called> {
 
 function throttledFromTheStart(
   { instance }: Client,
-  { status, retryAfterMs }: { status: number; retryAfterMs: number },
+  { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
 ): SuiteError {
   const seconds = Math.ceil(retryAfterMs / 1000)
   return new SuiteError(

@@ -28,6 +28,8 @@ export interface CallSpec {
   privateKey?: string
   /** Not on a kept connection. */
   freshConnection?: boolean
+  /** In a race: on a connection that carried a call before. */
+  warmConnection?: boolean
   /** The id of the key that this call deletes, if it is one that does. */
   removes?: string
   /** The test key that this call creates. */
@@ -56,14 +58,22 @@ export interface Called extends Delivered {
   lifeAskedMs?: number
   /** After a broken answer to a call that must be refused: whether its caller was kept out. */
   keptOut?: KeptOut
-  /** One of several calls made at once. */
-  isRacing?: true
+  /** One of several calls made at once: in which round of such calls, from 0, and on which connections. */
+  race?: { round: number; connections: 'new' | 'warm' }
   /** When the token ends that the call was made with, or that it is to renew; of a token whose grant told so. */
   tokenExpiryMs?: number
 }
 
-/** Makes one call, or several racing ones, and enters every created key in the created keys. */
+/**
+ * Makes one call, or several at once, and notes every key that is created. Grants are made one at a time, apart from those of a race: a
+ * server may lose count of grants that come at once.
+ */
 export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Called[]> {
+  if (!specs.some(({ method }) => method === 'manager/auth')) return makeCallsNow(client, specs)
+  return client.grants.run(() => makeCallsNow(client, specs))
+}
+
+async function makeCallsNow(client: Client, specs: CallSpec[]): Promise<Called[]> {
   const prepared = specs.map((spec) => prepareCall(client, spec))
   for (const spec of specs) if (spec.method === 'manager/createApiKey') client.createdKeys.intend(keyName(spec))
   client.calls += specs.length
@@ -94,7 +104,6 @@ export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Call
       ...one,
       sent,
       departures: envelopeProblems(one.answer, sent.id, spec.method),
-      ...(specs.length === 1 ? {} : { isRacing: true as const }),
       ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
       ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
     }
@@ -186,8 +195,7 @@ function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Call
       headers: withTargetHeaders(client, headers),
       body,
       // What changes state is never sent on a connection that may be stale.
-      connection:
-        spec.freshConnection || (client.run.target.lasting && spec.method.startsWith('manager/')) ? 'fresh' : 'kept',
+      connection: connectionOf(client, spec),
     }
     return {
       ...request,
@@ -196,6 +204,14 @@ function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Call
     }
   }
   return { build, sent }
+}
+
+function connectionOf(
+  { run }: Client,
+  { method, freshConnection, warmConnection }: CallSpec,
+): NonNullable<WireRequest['connection']> {
+  if (warmConnection) return 'warm'
+  return freshConnection || (run.target.lasting && method.startsWith('manager/')) ? 'fresh' : 'kept'
 }
 
 /** Scope words are written as this deployment spells them. */

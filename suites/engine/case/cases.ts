@@ -84,14 +84,19 @@ function inOrder(one: Item, other: Item): number {
 
 const fillsKeys = 5
 
+/** Where an item stands in the order of a run on a lasting target. */
 function weight(item: Item): number {
   const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
   if (item.kind === 'test-key') return 0
   const has = heavy.map((name) => item.scenario.needs.includes(name))
-  if (has[1]) return has[2] ? fillsKeys : 4
+  // A race for sessions comes after all other cases about sessions: a server that loses it keeps more of them.
+  if (has[1] && !has[2]) return hasRace(item.scenario) ? 4.5 : 4
+  if (has[1]) return fillsKeys
   if (!has[2]) return 1
   return makesKeys(item.scenario) ? 3 : 2
 }
+
+const hasRace = ({ given, steps }: Scenario): boolean => [...given, ...steps].some((step) => 'parallel' in step)
 
 /** A right server creates a key here, and there are only ten places. */
 function makesKeys({ given, steps }: Scenario): boolean {

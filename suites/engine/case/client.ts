@@ -8,6 +8,7 @@ import type { Credential } from './authorize.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
 import type { Line } from './deliver.ts'
 import type { RunListener } from './events.ts'
+import { createQueue, type Queue } from './one-at-a-time.ts'
 import { createPace, gentleStart } from './pace.ts'
 import { createStopping, type Stopping } from './stopping.ts'
 import type { TargetFacts } from './target-facts.ts'
@@ -30,6 +31,8 @@ export interface Run {
   stopping: Stopping
   /** Tells whoever watches the run what happens. */
   emit: RunListener
+  /** Limits of the target that a case found not to hold, with the key of that case: what it left there spoils others. */
+  spoilt: Map<'sessions' | 'keys', string>
   /** Ways in which the root key was accepted before, to notice a lock-out. */
   acceptedControls: Set<'basic' | 'hmac'>
   /** What was found out about refused right signatures, per kind of key. */
@@ -59,6 +62,8 @@ export interface Client extends Line {
   redactor: Redactor
   nextId: number
   calls: number
+  /** Grants are made one at a time. */
+  grants: Queue
   /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
   tokenExpiries: Map<string, number>
 }
@@ -85,6 +90,7 @@ export function startRun(options: RunOptions): Run {
     earlierKeys: options.earlierKeys ?? [],
     stopping: createStopping(options.target, emit),
     emit,
+    spoilt: new Map(),
     acceptedControls: new Set(),
     diagnoses: new Map(),
     sharedClient: null,
@@ -115,6 +121,7 @@ export async function openClient(run: Run): Promise<Client> {
     redactor: createRedactor(secretsOf(instance)),
     nextId: 1,
     calls: 0,
+    grants: createQueue(),
     tokenExpiries: new Map(),
   }
   for (const key of run.keptTestKeys) {

@@ -9,22 +9,42 @@ import { type Names, resolve } from './references.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
-  const rounds = roundsOf(step, names)
-  if (!('send' in step) && step.parallel !== undefined) {
-    const calls = await makeCalls(
-      client,
-      rounds.map((round) => callSpec(client, step, round)),
-    )
-    if (mayBeRefused(step)) await checkKeptOut(client, calls)
-    return calls
-  }
+  if (!('send' in step) && step.parallel !== undefined) return performRaces(client, step, names)
   const calls: Called[] = []
-  for (const round of rounds) {
+  for (const round of roundsOf(step, names)) {
     const called = await makeRound(client, step, round)
     if (mayBeRefused(step)) await checkKeptOut(client, [called])
     calls.push(called)
   }
   return calls
+}
+
+/** One race, or one for each item of `for`: then every second one on connections that carried calls before. */
+async function performRaces(client: Client, step: CallStep, names: Names): Promise<Called[]> {
+  const { for: items, ...race } = step
+  const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
+  const calls: Called[] = []
+  for (const [round, inRound] of rounds.entries()) {
+    const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
+    const specs = roundsOf(race, inRound).map((one) => ({
+      ...callSpec(client, race, one),
+      warmConnection: connections === 'warm',
+    }))
+    if (connections === 'warm') await warmUp(client, specs.length)
+    const racing = await makeCalls(client, specs)
+    if (mayBeRefused(step)) await checkKeptOut(client, racing)
+    for (const called of racing) calls.push({ ...called, race: { round, connections } })
+  }
+  return calls
+}
+
+/** Ordinary calls at once, so that as many connections are open for a race. */
+async function warmUp(client: Client, connections: number): Promise<void> {
+  const call = { method: 'solution/listSolutions', params: {}, auth: { key: 'root' }, warmConnection: true } as const
+  await makeCalls(
+    client,
+    Array.from({ length: connections }, () => call),
+  )
 }
 
 function makeRound(client: Client, step: CallStep | SendStep, names: Names): Promise<Called> {

@@ -7,6 +7,7 @@ import { type Client, closeClient, isMustIn, openClient, type Run } from './clie
 import { explainRefusal } from './explain-refusal.ts'
 import { noPlaceForKeys } from './full-target.ts'
 import { recordCase } from './record-case.ts'
+import { noteSpoilt, spoiltBefore } from './spoilt-limit.ts'
 import { standInOf } from './stand-in.ts'
 import { testKeysUsed, unjudged } from './test-case.ts'
 import { ensureTestKeys } from './test-keys.ts'
@@ -27,6 +28,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       const outcome = await tryCase(client, scenario, testCase, number)
       calls += client.calls
       if (outcome !== 'again') {
+        noteSpoilt(run, scenario, outcome)
         return { ...outcome, calls, durationMs: Math.round((performance.now() - startedMs) * 10) / 10 }
       }
     } finally {
@@ -45,6 +47,8 @@ async function tryCase(
   const { run } = client
   const blocked = (problem: ProblemFacts): CaseOutcome => unjudged(scenario, testCase, 'blocked', problem)
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
+  const beyondLimit = spoiltBefore(run, scenario)
+  if (beyondLimit !== undefined) return blocked(beyondLimit)
   const testKeys = testKeysOfCase(client, scenario, testCase)
   const missing = await ensureTestKeys(client, testKeys)
   if (missing !== undefined) return blocked(missing)

@@ -32,7 +32,7 @@ export function judgeAnswers(
   names: Names,
   schemas: Schemas,
 ): Judgement | undefined {
-  if (step.tally !== undefined) return judgeTally(calls, step.tally)
+  if (step.tally !== undefined) return judgeRounds(calls, step.tally)
   if (step.expect === undefined) return undefined
   const sides = new Set<Side>()
   for (const called of calls) {
@@ -109,6 +109,20 @@ function wrongResult(
   return undefined
 }
 
+/** Judges every round of calls by itself; calls that did not race are one round. */
+function judgeRounds(calls: Called[], tally: Tally): Judgement {
+  const sides = new Set<Side>()
+  for (const round of new Set(calls.map(({ race }) => race?.round))) {
+    const judgement = judgeTally(
+      calls.filter(({ race }) => race?.round === round),
+      tally,
+    )
+    if (judgement.kind !== 'held') return judgement
+    for (const side of judgement.sides) sides.add(side)
+  }
+  return { kind: 'held', sides: [...sides] }
+}
+
 /** Judges several answers of one step by how many were accepted and refused. */
 export function judgeTally(calls: Called[], tally: Tally): Judgement {
   for (const called of calls) {
@@ -118,49 +132,60 @@ export function judgeTally(calls: Called[], tally: Tally): Judgement {
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const keptOut = broken.map(judgeKeptOut)
   const letIn = keptOut.find(({ kind }) => kind === 'broke')
-  if (letIn !== undefined) return unansweredInstead(calls, broken, tally) ?? letIn
+  if (letIn !== undefined) return judgeUnanswered(calls, broken) ?? letIn
   const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
-  const others = calls.filter(({ answer }) => answer.outcome !== 'accepted')
+  const unknown = broken.filter((_called, index) => keptOut[index]?.kind === 'undecided')
+  const refused = calls.filter((called) => !accepted.includes(called) && !unknown.includes(called))
   for (const side of ['accepted', 'refused'] as const) {
     const wanted = tally[side]
-    const counted = side === 'accepted' ? accepted.length : others.length
+    const counted = side === 'accepted' ? accepted.length : refused.length
     if (wanted === undefined || fits(counted, wanted)) continue
-    // Too few were accepted, or too many refused, and some were never answered.
-    if (isMissingAcceptance(side, counted, wanted)) {
-      const missing = unansweredInstead(calls, broken, tally)
-      if (missing !== undefined) return missing
-    }
-    const tooMany = counted > Number(/\d+$/.exec(String(wanted))?.[0])
-    const example = (tooMany === (side === 'accepted') ? accepted[0] : others[0]) ?? calls[0]
-    if (example !== undefined)
-      return broke(example, { kind: 'wrong-count', side, wanted, calls: calls.length, counted })
+    const undecided = judgeMissing({ calls, broken, unknown, refused: refused.length }, side, counted, wanted)
+    if (undecided !== undefined) return undecided
+    const example = (isAbove(counted, wanted) === (side === 'accepted') ? accepted[0] : refused[0]) ?? calls[0]
+    if (example !== undefined) return broke(example, wrongCount(calls, side, counted, wanted))
   }
-  const undecided = keptOut.find(({ kind }) => kind === 'undecided')
-  if (undecided !== undefined && tally.refused !== undefined && tally.refused !== 0) return undecided
   const sides = (['accepted', 'refused'] as const).filter(
-    (side) => tally[side] !== undefined && (side === 'accepted' ? accepted : others).length > 0,
+    (side) => tally[side] !== undefined && (side === 'accepted' ? accepted : refused).length > 0,
   )
   return { kind: 'held', sides }
 }
 
-function isMissingAcceptance(side: Side, counted: number, wanted: number | string): boolean {
-  const number = Number(/\d+$/.exec(String(wanted))?.[0])
-  return side === 'accepted' ? counted < number : counted > number
+function wrongCount(calls: Called[], side: Side, counted: number, wanted: number | string): Failure {
+  const race = calls[0]?.race
+  const common = { kind: 'wrong-count', side, wanted, calls: calls.length, counted } as const
+  return race === undefined ? common : { ...common, round: race.round + 1, connections: race.connections }
 }
 
+const isAbove = (counted: number, wanted: number | string): boolean =>
+  counted > Number(/\d+$/.exec(String(wanted))?.[0])
+
+/** A count that does not fit, where some calls were not answered: those say nothing, or are a failure of their own. */
+function judgeMissing(
+  { calls, broken, unknown, refused }: { calls: Called[]; broken: Called[]; unknown: Called[]; refused: number },
+  side: Side,
+  counted: number,
+  wanted: number | string,
+): Judgement | undefined {
+  if (isAbove(counted, wanted)) return side === 'refused' && refused > 0 ? judgeUnanswered(calls, broken) : undefined
+  const [first] = unknown
+  if (first !== undefined && canFit(counted, unknown.length, wanted)) return judgeKeptOut(first)
+  return side === 'accepted' ? judgeUnanswered(calls, broken) : undefined
+}
+
+const canFit = (counted: number, more: number, wanted: number | string): boolean =>
+  Array.from({ length: more + 1 }, (_nothing, added) => counted + added).some((count) => fits(count, wanted))
+
 /** Broken answers where acceptances are missing: dropped connections in a race say nothing, every other broken answer is a failure. */
-function unansweredInstead(calls: Called[], broken: Called[], tally: Tally): Judgement | undefined {
+function judgeUnanswered(calls: Called[], broken: Called[]): Judgement | undefined {
   const [example] = broken
-  if (example === undefined || tally.accepted === undefined) return undefined
-  const dropped = broken.filter(({ answer, isRacing }) => answer.status === null && isRacing === true)
-  if (dropped.length === broken.length) {
-    return {
-      kind: 'undecided',
-      problem: { kind: 'calls-dropped', calls: calls.length, dropped: dropped.length },
-      called: example,
-    }
+  if (example === undefined) return undefined
+  const dropped = broken.filter(({ answer, race }) => answer.status === null && race !== undefined)
+  const answered = broken.find((called) => !dropped.includes(called))
+  if (answered === undefined) {
+    const problem = { kind: 'calls-dropped', calls: calls.length, dropped: dropped.length } as const
+    return { kind: 'undecided', problem, called: example }
   }
-  const answered = broken.find((called) => !dropped.includes(called)) ?? example
   return broke(answered, { kind: 'call-not-answered', calls: calls.length, got: summarizeAnswer(answered.answer) })
 }
 

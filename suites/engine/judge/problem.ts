@@ -27,7 +27,16 @@ export type Mismatch =
 export type Failure =
   | { kind: 'wrong-outcome'; expected: 'accepted' | 'refused' | 'refused or accepted'; got: AnswerSummary }
   | { kind: 'wrong-value'; path: string; mismatch: Mismatch }
-  | { kind: 'wrong-count'; side: 'accepted' | 'refused'; wanted: number | string; calls: number; counted: number }
+  | {
+      kind: 'wrong-count'
+      side: 'accepted' | 'refused'
+      wanted: number | string
+      calls: number
+      counted: number
+      /** Of calls that were made at once: in which round, from 1, and on which connections. */
+      round?: number
+      connections?: 'new' | 'warm'
+    }
   | { kind: 'call-not-answered'; calls: number; got: AnswerSummary }
   /** A broken answer to a call that must be refused, and yet the key or token in it works. */
   | { kind: 'effect-shown'; effect: Effect; got: AnswerSummary }
@@ -91,6 +100,8 @@ export type Obstacle =
   | { kind: 'no-way-to-create' }
   | { kind: 'nobody-creates-it-this-way' }
   | { kind: 'no-successful-answer' }
+  /** An earlier case found that a limit does not hold, and left the target beyond it. */
+  | { kind: 'limit-spoilt'; what: 'sessions' | 'keys'; by: string }
 
 /** What a target or its user does not offer. */
 export type Gap =

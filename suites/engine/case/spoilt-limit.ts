@@ -1,0 +1,33 @@
+/** A case that finds a limit not to hold leaves the target beyond it: what later cases see there is not their own doing. */
+import type { Scenario } from '../fixture/model.ts'
+import type { CaseOutcome } from '../judge/outcome.ts'
+import type { Obstacle } from '../judge/problem.ts'
+import type { Run } from './client.ts'
+
+const limits = ['sessions', 'keys'] as const
+
+/** The limit that a scenario fills, if it fills one. */
+function limitOf({ needs }: Scenario): (typeof limits)[number] | undefined {
+  return needs.includes('limits')
+    ? limits.find((limit) => needs.includes(limit) && limit !== otherOf(needs))
+    : undefined
+}
+
+/** Grants beside a limit of keys fill no limit of sessions. */
+const otherOf = (needs: Scenario['needs']): string | undefined => (needs.includes('keys') ? 'sessions' : undefined)
+
+/** Why a case cannot be asked any more; undefined where it can. */
+export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined {
+  const limit = limitOf(scenario)
+  const by = limit === undefined ? undefined : run.spoilt.get(limit)
+  return limit === undefined || by === undefined || !run.target.lasting
+    ? undefined
+    : { kind: 'limit-spoilt', what: limit, by }
+}
+
+/** Remembers a race that was lost. */
+export function noteSpoilt(run: Run, scenario: Scenario, { key, verdict }: Pick<CaseOutcome, 'key' | 'verdict'>): void {
+  const limit = limitOf(scenario)
+  const hasRace = [...scenario.given, ...scenario.steps].some((step) => 'parallel' in step)
+  if (limit !== undefined && hasRace && verdict === 'failed' && !run.spoilt.has(limit)) run.spoilt.set(limit, key)
+}
