@@ -3,6 +3,7 @@ import { packageVersion } from './commands/package-version.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
 import { SuiteError } from './engine/errors.ts'
 import { suggestion } from './engine/fixture/did-you-mean.ts'
+import { printable } from './engine/printable.ts'
 
 /** Loaded when they are asked for: `serve` need not wait for what `run` needs. */
 const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
@@ -21,6 +22,9 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   diagnose: async () => (await import('./commands/diagnose.ts')).registerDiagnose,
   lab: async () => (await import('./commands/lab.ts')).registerLab,
 }
+
+/** Of one line of an error. */
+const longestMessage = 4000
 
 /** Where a defect of the suite itself is reported. */
 const reportDefect =
@@ -73,7 +77,8 @@ function explain(error: unknown): number {
     return 2
   }
   if (error instanceof SuiteError) {
-    console.error(error.message)
+    // A message may quote a server; its own line breaks show where a mistake stands in a file.
+    for (const line of error.message.split('\n')) console.error(printable(line, longestMessage))
     if (debugging()) console.error(error.stack)
     return error.exitCode
   }

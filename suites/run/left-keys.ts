@@ -30,8 +30,19 @@ export function leftKeyLines(
     ...(hint ? ['(cleanup in the target file names the method that removes them)'] : []),
     ...problems.map((problem) => `(${problem})`),
     ...kept.map((key) => `${named(key)}, kept for the next run`),
-    ...unanswered.map((name) => printable(`perhaps an API key "${name}": its creation was never answered`)),
+    ...unansweredLines(unanswered),
   ]
+}
+
+const shownNames = 5
+
+/** A server that answers every creation with 507 leaves a hundred of them. */
+function unansweredLines(names: readonly string[]): string[] {
+  if (names.length === 0) return []
+  const shown = names.slice(0, shownNames).map((name) => `"${name}"`)
+  const more = names.length > shownNames ? ` and ${names.length - shownNames} more` : ''
+  const keys = names.length === 1 ? 'an API key' : `${names.length} API keys`
+  return [printable(`perhaps ${keys}, whose creation got no clear answer: ${shown.join(', ')}${more}`)]
 }
 
 /** Without the secret: the shell takes it from the environment. */

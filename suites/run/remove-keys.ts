@@ -3,6 +3,7 @@ import type { Client } from '../engine/case/client.ts'
 import type { CreatedKey } from '../engine/case/created-keys.ts'
 import { resolve } from '../engine/case/references.ts'
 import { describe } from '../engine/judge/classify.ts'
+import { printable } from '../engine/printable.ts'
 import type { TargetSettings } from '../engine/target.ts'
 
 export interface Removal {
@@ -45,7 +46,7 @@ async function removeKey(client: Client, cleanup: Cleanup, key: CreatedKey): Pro
   for (const auth of auths) {
     const { answer } = await makeCall(client, { method: cleanup.method, params, auth })
     if (answer.outcome === 'accepted') return null
-    problems.push(client.redactor.text(`${cleanup.method} was ${describe(answer)}`))
+    problems.push(printable(client.redactor.text(`${cleanup.method} was ${describe(answer)}`)))
   }
   return problems
 }

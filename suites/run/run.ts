@@ -16,7 +16,7 @@ import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
 import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
-import { preflight } from './preflight.ts'
+import { preflight } from './preflight/preflight.ts'
 import { createRunner } from './schedule.ts'
 
 export interface RunSetup {

@@ -70,9 +70,8 @@ export function count(flag: string, text: string): number {
   return number
 }
 
-/** `FORMAT[=FILE]`; text on stdout when none is given. @throws SuiteError (`usage`) */
+/** `FORMAT[=FILE]`; text on stdout where no other format is to go there. @throws SuiteError (`usage`) */
 export function readReports(texts: readonly string[]): ReportRequest[] {
-  if (texts.length === 0) return [{ format: 'text', file: null }]
   const reports = texts.map((text): ReportRequest => {
     const [word = '', ...file] = text.split('=')
     if (file.length > 0 && file.join('=') === '')
@@ -97,7 +96,7 @@ export function readReports(texts: readonly string[]): ReportRequest[] {
         `Only one report fits into "${file}": give "${earlier.format}" or "${format}" another file`,
       )
   }
-  return reports
+  return onStdout.length > 0 ? reports : [{ format: 'text', file: null }, ...reports]
 }
 
 function samePath(one: string, other: string): boolean {

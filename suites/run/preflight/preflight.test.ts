@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
-import type { SafetyClass } from '../engine/fixture/model.ts'
-import { seededRandom } from '../engine/random.ts'
-import type { Target, WireRequest } from '../engine/target.ts'
-import { bareSettings, madeUpCorpus } from '../self/made-up.ts'
-import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
-import { cannotAsk, capabilitiesOf, refineCapabilities } from './capabilities.ts'
-import { lookAtTarget } from './run.ts'
+import { noFacts, type TargetFacts } from '../../engine/case/target-facts.ts'
+import type { SafetyClass } from '../../engine/fixture/model.ts'
+import { seededRandom } from '../../engine/random.ts'
+import type { Target, WireRequest } from '../../engine/target.ts'
+import { bareSettings, madeUpCorpus } from '../../self/made-up.ts'
+import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
+import { cannotAsk, capabilitiesOf, refineCapabilities } from '../capabilities.ts'
+import { lookAtTarget } from '../run.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 

@@ -1,0 +1,25 @@
+/** The calls that a first look at a target makes. */
+import { type Called, isSendable, makeCall } from '../../engine/case/call.ts'
+import type { Client } from '../../engine/case/client.ts'
+import type { Auth } from '../../engine/fixture/model.ts'
+
+export const listSolutions = 'solution/listSolutions'
+
+export const call = (client: Client, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
+  makeCall(client, { method, params, auth })
+
+/** The params of a grant to the root key. */
+export function grantParams(client: Client, scope: string[]): unknown {
+  const { id, secret = '' } = client.testKeys.get('root') ?? { id: '' }
+  return { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
+}
+
+export const grant = (client: Client, scope: string[]): Promise<Called> =>
+  call(client, 'none', 'manager/auth', grantParams(client, scope))
+
+/** The access token of a grant, if there is one that can be sent. */
+export function accessTokenOf({ answer }: Called): string | undefined {
+  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
+  const token = result?.accessToken
+  return typeof token === 'string' && isSendable(token) ? token : undefined
+}

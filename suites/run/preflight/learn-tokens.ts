@@ -1,0 +1,30 @@
+import { isSendable } from '../../engine/case/call.ts'
+import type { Client } from '../../engine/case/client.ts'
+import { createKeyOf } from '../../engine/case/test-keys.ts'
+import { call, grant } from './calls.ts'
+
+/** Finds out which word stands before a token. */
+export async function learnTokens(client: Client): Promise<void> {
+  const { facts, instance } = client
+  if (instance.root.kind !== 'secret') return
+  const { answer } = await grant(client, ['solution'])
+  if (answer.outcome !== 'accepted') return
+  const result = answer.result as { [name: string]: unknown } | null
+  const { accessToken, tokenType } = result ?? {}
+  if (typeof accessToken === 'string' && isSendable(accessToken)) {
+    const configured = instance.settings.tokenPrefix
+    const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
+    for (const prefix of configured === undefined ? new Set(words) : [configured]) {
+      facts.tokenPrefix = prefix
+      const { answer: used } = await call(client, { token: accessToken })
+      if (used.outcome === 'accepted') break
+      facts.tokenPrefix = configured ?? 'Bearer'
+    }
+  }
+}
+
+/** On a throwaway instance a key costs nothing: which spelling of the scope really opens key creation? */
+export async function learnSpelling(client: Client): Promise<void> {
+  const member = client.run.corpus.testKeys.find(({ key }) => key === 'secret')
+  if (member !== undefined) await createKeyOf(client, member, 'token', 'root')
+}

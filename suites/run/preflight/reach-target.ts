@@ -1,0 +1,69 @@
+import type { Called } from '../../engine/case/call.ts'
+import type { Client } from '../../engine/case/client.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import type { SafetyClass } from '../../engine/fixture/model.ts'
+import { printable } from '../../engine/printable.ts'
+import { call, grant } from './calls.ts'
+
+/** Between two looks at a target that is still starting. */
+const patienceMs = 250
+
+/**
+ * The first call, which carries no authorization.
+ *
+ * @param patientMs how long to wait for a target that refuses connections
+ * @throws SuiteError (`unreachable`, exit code 3) where nothing connects, or the target asks to wait too long
+ */
+export async function firstCall(client: Client, patientMs: number): Promise<Called> {
+  const { clock, baseUrl } = client.instance
+  const untilMs = clock.now() + patientMs
+  for (;;) {
+    const first = await call(client, 'none')
+    const { answer } = first
+    // Shorter times were waited out.
+    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(client, answer)
+    if (answer.outcome !== 'broken' || answer.status !== null) return first
+    if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
+      const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
+      throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`, {
+        exitCode: 3,
+      })
+    }
+    await clock.sleep(patienceMs)
+  }
+}
+
+function throttledFromTheStart(
+  { instance }: Client,
+  { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
+): SuiteError {
+  const seconds = Math.ceil(retryAfterMs / 1000)
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" waits so long`,
+    { exitCode: 3 },
+  )
+}
+
+const afterWaiting = (patientMs: number): string =>
+  patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
+
+/** How long a call takes that is refused. */
+export async function measureRefused(client: Client): Promise<void> {
+  for (let sample = 0; sample < 3; sample += 1) await timeCall(client, () => call(client, 'none'))
+}
+
+/** A server may refuse in no time and take its time for what it accepts. */
+export async function measureAccepted(client: Client, allow: readonly SafetyClass[]): Promise<void> {
+  await timeCall(client, () => call(client, { key: 'root' }))
+  if (allow.includes('sessions') && client.instance.root.kind === 'secret') {
+    await timeCall(client, () => grant(client, ['solution']))
+  }
+}
+
+/** The longest call counts; one that was throttled says nothing about the way. */
+async function timeCall({ instance, facts }: Client, makeIt: () => Promise<Called>): Promise<void> {
+  const before = instance.clock.now()
+  const { throttled } = await makeIt()
+  if (throttled === 0) facts.roundTripMs = Math.max(facts.roundTripMs, instance.clock.now() - before)
+}

@@ -1,0 +1,66 @@
+import type { Called } from '../../engine/case/call.ts'
+import type { Client } from '../../engine/case/client.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import { describe } from '../../engine/judge/classify.ts'
+import { printable } from '../../engine/printable.ts'
+import { call, grant } from './calls.ts'
+
+const basicRoot: Auth = { basic: 'root' }
+
+/**
+ * Calls with the root key, with its secret or its private key, in every way that may work: one accepted call is enough to go on.
+ *
+ * @param first the call without any authorization
+ * @throws SuiteError (`unreachable`, exit code 3) where the key is refused in every way
+ */
+export async function tryRootKey(client: Client, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const { root } = client.instance
+  const ways: [string, Auth][] =
+    root.kind === 'secret'
+      ? [
+          ['Basic credentials', basicRoot],
+          ['a signature', { hmac: 'root' }],
+        ]
+      : [['a signature', { ecc: 'root' }]]
+  const seen: string[] = []
+  for (const [way, auth] of ways) {
+    const { answer } = await call(client, auth)
+    if (answer.outcome === 'accepted') {
+      if (root.kind === 'secret') client.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
+      return
+    }
+    if (answer.outcome === 'unread') throw tooLong(client, answer.limitBytes)
+    // Nothing can be accepted here, which is for the cases to say.
+    if (answer.outcome === 'refused' && hasResult(answer.json)) return
+    seen.push(printable(`${way}: ${describe(answer)}`))
+  }
+  if (allow.includes('sessions') && root.kind === 'secret') {
+    const { answer } = await grant(client, ['solution'])
+    if (answer.outcome === 'accepted') return
+    seen.push(printable(`a grant: ${describe(answer)}`))
+  }
+  const { status } = first.answer
+  const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
+  const advice = wrongPath
+    ? `HTTP ${status} came back from ${client.instance.baseUrl}/api: is the base URL right?`
+    : first.answer.outcome === 'broken'
+      ? `what came back from ${client.instance.baseUrl}/api is no JSON-RPC answer: is the base URL right, and is the service well?`
+      : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
+  throw new SuiteError(
+    'unreachable',
+    `Cannot use ${client.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
+    { exitCode: 3 },
+  )
+}
+
+const hasResult = (json: unknown): boolean =>
+  typeof json === 'object' && json !== null && 'result' in json && json.result !== null && json.result !== undefined
+
+function tooLong({ instance }: Client, limitBytes: number): SuiteError {
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; maxAnswerBytes in the target file allows more`,
+    { exitCode: 3 },
+  )
+}
