@@ -54,11 +54,11 @@ describe('wrong usage: one sentence and exit code 2', () => {
     [['help', 'lst'], 'Unknown command "lst", did you mean "list"?\n'],
     [
       ['help', 'nosuch'],
-      'Unknown command "nosuch", expected one of "run", "explore", "client", "serve", "init", "show", "keys", "list", "compare", "vectors", "sign", "verify", "diagnose", "lab"\n',
+      'Unknown command "nosuch", expected one of "run", "explore", "client", "serve", "init", "show", "keys", "list", "compare", "diff", "vectors", "sign", "verify", "diagnose", "lab"\n',
     ],
     [[...signing, '--url', 'foo'], 'Cannot use the URL "foo": expected one like "https://service.example"\n'],
     [[...signing, '--url', 'http://x/base?x=1'], 'Remove "?x=1" from the URL: it is the part before "/api"\n'],
-    [['compare'], 'Missing required argument "files"\n'],
+    [['compare'], 'Missing required argument "reports"\n'],
     [['serve', 'extra'], 'Too many arguments for "serve": expected 0, got 1\n'],
     [['serve', '--mutant', 'whole-mac'], 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?\n'],
     [
@@ -278,6 +278,33 @@ describe('compare', () => {
     writeFileSync(other, 'hello')
     await call('compare', other)
     expect(complaints).toContain('it is not JSON')
+  })
+
+  test('writes one page of all servers', async () => {
+    const page = join(folder, 'page.html')
+    expect(await call('compare', report, report, '--html', page)).toBe(0)
+    expect(readFileSync(page, 'utf8')).toContain('"name":"http://127.0.0.1:9111"')
+    expect(await call('compare', report, '--html', page, '--markdown')).toBe(2)
+    expect(complaints).toBe('Choose one of "--html" and "--markdown"\n')
+  })
+
+  test('diff says which verdicts differ, by its exit code too', async () => {
+    const changed = join(folder, 'changed.json')
+    const made = madeUpReport()
+    const cases = made.cases.map((one) => ({ ...one, verdict: 'passed' as const }))
+    writeFileSync(changed, JSON.stringify({ ...made, cases }))
+    expect(await call('diff', report, report)).toBe(0)
+    expect(out).toContain('No verdict differs')
+    expect(await call('diff', report, changed)).toBe(1)
+    expect(out).toMatch(/keys\/warned +! warned → ✓ passed/)
+    await call('diff', report, changed, '--json')
+    expect(JSON.parse(out.slice(out.indexOf('{'))).cases).toContainEqual({
+      key: 'keys/warned',
+      one: 'warned',
+      other: 'passed',
+    })
+    expect(await call('diff', report)).toBe(2)
+    expect(complaints).toBe('Name two reports to compare, not 1\n')
   })
 
   test('flags of a merge go with a merge', async () => {

@@ -16,6 +16,7 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   keys: async () => (await import('./commands/keys.ts')).registerKeys,
   list: async () => (await import('./commands/list.ts')).registerList,
   compare: async () => (await import('./commands/compare.ts')).registerCompare,
+  diff: async () => (await import('./commands/diff.ts')).registerDiff,
   vectors: async () => (await import('./commands/vectors.ts')).registerVectors,
   sign: async () => (await import('./commands/sign.ts')).registerSign,
   verify: async () => (await import('./commands/verify.ts')).registerVerify,

@@ -1,41 +1,70 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { addReport, type Comparison, noComparison } from '../report/compare/comparison.ts'
+import { comparisonPage } from '../report/compare/comparison-page.ts'
 import { matrixOf, renderMatrixMarkdown, renderMatrixText } from '../report/matrix.ts'
 import { mergeReports } from '../report/merge.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { demandPlaceFor } from '../run/inputs.ts'
+import { replaceFile } from '../run/replace-file.ts'
 import { readReportFile } from '../run/report-file.ts'
 import { readReports } from '../run/values.ts'
+import { packageVersion } from './package-version.ts'
 import { collect } from './run-flags.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
 
 interface CompareFlags {
   markdown?: boolean
+  html?: string
   merge?: boolean
   strict?: boolean
   report?: string[]
 }
 
-/** `compare FILE…`: reports side by side, or with `--merge` the shards of one run as one report. */
+/** `compare REPORT…`: reports side by side, on a page of many servers, or with `--merge` the shards of one run as one report. */
 export function registerCompare(program: Command): void {
   program
     .command('compare')
     .description('lay JSON reports side by side, or merge the shards of a run')
-    .argument('<files...>', 'JSON reports')
+    .argument('<reports...>', 'JSON reports (run --report json=FILE)')
     .option('--markdown', 'the matrix as a markdown table')
+    .option('--html <file>', 'one page of all servers, with what changed and the trend of each')
     .option('--merge', 'make one report of the shards of a run; the exit code is that of the whole')
     .option('--strict', 'with --merge: as in run')
     .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
     .action(async (files: string[], flags: CompareFlags) => {
-      const reports = files.map(readReportFile)
-      if (flags.merge === true) {
-        const merged = mergeReports(reports, await openCorpus(), { strict: flags.strict === true })
-        writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
-        process.exitCode = merged.exitCode
-        return
-      }
-      for (const flag of ['strict', 'report'] as const)
-        if (flags[flag] !== undefined) throw new SuiteError('usage', `"--${flag}" goes with "--merge"`)
-      const matrix = matrixOf(reports, files)
-      process.stdout.write(flags.markdown === true ? renderMatrixMarkdown(matrix) : renderMatrixText(matrix))
+      demandFlagsTogether(flags)
+      if (flags.merge === true) return merge(files, flags)
+      if (flags.html !== undefined) return writePage(files, flags.html)
+      const matrix = matrixOf(files.map(readReportFile), files)
+      processOutlet(process.env).stdout(
+        flags.markdown === true ? renderMatrixMarkdown(matrix) : renderMatrixText(matrix),
+      )
     })
+}
+
+function demandFlagsTogether(flags: CompareFlags): void {
+  if (flags.merge !== true) {
+    for (const flag of ['strict', 'report'] as const)
+      if (flags[flag] !== undefined) throw new SuiteError('usage', `"--${flag}" goes with "--merge"`)
+  }
+  const given = (['merge', 'html', 'markdown'] as const).filter((flag) => flags[flag] !== undefined)
+  if (given.length > 1)
+    throw new SuiteError('usage', `Choose one of ${given.map((flag) => `"--${flag}"`).join(' and ')}`)
+}
+
+async function merge(files: readonly string[], flags: CompareFlags): Promise<void> {
+  const merged = mergeReports(files.map(readReportFile), await openCorpus(), { strict: flags.strict === true })
+  writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
+  process.exitCode = merged.exitCode
+}
+
+async function writePage(files: readonly string[], file: string): Promise<void> {
+  demandPlaceFor(file, 'the page', true)
+  // One at a time: a thousand reports would not fit into memory together.
+  const comparison = files.reduce<Comparison>((all, one) => addReport(all, readReportFile(one)), noComparison)
+  replaceFile(file, await comparisonPage(comparison, { version: packageVersion(), made: new Date() }), 'the page')
+  const outlet = processOutlet(process.env)
+  const servers = comparison.servers.length === 1 ? '1 server' : `${comparison.servers.length} servers`
+  outlet.stderr(`Wrote ${file}: ${servers}, ${files.length === 1 ? '1 report' : `${files.length} reports`}\n`)
 }

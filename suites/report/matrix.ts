@@ -1,4 +1,6 @@
 import type { Verdict } from '../engine/judge/verdict.ts'
+import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
+import { columnName } from './compare/comparison.ts'
 import { summarySentence } from './explain.ts'
 import { table } from './lines.ts'
 import type { Report } from './model.ts'
@@ -38,12 +40,6 @@ function targetOf({ meta }: Report, file: string | undefined): string {
   return file === undefined ? `${target}${shard}` : `${file}, ${target}${shard}`
 }
 
-/** A to Z, then AA. */
-function columnName(index: number): string {
-  const letter = String.fromCharCode(65 + (index % 26))
-  return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter
-}
-
 /** The signs that occur, and what they mean. */
 function legendOf({ rows }: Matrix): string {
   return verdictOrder
@@ -53,7 +49,8 @@ function legendOf({ rows }: Matrix): string {
 }
 
 /** Requirements on which the servers differ come first: they are what one compares for. */
-export function renderMatrixText(matrix: Matrix): string {
+export function renderMatrixText(raw: Matrix): Printable {
+  const matrix = printed(raw)
   const line = ({ id, level, verdicts }: Matrix['rows'][number]) => [id, level, ...verdicts.map(word)]
   const [different, alike] = split(matrix)
   const head = ['requirement', 'level', ...matrix.servers.map(({ label }) => label)]
@@ -63,13 +60,11 @@ export function renderMatrixText(matrix: Matrix): string {
     alike.length === 0 ? [] : ['They agree on', ...table([head, ...alike.map(line)])],
     [legendOf(matrix)],
   ]
-  return `${sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`
+  return joined(sections)
 }
 
-export function renderMatrixMarkdown(matrix: Matrix): string {
+export function renderMatrixMarkdown(raw: Matrix): Printable {
+  const matrix = printed(raw)
   const [different, alike] = split(matrix)
   const lines = (rows: Matrix['rows']): string[] => [
     `| requirement | level | ${matrix.servers.map(({ label }) => label).join(' | ')} |`,
@@ -88,10 +83,12 @@ export function renderMatrixMarkdown(matrix: Matrix): string {
     alike.length === 0 ? [] : ['<details><summary>They agree on</summary>', '', ...lines(alike), '', '</details>'],
     [legendOf(matrix)],
   ]
-  return `${sections
-    .filter((section) => section.length > 0)
-    .map((section) => section.join('\n'))
-    .join('\n\n')}\n`
+  return joined(sections)
+}
+
+function joined(sections: readonly (readonly string[])[]): Printable {
+  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
+  return vouchedFor(`${texts.join('\n\n')}\n`)
 }
 
 function word(verdict: Verdict | null): string {

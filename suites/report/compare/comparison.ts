@@ -1,0 +1,186 @@
+/**
+ * Many reports as a page can hold them: a letter for each verdict, and messages for the newest report of each server only. Pure, and free of
+ * Node, because the page uses it too, for a report that somebody drops on it.
+ */
+import type { Verdict } from '../../engine/judge/verdict.ts'
+import { printable } from '../../engine/printable.ts'
+import type { Level, Report, RunVerdict } from '../model.ts'
+import { verdictOrder } from '../verdict-words.ts'
+
+export interface Comparison {
+  requirements: { id: string; level: Level; text: string }[]
+  /** `proves`: requirement ids. */
+  cases: { key: string; title: string; proves: string[] }[]
+  servers: ComparedServer[]
+}
+
+export interface ComparedServer {
+  name: string
+  /** Oldest first; never empty. */
+  reports: CompactReport[]
+}
+
+export interface CompactReport {
+  /** ISO 8601. */
+  started: string
+  /** Of the suite. */
+  version: string
+  set: string
+  verdict: RunVerdict
+  exitCode: number
+  /** Cases by verdict, in the order of `verdictOrder`. */
+  counts: number[]
+  /** A letter for each requirement of the comparison; a blank where this report does not know it. */
+  requirements: string
+  /** The same for each case. */
+  cases: string
+  /** What the newest report of a server says of cases that did not pass: the index of the case and the message. */
+  why: [number, string][]
+  /** The same of requirements that are open. */
+  reasons: [number, string][]
+  /** Findings of the model, of the newest report only. */
+  findings: { requirement: string; message: string }[]
+}
+
+/** What a page needs of a report. */
+export type ComparedReport = Pick<Report, 'meta' | 'verdict' | 'exitCode' | 'requirements' | 'cases' | 'findings'>
+
+const letters: { readonly [verdict in Verdict]: string } = {
+  failed: 'f',
+  blocked: 'b',
+  warned: 'w',
+  known: 'k',
+  'not-run': 'r',
+  'not-testable': 'n',
+  'not-applicable': 'a',
+  passed: 'p',
+}
+const verdicts = new Map(verdictOrder.map((verdict) => [letters[verdict], verdict]))
+const unknown = ' '
+
+export const noComparison: Comparison = { requirements: [], cases: [], servers: [] }
+
+/** The verdict of a requirement or case in a report; null where the report does not know it. */
+export function verdictAt(row: string, index: number): Verdict | null {
+  return verdicts.get(row[index] ?? unknown) ?? null
+}
+
+/** The newest report of a server. */
+export function newestOf({ reports }: ComparedServer): CompactReport {
+  const newest = reports.at(-1)
+  if (newest === undefined) throw new Error('A server has at least one report')
+  return newest
+}
+
+/** The comparison with one more report in it; reports of one target are one server. */
+export function addReport(comparison: Comparison, report: ComparedReport): Comparison {
+  const requirements = withNew(
+    comparison.requirements,
+    report.requirements.map(({ id, level, text }) => ({ id: printable(id), level, text: printable(text) })),
+    ({ id }) => id,
+  )
+  const cases = withNew(
+    comparison.cases,
+    report.cases.map(({ key, title, proves }) => ({
+      key: printable(key),
+      title: printable(title),
+      proves: proves.map((id) => printable(id)),
+    })),
+    ({ key }) => key,
+  )
+  const name = nameOf(report)
+  const compact = compactReport(report, requirements, cases)
+  const server = comparison.servers.find((one) => one.name === name)
+  const servers =
+    server === undefined
+      ? [...comparison.servers, { name, reports: [compact] }]
+      : comparison.servers.map((one) => (one === server ? withReport(server, compact) : one))
+  return { requirements, cases, servers }
+}
+
+function nameOf({ meta }: ComparedReport): string {
+  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
+  return printable(`${meta.target === 'bundled' ? 'the bundled server' : meta.target}${shard}`)
+}
+
+function withNew<T>(known: readonly T[], found: readonly T[], keyOf: (one: T) => string): T[] {
+  const keys = new Set(known.map(keyOf))
+  return [...known, ...found.filter((one) => !keys.has(keyOf(one)))]
+}
+
+function compactReport(
+  report: ComparedReport,
+  requirements: Comparison['requirements'],
+  cases: Comparison['cases'],
+): CompactReport {
+  const ofRequirement = new Map(report.requirements.map((one) => [printable(one.id) as string, one]))
+  const ofCase = new Map(report.cases.map((testCase) => [printable(testCase.key) as string, testCase]))
+  const letterOf = (verdict: Verdict | undefined): string => (verdict === undefined ? unknown : letters[verdict])
+  return {
+    started: printable(report.meta.started),
+    version: printable(report.meta.version),
+    set: printable(report.meta.set),
+    verdict: report.verdict,
+    exitCode: report.exitCode,
+    counts: verdictOrder.map((verdict) => report.cases.filter((testCase) => testCase.verdict === verdict).length),
+    requirements: requirements.map(({ id }) => letterOf(ofRequirement.get(id)?.verdict)).join(''),
+    cases: cases.map(({ key }) => letterOf(ofCase.get(key)?.verdict)).join(''),
+    why: cases.flatMap(({ key }, index): [number, string][] => {
+      const problem = ofCase.get(key)?.problem ?? null
+      return problem === null ? [] : [[index, printable(problem.message, longestMessage)]]
+    }),
+    reasons: requirements.flatMap(({ id }, index): [number, string][] => {
+      const reason = ofRequirement.get(id)?.reason ?? null
+      return reason === null ? [] : [[index, printable(reason, longestMessage)]]
+    }),
+    findings: report.findings.map(({ requirement, message }) => ({
+      requirement: printable(requirement),
+      message: printable(message, longestMessage),
+    })),
+  }
+}
+
+const longestMessage = 300
+
+/** In the order of time; only the newest keeps its messages. */
+function withReport({ name, reports }: ComparedServer, added: CompactReport): ComparedServer {
+  const sorted = [...reports, added].sort((one, other) => (one.started < other.started ? -1 : 1))
+  const newest = sorted.at(-1)
+  return { name, reports: sorted.map((one) => (one === newest ? one : { ...one, why: [], reasons: [], findings: [] })) }
+}
+
+/** What differs between two reports. */
+export interface Change {
+  kind: 'requirement' | 'case'
+  id: string
+  from: Verdict | null
+  to: Verdict | null
+}
+
+/** Requirements first, then cases, each in its order. */
+export function changesBetween(comparison: Comparison, from: CompactReport, to: CompactReport): Change[] {
+  const changes = (kind: Change['kind'], ids: readonly string[], one: string, other: string): Change[] =>
+    ids
+      .map((id, index) => ({ kind, id, from: verdictAt(one, index), to: verdictAt(other, index) }))
+      .filter((change) => change.from !== change.to)
+  return [
+    ...changes(
+      'requirement',
+      comparison.requirements.map(({ id }) => id),
+      from.requirements,
+      to.requirements,
+    ),
+    ...changes(
+      'case',
+      comparison.cases.map(({ key }) => key),
+      from.cases,
+      to.cases,
+    ),
+  ]
+}
+
+/** A to Z, then AA. */
+export function columnName(index: number): string {
+  const letter = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? letter : columnName(Math.floor(index / 26) - 1) + letter
+}

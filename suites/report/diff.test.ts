@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { madeUpReport } from '../self/made-up-report.ts'
+import { diffReports, renderDiff, verdictsDiffer } from './diff.ts'
+import type { Report } from './model.ts'
+
+const one = madeUpReport()
+const other: Report = {
+  ...one,
+  meta: { ...one.meta, target: 'http://b.example' },
+  requirements: one.requirements.map((requirement) =>
+    requirement.id === 'signatures/hmac' ? { ...requirement, verdict: 'passed' } : requirement,
+  ),
+  cases: [
+    ...one.cases
+      .slice(1)
+      .map((testCase) =>
+        testCase.id === 'signatures/hmac-accepted' ? { ...testCase, verdict: 'passed' as const } : testCase,
+      ),
+    { ...(one.cases[0] as Report['cases'][number]), key: 'new/case' },
+  ],
+}
+
+test('verdicts that differ are listed, and cases that only one has', () => {
+  const diff = diffReports(one, other)
+  expect(verdictsDiffer(diff)).toBe(true)
+  expect(
+    renderDiff(diff),
+  ).toBe(`A  http://127.0.0.1:9111, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 stale baseline entry)
+B  http://b.example, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 stale baseline entry)
+
+Requirements
+  signatures/hmac  must  ✗ failed → ✓ passed
+
+Cases
+  signatures/hmac-accepted/all-in-one-line  ✗ failed → ✓ passed
+
+Only in A: 1 case: addresses/bound
+Only in B: 1 case: new/case
+`)
+})
+
+test('a report does not differ from itself', () => {
+  const diff = diffReports(one, one)
+  expect(verdictsDiffer(diff)).toBe(false)
+  expect(renderDiff(diff)).toContain('\nNo verdict differs\n')
+})
+
+test('a case that only one has is no verdict that differs', () => {
+  expect(verdictsDiffer(diffReports(one, { ...one, cases: one.cases.slice(1) }))).toBe(false)
+})
