@@ -54,6 +54,8 @@ function blockerByKind(problem: Problem, failures: readonly CaseReport[]): strin
   switch (problem.kind) {
     case 'test-key-missing':
       return failures.find(({ key }) => key === `test-keys/${problem.testKey}`)?.key
+    case 'no-token-word':
+      return problem.because.kind === 'not-accepted' ? breaking(['tokens/authorize']) : undefined
     case 'limit-spoilt':
       return failures.find(({ key }) => key === problem.by)?.key
     case 'expiry-not-a-timestamp':

@@ -60,6 +60,7 @@ const obstacleKinds: { [kind in Obstacle['kind']]: true } = {
   'test-key-missing': true,
   'not-a-test-key': true,
   'no-token': true,
+  'no-token-word': true,
   'no-way-to-create': true,
   'nobody-creates-it-this-way': true,
   'no-successful-answer': true,
@@ -176,6 +177,10 @@ function obstacleText(problem: Obstacle): string {
       return `"${problem.testKey}" is not a test key`
     case 'no-token':
       return `no access token for "${problem.testKey}" was granted`
+    case 'no-token-word':
+      return problem.because.kind === 'not-found'
+        ? 'access tokens are refused behind Bearer, Token, the reported tokenType and no word at all; --token-prefix (or tokenPrefix in the target file) names the word of this deployment'
+        : `access tokens are refused behind the word that was given, "${problem.because.prefix}"`
     case 'no-way-to-create':
       return 'no way to create it is declared'
     case 'nobody-creates-it-this-way':
@@ -195,7 +200,7 @@ function testKeyMissingText({ testKey, tried, fresh }: Extract<Obstacle, { kind:
   })
   const perhaps = fresh
     ? ''
-    : '; perhaps the given key lacks the scope apikey, or the target has its ten API keys: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
+    : '; most likely all ten places for API keys are taken, or the given key lacks the scope apikey: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
   return `the key of "${testKey}" could not be created (${ways.join(', ')})${perhaps}`
 }
 

@@ -6,17 +6,11 @@ export interface Departure {
   reason: string
 }
 
-const noSolutionId =
-  'The root key has solution:* and grants no solution:ID from it, so no token of that scope is there to be tried'
 const oldestGone =
   'The document implies that a creation beyond the tenth is refused; what happens to it is not shown, so this is a warning'
 const oneAddress = 'The server sees every call come from the proxy, so we have no second address there'
 
 export const expectedDepartures: { readonly [variant: string]: readonly Departure[] } = {
-  'no-solution-id-from-any': [
-    { case: 'not-testable scopes/solution-id', reason: noSolutionId },
-    { case: 'not-testable scopes/solution-id-after-refresh', reason: noSolutionId },
-  ],
   'plain-key-names-only': [
     {
       case: 'not-testable signatures/body-in-utf-8',

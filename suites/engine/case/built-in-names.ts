@@ -15,6 +15,7 @@ export function builtInNames(client: Client, testCase: Case, members: Iterable<s
     life: suitableLifeMs(client, attempt),
     apikey: settings.scopeNames.apikey ?? client.facts.apikey,
     solutions: settings.solutions,
+    probes: scopesOfProbes(settings.probes),
     client: { address: client.facts.clientAddress },
     second: { address: client.facts.secondAddress },
     tiny: freshTinyText(client),
@@ -30,6 +31,13 @@ export function builtInNames(client: Client, testCase: Case, members: Iterable<s
     names[member] = withPublicKey(credentialFor(client, member === 'root' ? actor(client, 'root') : member))
   }
   return names
+}
+
+/** What each probe needs beside the scope of its area. */
+function scopesOfProbes(probes: Client['instance']['settings']['probes']): {
+  [area: string]: { scope: readonly string[] }
+} {
+  return Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }]))
 }
 
 const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'

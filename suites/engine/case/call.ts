@@ -225,7 +225,8 @@ function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
     const [word = '', ...rest] = scope.split(':')
     return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
   }
-  return { ...params, scope: params.scope.map(spell) }
+  // A list within the list is what a probe needs beside its own scope.
+  return { ...params, scope: params.scope.flat().map(spell) }
 }
 
 /** Beyond tabs, visible ASCII and ISO 8859-1, no header carries a character. */

@@ -9,7 +9,7 @@ import { recordCase } from './record-case.ts'
 import { standInOf } from './stand-in.ts'
 import { unjudged } from './test-case.ts'
 import { creationCase, creationScenario, declaredWay, type Way } from './test-key-scenario.ts'
-import { type Creation, createKeyOf, ensureTestKeys, tokenOf } from './test-keys.ts'
+import { type Creation, createKeyOf, ensureTestKeys, hasNoPlace, tokenOf } from './test-keys.ts'
 
 /** Creates a test key in the way that it declares, which is the evidence; where that fails the cases create it in another way. */
 export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
@@ -35,6 +35,9 @@ type Shown =
   | { attempt: Attempt; hint: Hint | undefined }
   | { verdict: 'blocked' | 'not-testable'; problem: ProblemFacts }
 
+const unavailable = (problem: ProblemFacts): Shown =>
+  hasNoPlace(problem) ? { verdict: 'not-testable', problem } : blocked(problem)
+
 const blocked = (problem: ProblemFacts): Shown => ({ verdict: 'blocked', problem })
 
 async function showCreation(client: Client, testKey: TestKey): Promise<Shown> {
@@ -46,9 +49,11 @@ async function showCreation(client: Client, testKey: TestKey): Promise<Shown> {
     const isKept = run.keptTestKeys.some((key) => key.member === testKey.name)
     return { verdict: 'not-testable', problem: { kind: isKept ? 'test-key-kept' : 'test-key-made-before' } }
   }
+  const { tokenWord } = client.facts
+  if (declared.way === 'token' && tokenWord !== undefined) return blocked({ kind: 'no-token-word', because: tokenWord })
   if (declared.by === testKey.name) return blocked({ kind: 'nobody-creates-it-this-way' })
   const missing = await ensureTestKeys(client, [declared.by])
-  if (missing !== undefined) return blocked(missing)
+  if (missing !== undefined) return unavailable(missing)
   const creation = await createKeyOf(client, testKey, declared.way, declared.by)
   return creation.problem === undefined
     ? { attempt: attemptOf(creation.called, testKey.proves), hint: undefined }
@@ -96,7 +101,7 @@ async function showFailedCreation(
     }
   }
   const nowhere = await ensureTestKeys(client, [testKey.name])
-  if (nowhere !== undefined && !client.run.target.fresh) return blocked(nowhere)
+  if (nowhere !== undefined && !client.run.target.fresh) return unavailable(nowhere)
   const isPerhapsUsed = nowhere !== undefined && client.run.target.lasting
   return {
     attempt: refusedCreation(called, testKey, 'creation'),

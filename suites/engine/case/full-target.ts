@@ -26,7 +26,7 @@ export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promis
   if (!refused || (run.target.fresh && createdKeys.keys.length === 0)) return undefined
   const auth: Auth =
     instance.root.kind === 'ed25519' ? { ecc: 'root' } : facts.keyWay === 'hmac' ? { hmac: 'root' } : { basic: 'root' }
-  const params = { name: `svc-conformance-control-${run.unique}`, scope: ['solution'] }
+  const params = { name: `svc-control-${run.unique}`, scope: ['solution'] }
   const { answer } = await makeCall(client, { method: createApiKey, params, auth })
   if (answer.outcome !== 'refused') return undefined
   return { kind: 'no-place-for-keys', fresh: run.target.fresh, created: createdKeys.keys.length }

@@ -10,7 +10,8 @@ import { recordCase } from './record-case.ts'
 import { noteSpoilt, spoiltBefore } from './spoilt-limit.ts'
 import { standInOf } from './stand-in.ts'
 import { testKeysUsed, unjudged } from './test-case.ts'
-import { ensureTestKeys } from './test-keys.ts'
+import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
+import { withoutTokenWord } from './token-word.ts'
 import { isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, a moment is missed or a token ends. */
@@ -49,9 +50,12 @@ async function tryCase(
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
   const beyondLimit = spoiltBefore(run, scenario)
   if (beyondLimit !== undefined) return blocked(beyondLimit)
+  const noTokens = withoutTokenWord(client.facts, scenario, testCase)
+  if (noTokens !== undefined) return blocked(noTokens)
   const testKeys = testKeysOfCase(client, scenario, testCase)
   const missing = await ensureTestKeys(client, testKeys)
-  if (missing !== undefined) return blocked(missing)
+  if (missing !== undefined)
+    return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
   const names = builtInNames(client, testCase, testKeys, number)
   const jumpsBefore = client.facts.clockJumps
   const { schemas } = run.corpus

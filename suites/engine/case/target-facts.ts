@@ -1,4 +1,4 @@
-import type { SecondAddressProblem } from '../judge/problem.ts'
+import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { ClockOffset } from './clock-offset.ts'
 
 /** Kinds of credentials that a gate tries with junk; `none` is no Authorization header at all. */
@@ -18,6 +18,8 @@ export interface TargetFacts {
   silences: number
   /** The word before a token; undefined until a token was accepted. */
   tokenPrefix?: string
+  /** No known word before a token works, or the word that was given does not. */
+  tokenWord?: TokenWord
   /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */

@@ -15,6 +15,14 @@ export async function ensureTestKeys(client: Client, names: Iterable<string>): P
   return undefined
 }
 
+/** On a target with a past every creation was refused: its ten places may be taken, or the given key may not create keys. */
+export function hasNoPlace(problem: ProblemFacts): boolean {
+  if (problem.kind !== 'test-key-missing' || problem.fresh) return false
+  return (
+    problem.tried.length > 0 && problem.tried.every(({ outcome }) => outcome === 'refused' || outcome === 'no-token')
+  )
+}
+
 async function createInAnyWay(client: Client, name: string): Promise<ProblemFacts | undefined> {
   const testKey = client.run.corpus.testKeys.find((candidate) => candidate.name === name)
   if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
@@ -64,7 +72,10 @@ async function create(client: Client, member: TestKey, auth: Auth): Promise<Crea
   const { facts } = client
   const [way = ''] = Object.keys(auth)
   // A target that refuses them all has another reason, and is not asked so often again.
-  const lists = scopesOf(member, facts.keysWithout).slice(0, facts.keyScopesTried.includes(way) ? 1 : undefined)
+  const lists = scopesOf({ ...member, scope: declaredScope(client, member) }, facts.keysWithout).slice(
+    0,
+    facts.keyScopesTried.includes(way) ? 1 : undefined,
+  )
   let refused: Creation | undefined
   for (const { scope, without } of lists) {
     const creation = await createWith(client, member, auth, scope)
@@ -76,6 +87,17 @@ async function create(client: Client, member: TestKey, auth: Auth): Promise<Crea
   }
   if (lists.length > 1) facts.keyScopesTried.push(way)
   return refused ?? { problem: { kind: 'no-scope' } }
+}
+
+/** The scope with the ids of the solutions that the target file names; words for solutions that it does not name are left out. */
+function declaredScope({ instance }: Client, { scope }: TestKey): string[] {
+  const { solutions } = instance.settings
+  return scope.flatMap((word) => {
+    const [, index] = /\$solutions\.(\d+)$/.exec(word) ?? []
+    if (index === undefined) return [word]
+    const id = solutions[Number(index)]
+    return id === undefined ? [] : [word.replace(/\$solutions\.\d+$/, id)]
+  })
 }
 
 /** The words of the examples. */
@@ -101,7 +123,7 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
   const called = await makeCall(client, {
     method: 'manager/createApiKey',
     params: {
-      name: `svc-conformance-${member.name}-${client.run.unique}`,
+      name: `svc-${member.name}-${client.run.unique}`,
       scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },

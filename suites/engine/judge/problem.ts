@@ -97,6 +97,7 @@ export type Obstacle =
     }
   | { kind: 'not-a-test-key'; testKey: string }
   | { kind: 'no-token'; testKey: string }
+  | { kind: 'no-token-word'; because: TokenWord }
   | { kind: 'no-way-to-create' }
   | { kind: 'nobody-creates-it-this-way' }
   | { kind: 'no-successful-answer' }
@@ -131,6 +132,9 @@ export type Gap =
   | { kind: 'no-call' }
   /** Every step that would have judged something had nothing to ask. */
   | { kind: 'nothing-judged' }
+
+/** Why no token can be sent. */
+export type TokenWord = { kind: 'not-found' } | { kind: 'not-accepted'; prefix: string }
 
 /** Why the second address that was named is of no use. */
 export type SecondAddressProblem =

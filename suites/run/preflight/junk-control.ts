@@ -22,7 +22,7 @@ export async function tryJunk(client: Client, first: Called, allow: readonly Saf
   note(listSolutions, 'none', first)
   for (const [kind, auth] of junkAuths) note(listSolutions, kind, await call(client, auth))
   if (allow.includes('keys')) {
-    const params = { name: `svc-conformance-junk-${client.run.unique}`, scope: ['solution'] }
+    const params = { name: `svc-junk-${client.run.unique}`, scope: ['solution'] }
     const noAuth: [CredentialKind, Auth][] = [['none', 'none']]
     for (const [kind, auth] of [...noAuth, ...junkAuths]) {
       note('manager/createApiKey', kind, await call(client, auth, 'manager/createApiKey', params))

@@ -17,8 +17,12 @@ export async function learnTokens(client: Client): Promise<void> {
     for (const prefix of configured === undefined ? new Set(words) : [configured]) {
       facts.tokenPrefix = prefix
       const { answer: used } = await call(client, { token: accessToken })
-      if (used.outcome === 'accepted') break
+      if (used.outcome === 'accepted') return
       facts.tokenPrefix = configured ?? 'Bearer'
+    }
+    // Where nobody named a word, tokens may work behind another one; a word that was named has to work.
+    if (client.run.target.lasting) {
+      facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
     }
   }
 }
