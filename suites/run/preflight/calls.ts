@@ -1,12 +1,25 @@
 /** The calls that a first look at a target makes. */
 import { type Called, isSendable, makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
+import { noteSilence, patienceForRefusalMs } from '../../engine/case/patience.ts'
 import type { Auth } from '../../engine/fixture/model.ts'
 
 export const listSolutions = 'solution/listSolutions'
 
 export const call = (client: Client, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
   makeCall(client, { method, params, auth })
+
+/** A call that should be refused: some servers never answer those. */
+export async function refusable(
+  client: Client,
+  auth: Auth,
+  method = listSolutions,
+  params: unknown = {},
+): Promise<Called> {
+  const called = await makeCall(client, { method, params, auth, timeoutMs: patienceForRefusalMs(client) })
+  noteSilence(client, called.wire)
+  return called
+}
 
 /** The params of a grant to the root key. */
 export function grantParams(client: Client, scope: string[]): unknown {

@@ -2,7 +2,7 @@ import type { Called } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import type { CredentialKind } from '../../engine/case/target-facts.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
-import { call, listSolutions } from './calls.ts'
+import { listSolutions, refusable } from './calls.ts'
 
 /** Credentials that no server knows. */
 const junk = { id: 'svc-conformance-junk', secret: 'svc-conformance-junk-secret' }
@@ -20,12 +20,12 @@ export async function tryJunk(client: Client, first: Called, allow: readonly Saf
     if (answer.outcome === 'accepted') client.facts.junkTaken.push(`${method} ${kind}`)
   }
   note(listSolutions, 'none', first)
-  for (const [kind, auth] of junkAuths) note(listSolutions, kind, await call(client, auth))
+  for (const [kind, auth] of junkAuths) note(listSolutions, kind, await refusable(client, auth))
   if (allow.includes('keys')) {
     const params = { name: `svc-junk-${client.run.unique}`, scope: ['solution'] }
     const noAuth: [CredentialKind, Auth][] = [['none', 'none']]
     for (const [kind, auth] of [...noAuth, ...junkAuths]) {
-      note('manager/createApiKey', kind, await call(client, auth, 'manager/createApiKey', params))
+      note('manager/createApiKey', kind, await refusable(client, auth, 'manager/createApiKey', params))
     }
   }
   if (!allow.includes('sessions')) return
@@ -35,7 +35,7 @@ export async function tryJunk(client: Client, first: Called, allow: readonly Saf
     apiKeySecret: junk.secret,
     scope: ['solution'],
   }
-  note('manager/auth', 'credentials', await call(client, 'none', 'manager/auth', credentials))
+  note('manager/auth', 'credentials', await refusable(client, 'none', 'manager/auth', credentials))
   const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
-  note('manager/auth', 'refresh', await call(client, 'none', 'manager/auth', refresh))
+  note('manager/auth', 'refresh', await refusable(client, 'none', 'manager/auth', refresh))
 }

@@ -172,3 +172,9 @@ test('a target that asks to wait a day is not waited for, and the time is said',
   await expect(look(target, [])).rejects.toThrow('HTTP 503 and asks to wait 86400 s, longer than this run waits')
   expect(calls).toBe(1)
 })
+
+test('a server that leaves refusals unanswered is there, and takes no longer for that', async () => {
+  const answer = ({ authorization }: MadeUpCall) =>
+    authorization?.startsWith('Basic cm9vd') === true ? { result: {} } : ('dropped' as const)
+  expect((await look(madeUpTarget({ answer }), [])).roundTripMs).toBeLessThan(100)
+})

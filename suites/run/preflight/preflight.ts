@@ -21,7 +21,7 @@ export async function preflight(client: Client, allow: readonly SafetyClass[], p
   stopping.pause()
   try {
     const first = await firstCall(client, patientMs)
-    await measureRefused(client)
+    await measureRefused(client, first)
     await tryRootKey(client, first, allow)
     if (allow.includes('sessions')) await learnTokens(client)
     if (!client.instance.clock.controlled) await measureAccepted(client, allow)

@@ -1,9 +1,9 @@
 import type { Called } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { SafetyClass } from '../../engine/fixture/model.ts'
+import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
 import { printable } from '../../engine/printable.ts'
-import { call, grant } from './calls.ts'
+import { call, grant, refusable } from './calls.ts'
 
 /** Between two looks at a target that is still starting. */
 const patienceMs = 250
@@ -18,11 +18,12 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
   const { clock, baseUrl } = client.instance
   const untilMs = clock.now() + patientMs
   for (;;) {
-    const first = await call(client, 'none')
+    const first = await refusable(client, 'none')
     const { answer } = first
     // Shorter times were waited out.
     if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(client, answer)
     if (answer.outcome !== 'broken' || answer.status !== null) return first
+    if (!answer.refusedConnection && (await answersRoot(client))) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
       throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`, {
@@ -31,6 +32,15 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
     }
     await clock.sleep(patienceMs)
   }
+}
+
+/** A target may leave calls without authorization unanswered, and answer others. */
+async function answersRoot(client: Client): Promise<boolean> {
+  const basic: Auth[] = client.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
+  for (const auth of [...basic, { key: 'root' }]) {
+    if ((await call(client, auth)).answer.status !== null) return true
+  }
+  return false
 }
 
 function throttledFromTheStart(
@@ -49,7 +59,8 @@ const afterWaiting = (patientMs: number): string =>
   patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
 
 /** How long a call takes that is refused. */
-export async function measureRefused(client: Client): Promise<void> {
+export async function measureRefused(client: Client, first: Called): Promise<void> {
+  if (first.answer.status === null) return
   for (let sample = 0; sample < 3; sample += 1) await timeCall(client, () => call(client, 'none'))
 }
 
@@ -64,6 +75,7 @@ export async function measureAccepted(client: Client, allow: readonly SafetyClas
 /** The longest call counts; one that was throttled says nothing about the way. */
 async function timeCall({ instance, facts }: Client, makeIt: () => Promise<Called>): Promise<void> {
   const before = instance.clock.now()
-  const { throttled } = await makeIt()
-  if (throttled === 0) facts.roundTripMs = Math.max(facts.roundTripMs, instance.clock.now() - before)
+  const { throttled, wire } = await makeIt()
+  if (throttled === 0 && wire.kind === 'answer')
+    facts.roundTripMs = Math.max(facts.roundTripMs, instance.clock.now() - before)
 }
