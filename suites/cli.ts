@@ -62,12 +62,20 @@ async function commandLine(name: string | undefined): Promise<Command> {
     .addHelpText('after', '\nBegin with "svc-conformance run"; "svc-conformance COMMAND --help" explains each command.')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  const loaders = name !== undefined && Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands)
-  for (const load of loaders) {
-    const register = await load?.()
-    register?.(program)
+  for (const load of loadersFor(name)) {
+    const register = await load()
+    register(program)
   }
   return program
+}
+
+type Loader = (typeof commands)[string]
+
+/** The version needs none of them; the help and a did-you-mean need all. */
+function loadersFor(name: string | undefined): readonly Loader[] {
+  if (name === '--version') return []
+  const one = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
+  return one === undefined ? Object.values(commands) : [one]
 }
 
 function explain(error: unknown): number {

@@ -86,6 +86,7 @@ function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance
 function untilAborted<T>(awaited: Promise<T>, instead: T, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (): void => resolve(instead)
+    if (signal.aborted) end()
     signal.addEventListener('abort', end, { once: true })
     awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
   })

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import type { WireAnswer } from '../engine/target.ts'
+import { madeUpCorpus } from '../self/made-up.ts'
+import { madeUpTarget } from '../self/made-up-target.ts'
+import { cleanUp } from './clean-up.ts'
+import { createEnding } from './ending.ts'
+import { leftKeyLines } from './left-keys.ts'
+
+const corpus = madeUpCorpus({ requirements: [], scenarios: [] })
+const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
+const keys = ['one', 'two', 'three'].map((id) => ({ id, name: `name of ${id}` }))
+
+test('what is removed is noted, one by one', async () => {
+  const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
+  const noted: unknown[] = []
+  const { left } = await cleanUp(target, corpus, keys, createEnding(), (event) => {
+    if (event.kind === 'key-noted') noted.push(event.entry)
+  })
+  expect(left).toEqual([])
+  expect(noted).toEqual([{ removed: 'one' }, { removed: 'two' }, { removed: 'three' }])
+})
+
+test('a clean-up method that never answers is left at the end, and what remains is known', async () => {
+  const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
+  const ending = createEnding()
+  let calls = 0
+  let settle = (_answer: WireAnswer): void => {}
+  const open = async () => ({
+    ...(await target.open()),
+    send: () => {
+      calls += 1
+      ending.end({ kind: 'time', cleanUpLimitMs: 10_000 })
+      return new Promise<WireAnswer>((resolve) => {
+        settle = resolve
+      })
+    },
+    close: async () => settle({ kind: 'none', reason: 'closed', refusedConnection: false, stale: false }),
+  })
+  const { left, problems } = await cleanUp({ ...target, open }, corpus, keys, ending, () => {})
+  expect(left).toEqual(keys)
+  expect(problems).toEqual(['the clean-up took longer than 10 s'])
+  expect(calls).toBe(1)
+})
+
+test('without keys no connection is made', async () => {
+  const target = madeUpTarget({ answer: () => ({ result: {} }) })
+  const open = async (): Promise<never> => {
+    throw new Error('a connection')
+  }
+  expect(await cleanUp({ ...target, open }, corpus, [], createEnding(), () => {})).toEqual({ left: [], problems: [] })
+})
+
+test('each key that remains stands with the call that removes it, without a secret and without what a terminal obeys', () => {
+  const hostile = { id: "a'b\u001b[31m", name: 'n', secret: 'not-a-secret-0003' }
+  const [line = ''] = leftKeyLines(
+    { kept: [], notRemoved: [hostile], unanswered: [], problems: [] },
+    'http://a.example',
+    cleanup,
+  )
+  expect(line).toContain('to remove it: curl -sS http://a.example/api -u "$SVC_KEY_ID:$SVC_KEY_SECRET"')
+  expect(line).toContain('"method":"manager/deleteApiKey"')
+  expect(line).not.toContain('\u001b')
+  expect(line).not.toContain('not-a-secret-0003')
+})
+
+test('a hundred creations without a clear answer are one line', () => {
+  const unanswered = Array.from({ length: 104 }, (_, index) => `key ${index}`)
+  expect(leftKeyLines({ kept: [], notRemoved: [], unanswered, problems: [] }, 'http://a.example')).toEqual([
+    'perhaps 104 API keys, whose creation got no clear answer: "key 0", "key 1", "key 2", "key 3", "key 4" and 99 more',
+  ])
+})
