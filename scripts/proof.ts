@@ -1,0 +1,77 @@
+/**
+ * Runs the long proofs, one after the other: `npm run proof`. `npm test` has a short form of each.
+ *
+ * What passed for the sources as they are is not run again, so that an interrupted proof goes on where it stopped; `--again` runs all.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface Proof {
+  name: string
+  command: [string, ...string[]]
+  env?: { [name: string]: string }
+}
+
+const vitest = (file: string): Proof['command'] => ['npx', 'vitest', 'run', '--config', 'suites/vitest.config.ts', file]
+
+const proofs: readonly Proof[] = [
+  {
+    name: 'the runner in Python reaches every verdict of the suite, on ten broken servers too',
+    command: vitest('suites/self/python-runner.test.ts'),
+    env: { SVC_PROOF: '1' },
+  },
+]
+
+const sources = ['fixtures', 'mock-server', 'spec', 'suites', 'scripts', 'package-lock.json']
+const stateFile = '.build/proofs.json'
+
+interface State {
+  /** Of the sources for which these passed. */
+  digest: string
+  passed: string[]
+}
+
+function digestOfSources(): string {
+  const hash = createHash('sha256')
+  const add = (path: string): void => {
+    if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) add(join(path, name))
+    else hash.update(`${path}\n`).update(readFileSync(path))
+  }
+  for (const path of sources) add(path)
+  return hash.digest('hex')
+}
+
+function readState(digest: string): State {
+  try {
+    const state = JSON.parse(readFileSync(stateFile, 'utf8')) as State
+    if (state.digest === digest && !process.argv.includes('--again')) return state
+  } catch {
+    // Nothing was proved here before.
+  }
+  return { digest, passed: [] }
+}
+
+function main(): 0 | 1 {
+  const state = readState(digestOfSources())
+  for (const { name, command, env } of proofs) {
+    if (state.passed.includes(name)) {
+      console.log(`Passed before: ${name}`)
+      continue
+    }
+    console.log(`Proving: ${name}`)
+    const [program, ...args] = command
+    const { status } = spawnSync(program, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+    if (status !== 0) {
+      console.error(`Not proved: ${name}`)
+      return 1
+    }
+    state.passed.push(name)
+    mkdirSync('.build', { recursive: true })
+    writeFileSync(stateFile, `${JSON.stringify(state)}\n`)
+  }
+  return 0
+}
+
+process.exitCode = main()
