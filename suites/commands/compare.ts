@@ -8,6 +8,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { demandPlaceFor } from '../run/inputs.ts'
 import { replaceFile } from '../run/replace-file.ts'
 import { readReportFile } from '../run/report-file.ts'
+import { everyCase, readRequirementSet } from '../run/requirement-sets.ts'
 import { readReports } from '../run/values.ts'
 import { packageVersion } from './package-version.ts'
 import { collect } from './run-flags.ts'
@@ -54,7 +55,9 @@ function demandFlagsTogether(flags: CompareFlags): void {
 }
 
 async function merge(files: readonly string[], flags: CompareFlags): Promise<void> {
-  const merged = mergeReports(files.map(readReportFile), await openCorpus(), { strict: flags.strict === true })
+  const reports = files.map(readReportFile)
+  const set = readRequirementSet(reports[0]?.meta.set ?? everyCase)
+  const merged = mergeReports(reports, await openCorpus(), { strict: flags.strict === true, set })
   writeReports(merged, readReports(flags.report ?? []), processOutlet(process.env))
   process.exitCode = merged.exitCode
 }

@@ -10,6 +10,7 @@ import type { RunOptions } from '../run/options.ts'
 import { type PlannedRun, planRun } from '../run/plan-run.ts'
 import { failedIds } from '../run/report-file.ts'
 import { type FinishedRun, reportRun } from '../run/report-run.ts'
+import { readRequirementSet } from '../run/requirement-sets.ts'
 import { interruptedExitCode, listenForSignals } from '../run/signals.ts'
 import { targetReturned } from '../run/target-return.ts'
 import { packageVersion } from './package-version.ts'
@@ -71,6 +72,7 @@ async function runOnce(
   const { selection, reporting } = options
   const corpus = await openCorpusWith(selection.fixtures)
   const known = reporting.known === null ? [] : readBaseline(reporting.known, corpus, reporting.updateKnown)
+  const set = readRequirementSet(reporting.set)
   const planned = again === null ? planRun(options, corpus) : planRun(options, corpus, again)
   demandOwnFiles(options)
   if (!tellPlan(options, planned, outlet, progress)) return { exitCode: 0, again: null }
@@ -88,7 +90,7 @@ async function runOnce(
   progress.end()
   const durationMs = Math.round(performance.now() - startedMs)
   const version = packageVersion()
-  return print({ options, corpus, planned, result, known, version, seed, started, durationMs }, outlet)
+  return print({ options, corpus, planned, result, known, set, version, seed, started, durationMs }, outlet)
 }
 
 /** @returns whether the run goes on */

@@ -6,7 +6,8 @@ import { wordsOfKey } from './explain.ts'
 import { applyKnown, knownFindings, staleEntries } from './known.ts'
 import type { CaseReport, Finding, KnownEntry, Meta, Observation, Plan, Report, ReportedProblem } from './model.ts'
 import { hintText, type ProblemRenderer, problemText } from './problem-text.ts'
-import { reportRequirements } from './requirements.ts'
+import { type RequirementSet, splitBySet } from './requirement-set.ts'
+import { plannedCases, reportRequirements } from './requirements.ts'
 import { shellWord } from './shell.ts'
 import { judgeRun, summarize } from './verdict.ts'
 
@@ -18,6 +19,8 @@ export interface BuildInput {
   /** What the model found; the baseline is applied here. */
   findings?: readonly Omit<Finding, 'known'>[]
   known: readonly KnownEntry[]
+  /** The frozen set that judges; null or absent: every case of the corpus does. */
+  set?: RequirementSet | null
   plan?: Plan | null
   left?: readonly string[]
   /** Makes the message of a problem. */
@@ -37,23 +40,39 @@ export interface BuildInput {
  * of the documented table. Pure; the same input gives the same report.
  */
 export function buildReport(input: BuildInput): Report {
-  const ofAnswers = envelopeCases(input.outcomes).filter(
-    ({ verdict }) => input.options.partial !== 'only' || verdict === 'passed' || verdict === 'failed',
+  const set = input.set ?? null
+  const split = set === null ? null : splitBySet(set, input.corpus, input.outcomes)
+  const judged = split?.outcomes ?? input.outcomes
+  const ofAnswers = envelopeCases(judged).filter(
+    ({ verdict, key }) =>
+      (input.options.partial !== 'only' || verdict === 'passed' || verdict === 'failed') &&
+      (split === null || [...split.planned.values()].some((keys) => keys.includes(key))),
   )
-  const outcomes = [...input.outcomes, ...ofAnswers]
+  const outcomes = [...judged, ...ofAnswers]
+  const reported = (outcome: CaseOutcome): CaseReport =>
+    reportCase(outcome, input.known, input.meta.again, input.render ?? problemText)
+  const findings = knownFindings(input.findings ?? [], input.known)
   return assembleReport({
     ...input,
-    cases: outcomes.map((outcome) => reportCase(outcome, input.known, input.meta.again, input.render ?? problemText)),
-    findings: knownFindings(input.findings ?? [], input.known),
+    ...(split === null
+      ? {}
+      : { corpus: { ...input.corpus, requirements: split.requirements }, planned: split.planned }),
+    cases: outcomes.map(reported),
+    // A walk asks more than the cases of a set did.
+    findings: split === null ? findings : [],
+    newer: { cases: (split?.newer ?? []).map(reported).sort(byKey), findings: split === null ? [] : findings },
     stale: staleEntries(outcomes, input.known),
     observed: observedIn(input.outcomes),
     throttledCalls: input.outcomes.reduce((sum, { throttled = 0 }) => sum + throttled, 0),
   })
 }
 
-export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'findings'> {
+export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'findings' | 'set'> {
   cases: readonly CaseReport[]
   findings: readonly Finding[]
+  newer: Report['newer']
+  /** Keys of the cases that prove each requirement; absent: as the corpus says. */
+  planned?: ReadonlyMap<string, readonly string[]>
   stale: readonly KnownEntry[]
   observed: readonly Observed[]
   /** Calls that the target answered with a request to wait; a merge of shards does not know. */
@@ -89,6 +108,7 @@ export function assembleReport(input: AssembleInput): Report {
   const requirements = reportRequirements(corpus, cases, findings, {
     partial,
     skipReason: (key) => skipped.find(({ id }) => key.startsWith(id))?.reason,
+    planned: input.planned ?? plannedCases(corpus),
   })
   const summary = summarize(cases, stale)
   return {
@@ -97,6 +117,8 @@ export function assembleReport(input: AssembleInput): Report {
       summary,
       cases,
       findings,
+      newer: input.newer,
+      set: meta.set,
       requirements,
       strict,
       partial,
@@ -109,6 +131,7 @@ export function assembleReport(input: AssembleInput): Report {
     requirements,
     cases,
     findings: [...findings],
+    newer: input.newer,
     observations: mergeObservations(corpus, input.observed),
     stale: [...stale],
     left: [...(input.left ?? [])],

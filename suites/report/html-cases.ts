@@ -18,7 +18,7 @@ type Explanation = NonNullable<ReturnType<typeof explainCase>>
 export function caseDetails(
   report: PrintedReport,
   testCase: CaseReport,
-  { sources, like }: { sources: Sources; like: string | null },
+  { sources, like, prefix = 'case' }: { sources: Sources; like: string | null; prefix?: 'case' | 'newer' },
 ): string {
   const said = explainCase(report, testCase)
   const search = [testCase.key, testCase.title, ...testCase.proves, said?.but ?? ''].join(' ').toLowerCase()
@@ -26,7 +26,7 @@ export function caseDetails(
   const summary = `<summary>${verdictMark(testCase.verdict)} <code>${escapeHtml(testCase.key)}</code> ${escapeHtml(testCase.title)}</summary>`
   const open = testCase.verdict === 'failed' && like === null ? ' open' : ''
   const body = said === null ? proof(report, testCase, sources) : explanation(testCase, said, { sources, like })
-  return `<details class="case ${testCase.verdict}" id="case/${escapeHtml(testCase.key)}" ${data}${open}>${summary}<div class="body">${body}</div></details>`
+  return `<details class="case ${testCase.verdict}" id="${prefix}/${escapeHtml(testCase.key)}" ${data}${open}>${summary}<div class="body">${body}</div></details>`
 }
 
 function verdictMark(verdict: CaseReport['verdict']): string {

@@ -6,7 +6,7 @@ export const htmlScript = `
   const count = document.getElementById('count')
   const clear = document.getElementById('clear')
   const heading = document.getElementById('cases')
-  const cases = all('.case:not(.finding)')
+  const cases = all('.case:not(.finding)').filter((one) => one.closest('.newer') === null)
   const lines = all('tr[data-id]')
   const groups = all('.group')
   const chips = all('[data-verdict-filter]')

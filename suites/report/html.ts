@@ -46,6 +46,7 @@ ${allCases(report, sources)}
 <h2 id="requirements">Requirements</h2>
 <div class="table"><table class="stack"><thead><tr><th>verdict</th><th>id</th><th>level</th><th>sentence</th><th>shown by</th></tr></thead>
 <tbody>${report.requirements.map((one) => requirementLine(one, sources)).join('\n')}</tbody></table></div>
+${newerChecks(report, sources)}
 ${observations(report)}
 ${list(
   'Stale baseline entries: listed, but they pass',
@@ -120,6 +121,17 @@ function findings(report: PrintedReport): string {
   if (report.findings.length === 0) return ''
   const details = sortFindings(report.findings).map((finding) => findingDetails(report, finding))
   return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows, and that no case asked for.</p>\n${details.join('\n')}`
+}
+
+/** What a frozen set does not judge. */
+function newerChecks(report: PrintedReport, sources: Sources): string {
+  const broken = report.newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  if (broken.length + report.newer.findings.length === 0) return ''
+  const details = [
+    ...broken.map((testCase) => caseDetails(report, testCase, { sources, like: null, prefix: 'newer' })),
+    ...sortFindings(report.newer.findings).map((finding) => findingDetails(report, finding)),
+  ]
+  return `<h2 id="newer">Found by newer checks</h2>\n<p class="soft">Set ${escapeHtml(report.meta.set)} does not know them, so the verdict and the exit code are as without them.</p>\n<div class="newer">${details.join('\n')}</div>`
 }
 
 /** The worst first. Of failures that look like one cause the first is open, and the others come after it and point at it. */

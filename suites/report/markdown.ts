@@ -29,6 +29,7 @@ export function renderMarkdown(raw: Report): Printable {
   const before = [heading(report), problemList(report), areaTable(report)]
   const after = [
     ...sortFindings(report.findings).map((finding) => foundBlock(report, finding)),
+    newerChecks(report),
     known(report),
     stale(report),
     notTestable(report),
@@ -88,6 +89,18 @@ function foundBlock(report: PrintedReport, finding: PrintedReport['findings'][nu
     ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),
     '',
     '</details>',
+  ].join('\n')
+}
+
+/** What a frozen set does not judge. */
+function newerChecks(report: PrintedReport): string {
+  const broken = report.newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  if (broken.length + report.newer.findings.length === 0) return ''
+  return [
+    `### Found by newer checks, which set ${inline(report.meta.set)} does not judge`,
+    '',
+    ...broken.map((first) => failure(report, { first, others: [] }, 0)),
+    ...sortFindings(report.newer.findings).map((finding) => foundBlock(report, finding)),
   ].join('\n')
 }
 

@@ -4,26 +4,36 @@ import { worst } from '../engine/judge/verdict.ts'
 import { assembleReport } from './build.ts'
 import { entryNamesCase } from './known.ts'
 import type { CaseReport, Finding, KnownEntry, Meta, Report } from './model.ts'
+import { type RequirementSet, splitBySet } from './requirement-set.ts'
 
 /**
  * One report from those of all shards of a run.
  *
  * @throws SuiteError (`usage`) unless the reports are the shards 1/N to N/N of one version, each once
  */
-export function mergeReports(reports: readonly Report[], corpus: Corpus, options: { strict: boolean }): Report {
+export function mergeReports(
+  reports: readonly Report[],
+  corpus: Corpus,
+  options: { strict: boolean; set?: RequirementSet | null },
+): Report {
   const [first, ...others] = reports
   if (first === undefined) throw new SuiteError('usage', 'Name the reports to merge')
   checkShards(reports)
-  const cases = mergeCases(reports)
+  const cases = mergeCases(reports.flatMap((report) => report.cases))
   return assembleReport({
     meta: others.reduce<Meta>((meta, { meta: other }) => mergeMeta(meta, other), { ...first.meta, shard: null }),
     cases,
-    findings: mergeFindings(reports),
+    findings: mergeFindings(reports.flatMap(({ findings }) => findings)),
+    newer: {
+      cases: mergeCases(reports.flatMap(({ newer }) => newer.cases)),
+      findings: mergeFindings(reports.flatMap(({ newer }) => newer.findings)),
+    },
     stale: mergeStale(reports, cases),
     observed: reports.flatMap(({ observations }) =>
       observations.flatMap(({ question, answers }) => answers.map((seen) => ({ question, ...seen }))),
     ),
     corpus,
+    ...judgedBy(options.set ?? null, corpus),
     left: reports.flatMap(({ left }) => left),
     options: { strict: options.strict, partial: null },
   })
@@ -33,6 +43,9 @@ function checkShards(reports: readonly Report[]): void {
   const versions = new Set(reports.map(({ meta }) => meta.version))
   if (versions.size > 1)
     throw new SuiteError('usage', `Cannot merge reports of different versions: ${[...versions].join(', ')}`)
+  const sets = new Set(reports.map(({ meta }) => meta.set))
+  if (sets.size > 1)
+    throw new SuiteError('usage', `Cannot merge reports of different requirement sets: ${[...sets].join(', ')}`)
   const shards = reports.map(({ meta }) => {
     if (meta.shard === null)
       throw new SuiteError(
@@ -54,9 +67,9 @@ function checkShards(reports: readonly Report[]): void {
 }
 
 /** What every shard looks at (its test keys, its envelope) counts with its worst verdict. */
-function mergeCases(reports: readonly Report[]): CaseReport[] {
+function mergeCases(all: readonly CaseReport[]): CaseReport[] {
   const cases = new Map<string, CaseReport>()
-  for (const testCase of reports.flatMap(({ cases }) => cases)) {
+  for (const testCase of all) {
     const earlier = cases.get(testCase.key)
     if (earlier === undefined || isWorse(testCase, earlier)) cases.set(testCase.key, testCase)
   }
@@ -64,8 +77,15 @@ function mergeCases(reports: readonly Report[]): CaseReport[] {
 }
 
 /** What several shards found is told once. */
-function mergeFindings(reports: readonly Report[]): Finding[] {
-  return [...new Map(reports.flatMap(({ findings }) => findings.map((finding) => [finding.id, finding]))).values()]
+function mergeFindings(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [finding.id, finding])).values()]
+}
+
+/** The requirements of the set that judged the shards. */
+function judgedBy(set: RequirementSet | null, corpus: Corpus) {
+  if (set === null) return {}
+  const { requirements, planned } = splitBySet(set, corpus, [])
+  return { corpus: { ...corpus, requirements }, planned }
 }
 
 function isWorse(one: CaseReport, other: CaseReport): boolean {

@@ -155,6 +155,8 @@ export interface Report {
   requirements: RequirementReport[]
   cases: CaseReport[]
   findings: Finding[]
+  /** With a frozen set: what cases and walks show that the set does not know. They change neither verdict nor exit code. */
+  newer: { cases: CaseReport[]; findings: Finding[] }
   observations: Observation[]
   stale: KnownEntry[]
   /** What the run created and could not remove. */

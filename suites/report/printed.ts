@@ -3,19 +3,26 @@ import type { Finding, Report } from './model.ts'
 
 /** A report of which every text may be printed. The lines of a fixture stay lines. */
 export type PrintedReport = Printed<
-  Omit<Report, 'findings'> & { findings: (Omit<Finding, 'fixture'> & { fixture: string[] | null })[] }
+  Omit<Report, 'findings' | 'newer'> & {
+    findings: LinedFinding[]
+    newer: Omit<Report['newer'], 'findings'> & { findings: LinedFinding[] }
+  }
 >
+
+type LinedFinding = Omit<Finding, 'fixture'> & { fixture: string[] | null }
 
 /** More than anyone reads at once, and enough for the command that repeats a case. */
 const longestText = 4000
 
 /** What every format but JSON prints. */
 export function printedReport(report: Report): PrintedReport {
-  const findings = report.findings.map((finding) => ({
-    ...finding,
-    fixture: finding.fixture?.trimEnd().split('\n') ?? null,
-  }))
-  return printed({ ...report, findings }, longestText)
+  const { findings, newer } = report
+  const lined = { findings: findings.map(inLines), newer: { ...newer, findings: newer.findings.map(inLines) } }
+  return printed({ ...report, ...lined }, longestText)
+}
+
+function inLines(finding: Finding): LinedFinding {
+  return { ...finding, fixture: finding.fixture?.trimEnd().split('\n') ?? null }
 }
 
 /** A line of an exchange, shorter than other texts. */

@@ -13,9 +13,8 @@ export function reportRequirements(
   corpus: Corpus,
   cases: readonly CaseReport[],
   findings: readonly Finding[],
-  selection: Selection,
+  { planned, ...selection }: Selection & { planned: ReadonlyMap<string, readonly string[]> },
 ): RequirementReport[] {
-  const planned = plannedCases(corpus)
   const needs = new Map(corpus.scenarios.map((scenario) => [scenario.id, scenario.needs as string[]]))
   // Verdicts never depend on words.
   const silent = cases.map((testCase) => ({ ...testCase, problem: withoutWords(testCase.problem) }))
@@ -58,7 +57,7 @@ function withoutWords(problem: ReportedProblem | null): Problem | null {
 }
 
 /** Keys of cases and of test keys by the requirement that they prove, as the fixtures say. */
-function plannedCases(corpus: Corpus): Map<string, string[]> {
+export function plannedCases(corpus: Corpus): Map<string, string[]> {
   const planned = new Map<string, string[]>()
   for (const item of allItems(corpus))
     for (const id of new Set(provesOf(item))) planned.set(id, [...(planned.get(id) ?? []), item.key])

@@ -64,9 +64,26 @@ export function notRun(report: PrintedReport, paint: Paint): string[][] {
   })
 }
 
+/** What a frozen set does not judge: one heading, then the same blocks. */
+export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
+  const { newer } = report
+  const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  if (broken.length + newer.findings.length === 0) return []
+  const heading = `Found by newer checks, which set ${report.meta.set} does not know: verdict and exit code are as without them`
+  return [
+    paint.hanging('', heading).map(paint.bold),
+    ...broken.map((testCase) => caseBlock(report, testCase, paint, true)),
+    ...findingBlocks(report, newer.findings, paint),
+  ]
+}
+
 /** What the model found, as it would tell a case. */
 export function findings(report: PrintedReport, paint: Paint): string[][] {
-  return sortFindings(report.findings).map((finding) => {
+  return findingBlocks(report, report.findings, paint)
+}
+
+function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], paint: Paint): string[][] {
+  return sortFindings(all).map((finding) => {
     const verdict = verdictOfFinding(finding)
     const title = `${glyphs[verdict]} ${finding.id}`
     const sentence = report.requirements.find(({ id }) => id === finding.requirement)

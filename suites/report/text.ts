@@ -13,7 +13,7 @@ import { type Paint, paintOf, table } from './lines.ts'
 import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
-import { blockedByKnown, blockedByThemselves, failures, findings, notRun, warnings } from './text-cases.ts'
+import { blockedByKnown, blockedByThemselves, failures, findings, newerChecks, notRun, warnings } from './text-cases.ts'
 import { casesOf, glyphs, verdictOrder, words } from './verdict-words.ts'
 
 const shownObservation = 80
@@ -39,6 +39,7 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
     ...blockedByThemselves(report, paint),
     ...notRun(report, paint),
     ...warnings(report, paint),
+    ...newerChecks(report, paint),
     known(report, paint),
     ...blockedByKnown(report, paint),
     stale(report, paint),

@@ -7,6 +7,9 @@ interface Evidence {
   summary: Summary
   cases: readonly CaseReport[]
   findings: readonly Finding[]
+  /** What the frozen set does not judge. */
+  newer: { cases: readonly CaseReport[]; findings: readonly Finding[] }
+  set: string
   requirements: readonly RequirementReport[]
   strict: boolean
   /** What `--only` or a shard leaves out is no fault of the run, not even a strict one. */
@@ -65,6 +68,7 @@ export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: n
     ...whatIsOpen(evidence, standing),
     ...(strictFault ? ['--strict: warnings and musts that are not testable count as failures'] : []),
     ...(verdict === 'conforms' ? [conformsBecause(evidence, standing)] : []),
+    ...newerFound(evidence),
     ...nextStep(evidence, standing),
   ]
   return { verdict, exitCode: evidence.ownExitCode ?? exitCode, conclusion }
@@ -149,6 +153,14 @@ function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): 
   if (warnings === 0) return `Every must that can be shown was shown to hold${without}`
   const effect = strict ? '' : ' (--strict makes them fail)'
   return `Every must was shown to hold${without}; ${count(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
+}
+
+/** Said, so that nobody is surprised by the next set; it changes nothing. */
+function newerFound({ newer, set }: Evidence): string[] {
+  const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').length
+  const problems = broken + newer.findings.length
+  if (problems === 0) return []
+  return [`Newer checks found ${count(problems, 'problem', 'problems')} that set ${set} does not judge`]
 }
 
 function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {

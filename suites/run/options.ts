@@ -2,7 +2,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
 import type { RunFlags } from './flags.ts'
 import type { Environment } from './inputs.ts'
-import { requirementSets } from './requirement-sets.ts'
+import { everyCase, requirementSets } from './requirement-sets.ts'
 import { inputsOf, readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
 import { count, oneOf, positive, type ReportRequest, readReports, readShard, readSkips } from './values.ts'
 
@@ -121,8 +121,6 @@ function seedOf(text: string): number {
     throw new SuiteError('usage', `Cannot use "${text}" for "--seed": expected a whole number below ${2 ** 32}`)
   return seed
 }
-
-const everyCase = 'current'
 
 /** @throws SuiteError (`usage`) for a set that this version does not have */
 function setOf(version: string | undefined): string {

@@ -5,6 +5,7 @@ import { buildReport } from '../report/build.ts'
 import { updatedKnown } from '../report/known.ts'
 import type { KnownEntry, Meta, Report } from '../report/model.ts'
 import { stopText } from '../report/problem-text.ts'
+import type { RequirementSet } from '../report/requirement-set.ts'
 import type { RunOptions } from './options.ts'
 import type { PlannedRun } from './plan-run.ts'
 import { interruptedExitCode } from './signals.ts'
@@ -22,6 +23,8 @@ export interface FinishedRun {
   planned: PlannedRun
   result: SuiteResult
   known: readonly KnownEntry[]
+  /** The frozen set that judges; null: every case does. */
+  set: RequirementSet | null
   /** Of this package. */
   version: string
   seed: number
@@ -59,6 +62,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     ],
     corpus,
     known,
+    set: run.set,
     plan: planned.plan,
     left: result.left,
     options: {

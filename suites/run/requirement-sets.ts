@@ -1,10 +1,29 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { demand } from '../engine/fixture/schemas.ts'
+import { readYaml } from '../engine/fixture/yaml-source.ts'
+import type { RequirementSet } from '../report/requirement-set.ts'
+
+/** The set of every case of this version of the suite. */
+export const everyCase = 'current'
 
 /** The versions of the frozen requirement sets of this package. */
 export function requirementSets(root: string = packageRoot): string[] {
   const folder = join(root, 'spec', 'sets')
   if (!existsSync(folder)) return []
   return readdirSync(folder).flatMap((name) => (name.endsWith('.yaml') ? [name.slice(0, -'.yaml'.length)] : []))
+}
+
+/**
+ * Reads a frozen set; null for `current`, which is none.
+ *
+ * @throws SuiteError (`fixture`) where the file does not fit its schema
+ */
+export function readRequirementSet(version: string, root: string = packageRoot): RequirementSet | null {
+  if (version === everyCase) return null
+  const file = `spec/sets/${version}.yaml`
+  const source = readYaml(readFileSync(join(root, file), 'utf8'), file)
+  demand(source, 'requirement-set')
+  return source.value as RequirementSet
 }

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { allItems } from '../engine/case/cases.ts'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import type { Requirement } from '../engine/fixture/model.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { readRequirementSet, requirementSets } from '../run/requirement-sets.ts'
+import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
+import { buildReport } from './build.ts'
+import { freezeSet } from './freeze-set.ts'
+import { renderHtml } from './html.ts'
+import { renderJunit } from './junit.ts'
+import { renderMarkdown } from './markdown.ts'
+import type { Finding, Report } from './model.ts'
+import { renderText } from './text.ts'
+
+const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({
+  id,
+  level,
+  kind: 'shape',
+  part: '1',
+  text: `Sentence of ${id}`,
+})
+const then = madeUpCorpus({
+  requirements: [requirement('a/one'), requirement('a/two', 'implied')],
+  scenarios: [
+    ['old/one', ['a/one']],
+    ['old/two', ['a/two']],
+  ],
+})
+/** A later suite: a case and a requirement more, and an implied requirement that became a must. */
+const now = madeUpCorpus({
+  requirements: [requirement('a/one'), requirement('a/two'), requirement('a/three')],
+  scenarios: [
+    ['old/one', ['a/one', 'a/three']],
+    ['old/two', ['a/two']],
+    ['new/case', ['a/one', 'a/three']],
+  ],
+})
+const set = freezeSet('1.0', then)
+const finding: Omit<Finding, 'known'> = {
+  id: 'found/a/one/fact',
+  requirement: 'a/one',
+  level: 'must',
+  message: 'An answer that no reading allows',
+  steps: [],
+  reproduced: { failed: 3, tries: 3 },
+  fixture: null,
+  exchanges: [],
+  history: [],
+}
+
+const passed = [
+  madeUpCase({ key: 'old/one', proves: ['a/one', 'a/three'] }),
+  madeUpCase({ key: 'old/two', proves: ['a/two'] }),
+]
+const judge = (outcomes: CaseOutcome[], bySet: boolean, findings: Omit<Finding, 'known'>[] = []): Report =>
+  buildReport({
+    meta: { ...madeUpMeta, set: bySet ? '1.0' : 'current' },
+    outcomes,
+    corpus: now,
+    known: [],
+    findings,
+    set: bySet ? set : null,
+    options: { strict: false, partial: null },
+  })
+
+test('a case that was added turns no verdict, and is told apart', () => {
+  const outcomes = [...passed, madeUpCase({ key: 'new/case', verdict: 'failed', proves: ['a/one', 'a/three'] })]
+  expect([judge(outcomes, false).verdict, judge(outcomes, false).exitCode]).toEqual(['does-not-conform', 1])
+  const report = judge(outcomes, true)
+  expect([report.verdict, report.exitCode, report.summary.failed]).toEqual(['conforms', 0, 0])
+  expect(report.requirements.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ['a/one', 'passed'],
+    ['a/two', 'passed'],
+  ])
+  expect(report.newer.cases.map(({ key, verdict }) => [key, verdict])).toEqual([['new/case', 'failed']])
+  expect(report.conclusion).toContain('Newer checks found 1 problem that set 1.0 does not judge')
+  const text = renderText(report, { colour: false })
+  expect(text).toContain('Found by newer checks, which set 1.0 does not know')
+  expect(text).toContain('✗ new/case\n')
+  expect(renderHtml(report)).toContain('id="newer/new/case"')
+  expect(renderMarkdown(report)).toContain('### Found by newer checks')
+  expect(renderJunit(report)).not.toContain('<failure')
+})
+
+test('what a walk finds turns no verdict either', () => {
+  expect(judge(passed, false, [finding]).exitCode).toBe(1)
+  const report = judge(passed, true, [finding])
+  expect([report.verdict, report.exitCode, report.findings, report.newer.findings.length]).toEqual([
+    'conforms',
+    0,
+    [],
+    1,
+  ])
+  expect(renderText(report, { colour: false })).toContain('✗ found/a/one/fact')
+})
+
+test('a requirement that a case proves since then does not count for it', () => {
+  const [one, two] = passed as [CaseOutcome, CaseOutcome]
+  const broken = {
+    ...one,
+    verdict: 'failed' as const,
+    requirements: { 'a/one': 'passed' as const, 'a/three': 'failed' as const },
+  }
+  const report = judge([broken, two], true)
+  expect([report.verdict, report.cases.find(({ key }) => key === 'old/one')?.verdict]).toEqual(['conforms', 'passed'])
+  expect(report.newer.cases.map(({ key }) => key)).toEqual(['old/one'])
+})
+
+test('a requirement has the level that it had then', () => {
+  const [one, two] = passed as [CaseOutcome, CaseOutcome]
+  const outcomes = [one, { ...two, verdict: 'failed' as const, requirements: { 'a/two': 'failed' as const } }]
+  const report = judge(outcomes, true)
+  expect(report.requirements[1]).toMatchObject({ level: 'implied', verdict: 'warned' })
+  expect([report.verdict, report.exitCode, report.summary.warned]).toEqual(['conforms', 0, 1])
+})
+
+test('a case of the set that fails still fails', () => {
+  const [one, two] = passed as [CaseOutcome, CaseOutcome]
+  const broken = {
+    ...one,
+    verdict: 'failed' as const,
+    requirements: { 'a/one': 'failed' as const, 'a/three': 'passed' as const },
+  }
+  expect(judge([broken, two], true).exitCode).toBe(1)
+})
+
+test('a case of the set that is no longer there leaves its requirement open', () => {
+  const [one] = passed as [CaseOutcome, CaseOutcome]
+  expect(judge([one], true).requirements[1]).toMatchObject({ id: 'a/two', verdict: 'not-testable' })
+})
+
+test.each(requirementSets())('every requirement and case of set %s is still there, and judges the same', (version) => {
+  const corpus = loadCorpus(packageRoot)
+  const today = new Map(freezeSet(version, corpus).requirements.map((one) => [one.id, one.cases]))
+  const frozen = readRequirementSet(version)
+  const lost = (frozen?.requirements ?? []).flatMap(({ id, cases }) =>
+    cases.filter((key) => today.get(id)?.includes(key) !== true).map((key) => `${id}: ${key}`),
+  )
+  expect(
+    lost,
+    'Keep the id of a case; for a set that was not released, run "npm run freeze -- VERSION --again"',
+  ).toEqual([])
+  expect(allItems(corpus).length).toBeGreaterThan(0)
+})
