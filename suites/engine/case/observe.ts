@@ -1,11 +1,14 @@
 import type { CallStep, SendStep } from '../fixture/model.ts'
 import { describe } from '../judge/classify.ts'
 import type { Called } from './call.ts'
+import { observedValue } from './observed-values.ts'
 import { hasRounds } from './perform-step.ts'
 import type { Names } from './references.ts'
 
 /** What an observing step saw, in a phrase. */
 export function observation(step: CallStep | SendStep, calls: Called[], names: Names): string {
+  const values = calls.flatMap((called) => observedValue(step.observe ?? '', called) ?? [])
+  if (values.length === calls.length) return [...new Set(values)].join('; ')
   return observed(calls) + keptValues(step, names)
 }
 
