@@ -2,6 +2,7 @@ import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
 import { envelopeProblems } from '../judge/envelope.ts'
 import type { KeptOut } from '../judge/kept-out.ts'
+import type { Moment } from '../judge/match.ts'
 import type { EnvelopeProblem } from '../judge/problem.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
@@ -12,6 +13,7 @@ import { noteAccepted } from './patience.ts'
 import { UnusableValue } from './references.ts'
 import { rememberSent } from './secrets.ts'
 import { standInOf } from './stand-in.ts'
+import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 import { writeBody } from './write-body.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -102,6 +104,7 @@ async function makeCallsNow(client: Client, specs: CallSpec[]): Promise<Called[]
     if (lifeAskedMs !== undefined) sent.expiry = one.moment.answeredAtMs + lifeAskedMs
     return {
       ...one,
+      moment: lifeAskedMs === undefined ? one.moment : witnessed(client, one, lifeAskedMs),
       sent,
       departures: envelopeProblems(one.answer, sent.id, spec.method),
       ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
@@ -122,6 +125,16 @@ function withLimitRefused(one: Delivered): Delivered {
   if (one.answer.outcome !== 'throttled') return one
   const { status, headers } = one.answer
   return { ...one, answer: { outcome: 'refused', status, headers, json: undefined, error: undefined } }
+}
+
+/** The moment of a grant with what else is known of the clock of its expiry; what this grant says of it is known from now on. */
+function witnessed({ facts }: Client, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
+  const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
+  if (answer.outcome === 'accepted' && typeof answer.result === 'object' && answer.result !== null) {
+    const { accessTokenExpiry } = answer.result as { accessTokenExpiry?: unknown }
+    sightTokenClock(facts, lifeAskedMs, accessTokenExpiry, moment)
+  }
+  return { ...moment, witnesses }
 }
 
 function lifeAsked({ method, params }: CallSpec): number | undefined {

@@ -223,3 +223,51 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
   expect((await living(60_000)).verdict).toBe('failed')
   expect((await living(-60_000)).verdict).toBe('failed')
 })
+
+/** A proxy's Date, and a server whose clock is not the proxy's; `granted` is the lifetime that it gives for one that was asked for. */
+function behindProxy(granted: (askedMs: number) => number): Run {
+  return runOf(
+    madeUpTarget({
+      skewMs: () => 2400,
+      answer: ({ nowMs, params }) => {
+        const [, asked] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
+        const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(asked)) }
+        return { result, headers: { date: new Date(nowMs).toUTCString() } }
+      },
+    }),
+  )
+}
+
+const lifetimes = `  - { call: manager/auth, auth: none, params: { scope: ["expiresIn:15000"] }, expect: accepted }
+  - call: manager/auth
+    auth: none
+    params: { scope: ["expiresIn:5000"] }
+    expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
+`
+
+test('a Date header that is not of the clock of the server fails no lifetime', async () => {
+  expect(
+    (
+      await ask(
+        behindProxy((asked) => asked),
+        lifetimes,
+      )
+    ).verdict,
+  ).toBe('passed')
+  expect(
+    (
+      await ask(
+        behindProxy(() => 5000),
+        lifetimes,
+      )
+    ).verdict,
+  ).toBe('failed')
+  expect(
+    (
+      await ask(
+        behindProxy((asked) => asked * 2),
+        lifetimes,
+      )
+    ).verdict,
+  ).toBe('failed')
+})

@@ -9,6 +9,8 @@ export interface TargetFacts {
   offset?: ClockOffset
   /** How often the server's clock was seen to step. */
   clockJumps: number
+  /** What granted lifetimes say of the clock that expiries are reported by, against the one that the Date header tells. */
+  tokenClock: { askedMs: number; earliestMs: number; latestMs: number }[]
   roundTripMs: number
   /** The pace that the target bears, where it asked to wait. */
   callsPerSecond?: number
@@ -43,6 +45,7 @@ export interface TargetFacts {
 export function noFacts(): TargetFacts {
   return {
     clockJumps: 0,
+    tokenClock: [],
     roundTripMs: 0,
     slowestAcceptedMs: 0,
     silences: 0,

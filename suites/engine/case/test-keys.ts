@@ -143,8 +143,32 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   }
   // A key with a public key is used without its secret, and another one would take one more of the ten places.
-  if (hasSecret || pair !== undefined) client.testKeys.set(member.name, credentialOfKey(key))
+  if (hasSecret || pair !== undefined) {
+    client.testKeys.set(member.name, credentialOfKey(key))
+    await awaitKey(client, member)
+  }
   return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }
+}
+
+const firstPauseMs = 50
+const longestPauseMs = 800
+
+/**
+ * A deployment of several processes may know a new key a moment later everywhere. That is for the cases about creation to judge; all others
+ * wait for it.
+ */
+async function awaitKey(client: Client, { name, scope }: TestKey): Promise<void> {
+  const { clock } = client.instance
+  if (!client.run.target.lasting || clock.controlled) return
+  const isKnown = async (): Promise<boolean> => {
+    if (!scope.includes('solution')) return (await tokenOf(client, name, scope)) !== undefined
+    const call = { method: 'solution/listSolutions', params: {}, auth: { key: name } }
+    return (await makeCall(client, call)).answer.outcome === 'accepted'
+  }
+  for (let pauseMs = firstPauseMs; pauseMs <= longestPauseMs; pauseMs *= 2) {
+    if (client.run.stopping.reason !== null || (await isKnown())) return
+    await clock.sleep(pauseMs)
+  }
 }
 
 function pairOf(run: Run, member: string): Ed25519KeyPair {

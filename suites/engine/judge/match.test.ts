@@ -51,6 +51,13 @@ describe('a moment so far from now', () => {
   })
 })
 
+test('a moment that another clock of the server bears witness to is right', () => {
+  const witnesses = [{ earliestMs: 1000, latestMs: 1400 }]
+  expect(mismatch(1_006_300, { in: 5000 }, moment)).toBeDefined()
+  expect(mismatch(1_006_300, { in: 5000 }, { ...moment, witnesses })).toBeUndefined()
+  expect(mismatch(1_008_000, { in: 5000 }, { ...moment, witnesses })).toBeDefined()
+})
+
 test('a path leads into objects and lists, and never into what they inherit', () => {
   expect(valueAt({ a: [{ b: 3 }] }, 'a.0.b')).toBe(3)
   expect(valueAt({ a: 1 }, 'a.b')).toBeUndefined()
