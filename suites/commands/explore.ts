@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { languageVersion } from '../engine/fixture/folder.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
@@ -136,12 +137,15 @@ function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending)
   return exploration.gone === null ? 0 : goneExitCode
 }
 
-/** `found/<slug>.yaml`, one for each finding that the fixture language has words for. */
+/** A fixture folder for `run --fixtures`: `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. */
 function saveFixtures(folder: string, { findings }: Exploration): void {
-  mkdirSync(folder, { recursive: true })
+  if (findings.every(({ fixture }) => fixture === null)) return
+  const scenarios = join(folder, 'scenarios', 'found')
+  mkdirSync(scenarios, { recursive: true })
+  writeFileSync(join(folder, 'language.yaml'), `language: ${languageVersion}\n`)
   for (const { id, fixture } of findings)
     if (fixture !== null)
-      writeFileSync(join(folder, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture)
+      writeFileSync(join(scenarios, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture)
 }
 
 function allowed(target: TargetOptions | null): ExploreOptions['allow'] {

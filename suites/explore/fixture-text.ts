@@ -1,4 +1,5 @@
 /** A finding as a scenario in the fixture language, where that language has words for it. */
+import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
 import type { CallStep, Change, Json, Step } from './step.ts'
 
 export interface FixtureInput {
@@ -149,7 +150,8 @@ function renamed(text: string, names: ReadonlyMap<string, string>): string {
 function butText({ field, operation = '', place }: Change, names: ReadonlyMap<string, string>): string {
   if (field === 'mistake') {
     const [group = '', word = ''] = operation.split('/')
-    if (['data', 'signature', 'fields'].includes(group)) return `{ ${group}: ${word} }`
+    const known = mistakeGroups.find((one) => one === group)
+    if (known !== undefined && mistakesByWord(known).has(word)) return `{ ${group}: ${word} }`
   }
   if (place !== undefined && field === 'key-id') return `{ key-id: ${quoted(renamed(place, names))} }`
   if (place !== undefined && field === 'secret') return `{ secret: ${quoted(renamed(place, names))} }`
