@@ -10,7 +10,19 @@ const oldestGone =
   'The document implies that a creation beyond the tenth is refused; what happens to it is not shown, so this is a warning'
 const oneAddress = 'The server sees every call come from the proxy, so we have no second address there'
 
+const shortRefresh = 'The document allows a lifetime up to that of the refresh token only, and here it is shorter'
+const sameAddressOnly = 'The document does not show from which address a bound token may be refreshed'
+
+const enforcedForLong = (cases: readonly string[]): Departure[] =>
+  cases.map((name) => ({ case: `not-testable expires-in/enforced-for-long/${name}`, reason: shortRefresh }))
+
 export const expectedDepartures: { readonly [variant: string]: readonly Departure[] } = {
+  'refresh-from-the-bound-address-only': ['a-lifetime', 'a-session', 'nothing-else'].map((name) => ({
+    case: `not-testable refresh/address-kept-in-company/${name}`,
+    reason: sameAddressOnly,
+  })),
+  'short-refresh-lifetime': enforcedForLong(['half-an-hour', 'five-hours', 'two-days']),
+  'refresh-lifetime-of-20-seconds': enforcedForLong(['a-minute', 'half-an-hour', 'five-hours', 'two-days']),
   'plain-key-names-only': [
     {
       case: 'not-testable signatures/body-in-utf-8',
@@ -35,8 +47,5 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
 
 /** What a server of these variants departs in. */
 export function departuresOf(ids: readonly string[]): string[] {
-  return ids
-    .flatMap((id) => expectedDepartures[id] ?? [])
-    .map((departure) => departure.case)
-    .sort()
+  return [...new Set(ids.flatMap((id) => expectedDepartures[id] ?? []).map((departure) => departure.case))].sort()
 }

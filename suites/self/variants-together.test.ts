@@ -56,7 +56,10 @@ test('every compatible pair of variants meets in one of the servers', () => {
 describe('nothing fails where many silent parts are filled otherwise at once', () => {
   test.each(servers)('$ids', { timeout: longerThanAnyRunMs }, async (server) => {
     const { departures, messages, exitCode } = await runVariant(server)
-    expect(departures, messages.join('\n')).toEqual(departuresOf(server.ids))
+    // One variant may take away what another one departs in, so no departure is demanded here.
+    const withReason = departuresOf(server.ids)
+    const unexplained = departures.filter((departure) => !withReason.includes(departure))
+    expect(unexplained, messages.join('\n')).toEqual([])
     expect(exitCode).toBe(0)
   })
 })

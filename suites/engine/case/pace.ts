@@ -56,7 +56,7 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       goFaster(nowMs)
       recent = [...recent.filter((atMs) => atMs > nowMs - 1000), ...Array.from({ length: calls }, () => nowMs)]
       if (rate === null) return
-      if (freeAtMs > nowMs) await clock.sleep(freeAtMs - nowMs)
+      if (freeAtMs > nowMs) await clock.sleep(Math.ceil(freeAtMs - nowMs))
       freeAtMs = Math.max(freeAtMs, nowMs) + (1000 / rate) * calls
     },
     slowDown(clock) {

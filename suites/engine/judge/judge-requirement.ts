@@ -42,7 +42,8 @@ export interface RequirementEvidence {
   selection: Selection
 }
 
-export function judgeRequirement(requirement: Requirement, evidence: RequirementEvidence): RequirementVerdict {
+export function judgeRequirement(requirement: Requirement, given: RequirementEvidence): RequirementVerdict {
+  const evidence = withoutExcessiveCases(given)
   const { cases } = evidence
   if (cases.length === 0) return judgeWithoutCases(requirement, evidence)
   const verdicts = cases.map((testCase) => testCase.requirements[requirement.id] ?? testCase.verdict)
@@ -59,6 +60,15 @@ export function judgeRequirement(requirement: Requirement, evidence: Requirement
   }
   if (verdict === 'passed' && requirement.kind === 'guard') return judgeSides(requirement, evidence)
   return { verdict, reasons: [], excused: false }
+}
+
+/**
+ * Leaves out the cases that ask for a longer lifetime than this target must grant, where other cases remain: the document allows a
+ * lifetime up to that of the refresh token only, so they keep nothing open.
+ */
+function withoutExcessiveCases(evidence: RequirementEvidence): RequirementEvidence {
+  const cases = evidence.cases.filter(({ problem }) => problem?.kind !== 'lifetime-too-long')
+  return cases.length === 0 ? evidence : { ...evidence, cases }
 }
 
 function judgeWithoutCases(
