@@ -19,7 +19,9 @@ const modules = ['mock-server', 'suites', 'spec', 'fixtures'].flatMap((folder) =
 
 const lines: Line[] = modules.flatMap((file) =>
   Array.from(
-    shipped(file).matchAll(/(?:\bfrom\s+|^import\s+|\bimport\(\s*|\brequire\(\s*)'([^']+)'/gm),
+    shipped(file).matchAll(
+      /(?:^(?:import|export)\b[^'\n]*\bfrom\s+|^\} from\s+|^import\s+|\bimport\(\s*|\brequire\(\s*)'([^']+)'/gm,
+    ),
     ([, imported = '']) => ({ file, imported: imported.startsWith('.') ? join(dirname(file), imported) : imported }),
   ),
 )
@@ -71,15 +73,15 @@ describe('each package has one home', () => {
   const homes: [name: string, home: RegExp][] = [
     ['express', /^mock-server\/app\.ts$/],
     ['supertest', /^suites\/targets\/http\.ts$/],
-    ['yaml', /^suites\/engine\/fixture\/yaml-source\.ts$/],
-    ['ajv', /^suites\/engine\/(fixture\/schema|judge\/match)/],
+    ['yaml', /^suites\/engine\/fixture\/yaml-source\.ts$|\.test\.ts$/],
+    ['ajv', /^suites\/engine\/(fixture\/schema|judge\/match)|\.test\.ts$/],
     ['@noble', /^suites\/engine\/signer\/(bytes|ed25519|hmac)\.ts$/],
     ['fast-check', /^suites\/explore\/walk\.ts$|\.test\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],
-    ['rolldown', /^suites\/lab\/build-lab\.ts$/],
+    ['rolldown', /^suites\/(lab\/build-lab|report\/compare\/build-page)\.ts$/],
     [
       'vitest',
-      /^suites\/(run\/run-vitest|run\/worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$|^mock-server\/test-client\.ts$/,
+      /^suites\/(run\/run-vitest|run\/worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,
     ],
   ]
   test.each(homes)('%s', (name, home) => {
