@@ -1,7 +1,7 @@
-import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { openWire, type Tls } from './http.ts'
+import { listens } from './listens.ts'
 import { urlSettings } from './url-settings.ts'
 
 export interface UrlTargetOptions {
@@ -20,7 +20,6 @@ export interface UrlTargetOptions {
 }
 
 const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
-const connectTimeoutMs = 1000
 
 /** `localhost` is 127.0.0.1, since no ipAddr scope can name ::1; where a server listens on ::1 alone, it is that. */
 async function withoutLocalhost(url: string): Promise<string> {
@@ -29,20 +28,6 @@ async function withoutLocalhost(url: string): Promise<string> {
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
   const isOnIPv6Only = !(await listens('127.0.0.1', portNumber)) && (await listens('::1', portNumber))
   return url.replace(localhost, isOnIPv6Only ? '$1[::1]' : '$1127.0.0.1')
-}
-
-/** Whether anything takes connections there. */
-function listens(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: connectTimeoutMs })
-    const end = (found: boolean): void => {
-      socket.destroy()
-      resolve(found)
-    }
-    socket.once('connect', () => end(true))
-    socket.once('timeout', () => end(false))
-    socket.once('error', () => end(false))
-  })
 }
 
 /** A running server behind a URL: one instance for the whole run, with the machine's own clock. */
