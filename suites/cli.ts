@@ -3,7 +3,7 @@ import { packageVersion } from './commands/package-version.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
 import { SuiteError } from './engine/errors.ts'
 import { suggestion } from './engine/fixture/did-you-mean.ts'
-import { printable } from './engine/printable.ts'
+import { printable, printableLines } from './engine/printable.ts'
 
 /** Loaded when they are asked for: `serve` need not wait for what `run` needs. */
 const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
@@ -82,7 +82,7 @@ function explain(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
     const sentence = usageSentence(error)
-    if (sentence !== null) console.error(sentence)
+    if (sentence !== null) console.error(printableLines(sentence))
     return 2
   }
   if (error instanceof SuiteError) {
@@ -91,7 +91,9 @@ function explain(error: unknown): number {
     if (debugging()) console.error(error.stack)
     return error.exitCode
   }
-  console.error(`Cannot go on: ${error instanceof Error ? error.message : String(error)}\n${reportDefect}`)
+  console.error(
+    printableLines(`Cannot go on: ${error instanceof Error ? error.message : String(error)}\n${reportDefect}`),
+  )
   if (debugging()) console.error(error)
   return 2
 }

@@ -8,6 +8,7 @@ import { renderMarkdown } from '../client/report/markdown.ts'
 import type { ClientReport } from '../client/report/model.ts'
 import { renderText } from '../client/report/text.ts'
 import { scenarios } from '../client/scenarios.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge } from '../report/badge.ts'
 import { type ClientFlags, type ClientOptions, defaultTimeoutSeconds, readClientOptions } from './client-options.ts'
 import { packageVersion } from './package-version.ts'
@@ -16,7 +17,7 @@ import { type Outlet, processOutlet, type Renderers, writeFormats } from './writ
 
 const renderers: Renderers<ClientReport> = {
   text: renderText,
-  json: (report) => `${JSON.stringify(report, null, 2)}\n`,
+  json: (report) => jsonLine(report, 2),
   junit: renderJunit,
   html: renderHtml,
   markdown: renderMarkdown,
@@ -64,7 +65,7 @@ export function registerClient(program: Command): void {
 async function judgeClient(flags: ClientFlags): Promise<number> {
   const outlet = processOutlet(process.env)
   if (flags.list === true) {
-    outlet.stdout(listText())
+    outlet.stdout(printableLines(listText()))
     return 0
   }
   const options = readClientOptions(flags, process.env)
@@ -87,7 +88,8 @@ function judge(options: ClientOptions, signal: AbortSignal, outlet: Outlet): Pro
     meta: { version: packageVersion(), node: process.versions.node, auth, again, skipped: skip },
     signal,
     onDone: progressOn(process.stderr),
-    announce: (lines) => outlet.stderr(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`),
+    announce: (lines) =>
+      outlet.stderr(printableLines(`${lines.join('\n')}\nListening; Ctrl-C ends it and prints the report\n`)),
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { line, lines } from '../engine/printable.ts'
 import { addReport, type Comparison, noComparison } from '../report/compare/comparison.ts'
 import { comparisonPage } from '../report/compare/comparison-page.ts'
 import { matrixOf, renderMatrixMarkdown, renderMatrixText } from '../report/matrix.ts'
@@ -69,5 +70,7 @@ async function writePage(files: readonly string[], file: string): Promise<void> 
   replaceFile(file, await comparisonPage(comparison, { version: packageVersion(), made: new Date() }), 'the page')
   const outlet = processOutlet(process.env)
   const servers = comparison.servers.length === 1 ? '1 server' : `${comparison.servers.length} servers`
-  outlet.stderr(`Wrote ${file}: ${servers}, ${files.length === 1 ? '1 report' : `${files.length} reports`}\n`)
+  outlet.stderr(
+    lines([line`Wrote ${file}: ${servers}, ${files.length === 1 ? '1 report' : `${files.length} reports`}`]),
+  )
 }

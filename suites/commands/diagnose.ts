@@ -7,7 +7,9 @@ import { ownDataSentences } from '../diagnose/own-data.ts'
 import { verify } from '../diagnose/verify.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseRequirements } from '../engine/fixture/parse.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
+import { writeOut } from './console.ts'
 import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
 
 /** `diagnose`: names the mistake in a refused header; exit 0 valid, 1 explained, 3 unexplained. */
@@ -17,8 +19,8 @@ export function registerDiagnose(program: Command): void {
   command.action((flags: CheckFlags & { verbose?: boolean }) => {
     const input = readCheck(flags)
     const result = diagnose(input)
-    process.stdout.write(
-      flags.json === true ? `${JSON.stringify(diagnoseJson(result))}\n` : diagnoseText(input, result, flags.verbose),
+    writeOut(
+      flags.json === true ? jsonLine(diagnoseJson(result)) : printableLines(diagnoseText(input, result, flags.verbose)),
     )
     process.exitCode = result.valid ? 0 : result.explained ? 1 : 3
   })

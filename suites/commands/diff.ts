@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { printableJson } from '../engine/printable.ts'
+import { jsonLine } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/diff.ts'
 import { readReportFile } from '../run/report-file.ts'
 import { processOutlet } from './write-reports.ts'
@@ -18,7 +18,7 @@ export function registerDiff(program: Command): void {
         throw new SuiteError('usage', `Name two reports to compare, not ${files.length}`)
       const diff = diffReports(readReportFile(one), readReportFile(other))
       const outlet = processOutlet(process.env)
-      outlet.stdout(flags.json === true ? `${printableJson(diff, 2)}\n` : renderDiff(diff))
+      outlet.stdout(flags.json === true ? jsonLine(diff, 2) : renderDiff(diff))
       process.exitCode = verdictsDiffer(diff) ? 1 : 0
     })
 }

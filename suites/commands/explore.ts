@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { languageVersion } from '../engine/fixture/folder.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
+import { line, lines, printableLines } from '../engine/printable.ts'
 import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
 import { exploreReport } from '../explore/report.ts'
@@ -82,7 +83,7 @@ async function run(flags: ExploreFlags): Promise<number> {
   const corpus = await openCorpus()
   const started = new Date()
   const opened = await openTarget(target)
-  const say = (line: string): void => outlet.stderr(`Found: ${line}\n`)
+  const say = (found: string): void => outlet.stderr(lines([line`Found: ${found}`]))
   try {
     const options: ExploreOptions = {
       ...opened.options,
@@ -127,7 +128,8 @@ function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending)
   }
   const report = exploreReport(corpus, exploration, meta)
   const onStdout = reports.find(({ file }) => file === null)
-  if (onStdout?.format === 'text') outlet.stdout(renderExploration(exploration, corpus.requirements, meta))
+  if (onStdout?.format === 'text')
+    outlet.stdout(printableLines(renderExploration(exploration, corpus.requirements, meta)))
   writeReports(
     report,
     reports.filter((one) => one !== onStdout || one.format !== 'text'),

@@ -4,9 +4,11 @@ import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { line, lines } from '../engine/printable.ts'
 import { fileProblem } from '../run/inputs.ts'
 import { targetFileTemplate } from '../run/target-file/template.ts'
 import { baseUrl } from '../run/values.ts'
+import { writeOut } from './console.ts'
 
 /** `init [FILE]`: writes a commented target file. */
 export function registerInit(program: Command): void {
@@ -18,7 +20,7 @@ export function registerInit(program: Command): void {
     .option('--force', 'overwrite the file')
     .action((file: string, flags: { url: string; force?: boolean }) => {
       writeTargetFile(file, targetFileTemplate(baseUrl(flags.url), schemaFor(file)), flags.force === true)
-      console.log(`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`)
+      writeOut(lines([line`Wrote ${file}; next: npx svc-conformance run --target ${file} --plan`]))
     })
 }
 

@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { printable } from '../engine/printable.ts'
+import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import { type KeyRecord, keyRecordFiles, readKeyRecord } from '../run/key-record.ts'
 import { recordHolder } from '../run/keys-of-target.ts'
 import { stateFolder } from '../run/state-folder.ts'
 import { readTargetFile } from '../run/target-options.ts'
 import { baseUrl } from '../run/values.ts'
+import { writeOut } from './console.ts'
 
 interface KeysFlags {
   url?: string
@@ -33,8 +34,7 @@ export function registerKeys(program: Command): void {
     .action((flags: KeysFlags) => {
       const records = findRecords(flags)
       if (flags.forget === true) forget(records)
-      else
-        process.stdout.write(flags.json === true ? `${JSON.stringify(records.map(plain), null, 2)}\n` : text(records))
+      else writeOut(flags.json === true ? jsonLine(records.map(plain), 2) : printableLines(text(records)))
     })
 }
 
@@ -60,7 +60,7 @@ function forget(records: readonly FoundRecord[]): void {
     throw new SuiteError('usage', `Cannot remove "${inUse.file}": process ${inUse.holder} uses it now`)
   for (const { file } of records) {
     rmSync(file, { force: true })
-    process.stdout.write(`Removed ${file}\n`)
+    writeOut(lines([line`Removed ${file}`]))
   }
 }
 

@@ -2,9 +2,11 @@ import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
 import { fileProblem } from '../run/inputs.ts'
 import { positive } from '../run/values.ts'
+import { writeOut } from './console.ts'
 
 interface LabFlags {
   out?: string
@@ -41,13 +43,13 @@ function writeLab(file: string, page: string): void {
   } catch (cause) {
     throw new SuiteError('usage', `Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
-  process.stdout.write(`${file}\n`)
+  writeOut(lines([line`${file}`]))
 }
 
 async function serveUntilStopped(page: string, port: number): Promise<void> {
   try {
     const server = await serveLab(page, port)
-    process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}/\n`)
+    writeOut(lines([line`http://127.0.0.1:${(server.address() as AddressInfo).port}/`]))
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     const reason = code === 'EADDRINUSE' ? 'the port is taken, choose another one' : String(code)

@@ -2,11 +2,13 @@ import type { Command } from 'commander'
 import { allItems, answersTo, type Item, provesOf } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
+import { printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { select } from '../run/select.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
+import { writeOut } from './console.ts'
 
 interface ListFlags {
   json?: boolean
@@ -31,7 +33,7 @@ export function registerList(program: Command): void {
       const [kind = 'scenarios'] = kinds
       const mutants = kind === 'mutants' || kind === 'matrix' ? await loadMutants() : []
       const listed = await listOf(await openCorpus(), mutants, id)
-      process.stdout.write(flags.json === true ? json(listed, kind) : texts[kind](listed))
+      writeOut(printableLines(flags.json === true ? json(listed, kind) : texts[kind](listed)))
     })
 }
 

@@ -1,5 +1,6 @@
 import type { RunListener } from '../engine/case/events.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
+import { printable, printableLines } from '../engine/printable.ts'
 
 /** Tells how far a run is, on stderr. */
 export interface Progress {
@@ -7,8 +8,8 @@ export interface Progress {
   begin(target: string): void
   /** @param shown how many cases the report has: with those that are made from the answers to all others */
   start(total: number, shown?: number): void
-  /** One line for the user. */
-  say(line: string): void
+  /** Lines for the user. */
+  say(text: string): void
   listener: RunListener
   end(): void
 }
@@ -44,10 +45,10 @@ export function startProgress(
     if (now() - drawnMs < redrawMs) return
     drawnMs = now()
     const [waitsFor] = running
-    stream.write(`${clearLine}${sentence()}${waitsFor === undefined ? '' : `; now ${waitsFor}`}`)
+    stream.write(`${clearLine}${sentence()}${waitsFor === undefined ? '' : `; now ${printable(waitsFor)}`}`)
   }
   return {
-    begin: (target) => void stream.write(`Asking ${target}${terminal ? '' : '\n'}`),
+    begin: (target) => void stream.write(`Asking ${printable(target)}${terminal ? '' : '\n'}`),
     start(cases, all = cases) {
       counts.clear()
       running.clear()
@@ -56,7 +57,7 @@ export function startProgress(
       shown = all
       saidMs = now()
     },
-    say: (line) => void stream.write(`${terminal ? clearLine : ''}${line}\n`),
+    say: (text) => void stream.write(`${terminal ? clearLine : ''}${printableLines(text)}\n`),
     listener(event) {
       if (event.kind === 'case-started') {
         if (done === 0 && running.size === 0) startedMs = now()

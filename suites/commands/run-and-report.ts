@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { SuiteError } from '../engine/errors.ts'
+import { line, lines, printable } from '../engine/printable.ts'
 import type { KnownEntry } from '../report/model.ts'
 import { renderPlan } from '../report/plan-text.ts'
 import { readBaseline, writeBaseline } from '../run/baseline-file.ts'
@@ -119,7 +120,7 @@ function print(finished: FinishedRun, outlet: Outlet): Ran {
   const made = reportRun(finished)
   if (made.updated !== null && reporting.known !== null) {
     writeBaseline(reporting.known, made.updated)
-    outlet.stderr(`${baselineSentence(reporting.known, known, made.updated)}\n`)
+    outlet.stderr(lines([printable(baselineSentence(reporting.known, known, made.updated))]))
   }
   writeReports(made.report, reporting.reports, { ...outlet, observations: reporting.observations })
   tellDefects(result.defects, outlet)
@@ -133,7 +134,7 @@ function tellDefects(defects: readonly string[], outlet: Outlet): void {
   const [defect] = defects
   if (defect === undefined) return
   const cases = defects.length === 1 ? '1 case' : `${defects.length} cases`
-  outlet.stderr(`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}\n`)
+  outlet.stderr(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
 }
 
 function baselineSentence(file: string, before: readonly KnownEntry[], after: readonly KnownEntry[]): string {

@@ -3,9 +3,11 @@ import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/fixture/model.ts'
+import { printableLines } from '../engine/printable.ts'
 import { hanging } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
+import { writeOut } from './console.ts'
 
 /** `show ID`: one requirement, scenario, case, test key, open question or mutant, with what belongs to it. */
 export function registerShow(program: Command): void {
@@ -16,7 +18,7 @@ export function registerShow(program: Command): void {
     )
     .argument('<id>', 'as "list" and reports name it')
     .action(async (id: string) => {
-      process.stdout.write(`${showText(id, await openCorpus(), await loadMutants()).join('\n')}\n`)
+      writeOut(printableLines(`${showText(id, await openCorpus(), await loadMutants()).join('\n')}\n`))
     })
 }
 

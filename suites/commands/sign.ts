@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
 import { fromLatin1, fromUtf8, toBase64, toHex } from '../engine/signer/bytes.ts'
 import { defaultScheme } from '../engine/signer/header.ts'
 import { type Signed, type SignInput, sign } from '../engine/signer/sign.ts'
 import { baseUrl } from '../run/values.ts'
+import { writeOut } from './console.ts'
 import {
   addBodyFlags,
   addKeyFlags,
@@ -47,7 +49,7 @@ export function registerSign(program: Command): void {
       const input = signInputOf(flags, processSurroundings, { nowMs: Date.now(), nonce: toBase64(randomBytes(18)) })
       const url = baseUrl(flags.url)
       const signed = sign(input)
-      process.stdout.write(flags.json === true ? `${JSON.stringify(signJson(signed))}\n` : signText(input, signed, url))
+      writeOut(flags.json === true ? jsonLine(signJson(signed)) : printableLines(signText(input, signed, url)))
     })
 }
 

@@ -2,7 +2,9 @@ import type { Command } from 'commander'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadVectors } from '../engine/fixture/vectors.ts'
 import { type FlatVector, flatVectors } from '../engine/fixture/vectors-flat.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
 import { fromBase64Strict, utf8 } from '../engine/signer/bytes.ts'
+import { writeOut } from './console.ts'
 import { visibleLines } from './visible.ts'
 
 /** `vectors [--json]`: every signature vector with its stages. */
@@ -13,9 +15,7 @@ export function registerVectors(program: Command): void {
     .option('--json', 'one flat document for other languages, as in fixtures/vectors.json')
     .action((flags: { json?: boolean }) => {
       const flat = flatVectors(loadVectors(packageRoot))
-      process.stdout.write(
-        flags.json === true ? `${JSON.stringify(flat, null, 2)}\n` : flat.vectors.map(vectorText).join('\n'),
-      )
+      writeOut(flags.json === true ? jsonLine(flat, 2) : printableLines(flat.vectors.map(vectorText).join('\n')))
     })
 }
 

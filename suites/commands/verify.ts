@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import type { DiagnoseInput } from '../diagnose/diagnose.ts'
 import { type Stage, type Verification, verify } from '../diagnose/verify.ts'
+import { jsonLine, printableLines } from '../engine/printable.ts'
+import { writeOut } from './console.ts'
 import { addCheckFlags, type CheckFlags, demandOneKey, readCheck, type Surroundings } from './signature-flags.ts'
 
 /** `verify`: checks a header stage by stage; exit 0 valid, 1 not. */
@@ -9,7 +11,7 @@ export function registerVerify(program: Command): void {
   addCheckFlags(command).action((flags: CheckFlags) => {
     const input = verifyInputOf(flags)
     const result = verify(input)
-    process.stdout.write(flags.json === true ? `${JSON.stringify(result)}\n` : verifyText(result, input.header))
+    writeOut(flags.json === true ? jsonLine(result) : printableLines(verifyText(result, input.header)))
     process.exitCode = result.valid ? 0 : 1
   })
 }

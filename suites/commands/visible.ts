@@ -1,4 +1,5 @@
 /** Bytes and quoted text for a terminal: every line end is seen, nothing is lost. */
+import { printableLines } from '../engine/printable.ts'
 import { fromUtf8, toBase64 } from '../engine/signer/bytes.ts'
 
 /** Lines with their ends visible; bytes that are not UTF-8 as \x escapes. */
@@ -24,8 +25,8 @@ export function hexRows(hex: string): string[] {
 export function curlLine(url: string, method: string, header: string, body: Uint8Array): string {
   const text = fromUtf8(body)
   const head = `curl -sS -X ${method} ${quoted(url)} -H 'Content-Type: application/json' -H ${quoted(`Authorization: ${header}`)}`
-  // A shell cannot hold a NUL byte in a word, nor bytes that are not text.
-  return text === null || text.includes('\0')
+  // A shell cannot hold a NUL byte in a word, nor bytes that are not text; and what is not printable would be printed otherwise.
+  return text === null || printableLines(text) !== text
     ? `printf %s ${toBase64(body)} | openssl base64 -d -A | ${head} --data-binary @-`
     : `${head} --data-raw ${quoted(text)}`
 }

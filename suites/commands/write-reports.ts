@@ -1,4 +1,5 @@
 import { SuiteError } from '../engine/errors.ts'
+import { lines, type Printable, printable, vouchedFor } from '../engine/printable.ts'
 import { renderBadge } from '../report/badge.ts'
 import { renderCtrf } from '../report/ctrf.ts'
 import { verdictLine } from '../report/explain.ts'
@@ -11,12 +12,13 @@ import { renderText } from '../report/text.ts'
 import { type Environment, given } from '../run/inputs.ts'
 import { replaceFile } from '../run/replace-file.ts'
 import type { ReportFormat, ReportRequest } from '../run/values.ts'
+import { writeError, writeOut } from './console.ts'
 import { readSources } from './read-sources.ts'
 
 /** Where reports go: the console, and whether it is a terminal that shows colours. */
 export interface Outlet {
-  stdout(text: string): void
-  stderr(text: string): void
+  stdout(text: Printable): void
+  stderr(text: Printable): void
   colour: boolean
   /** How wide the terminal is; undefined where there is none. */
   columns?: number | undefined
@@ -27,8 +29,8 @@ export interface Outlet {
 /** stdout and stderr of this process; colours on a terminal only, and never with NO_COLOR. */
 export function processOutlet(env: Environment): Outlet {
   return {
-    stdout: (text) => void process.stdout.write(text),
-    stderr: (text) => void process.stderr.write(text),
+    stdout: writeOut,
+    stderr: writeError,
     colour: process.stdout.isTTY === true && given(env.NO_COLOR) === undefined && env.TERM !== 'dumb',
     columns: process.stdout.columns ?? process.stderr.columns,
   }
@@ -58,14 +60,17 @@ export function writeFormats<R extends Pick<Report, 'verdict' | 'exitCode' | 'co
     else problems.push(...writeFile(file, text))
   }
   if (!requests.some(({ file }) => file === null))
-    outlet.stderr(`${[verdictLine(report), ...report.conclusion].join('\n')}\n`)
+    outlet.stderr(lines([vouchedFor(verdictLine(report)), ...report.conclusion.map((one) => printable(one))]))
   if (problems[0] !== undefined) throw problems[0]
 }
 
 const onDisk = { colour: false }
 
 export type Renderers<R> = {
-  readonly [format in ReportFormat]: (report: R, outlet: Pick<Outlet, 'colour' | 'columns' | 'observations'>) => string
+  readonly [format in ReportFormat]: (
+    report: R,
+    outlet: Pick<Outlet, 'colour' | 'columns' | 'observations'>,
+  ) => Printable
 }
 
 const render: Renderers<Report> = {

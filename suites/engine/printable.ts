@@ -22,7 +22,7 @@ export function printable(text: Foreign, limit: number = longestPrinted): Printa
   const escaped = escapeText(text.slice(0, limit + 1))
   if (text.length <= limit && escaped.length <= limit) return escaped as Printable
   const length = `… (${text.length} characters)`
-  const kept = escaped.slice(0, Math.max(0, limit - length.length)).replace(brokenEscape, '')
+  const kept = escaped.slice(0, Math.max(0, limit - length.length)).replace(brokenEnd, '')
   return `${kept}${length}` as Printable
 }
 
@@ -37,6 +37,14 @@ export function lines(all: readonly Printable[]): Printable {
   return all.map((one) => `${one}\n`).join('') as Printable
 }
 
+/** Lines of ours with foreign text in them: every line is made printable by itself, and none is cut. */
+export function printableLines(text: Foreign): Printable {
+  return text
+    .split('\n')
+    .map((one) => printable(one, Number.POSITIVE_INFINITY))
+    .join('\n') as Printable
+}
+
 /** Vouches for a text that is made of our own words and of printable parts only: a whole report. Used by suites/report alone. */
 export function vouchedFor(text: string): Printable {
   return text as Printable
@@ -48,6 +56,11 @@ export function printableJson(value: unknown, indent?: number): Printable {
   return text
     .replaceAll(unprintable, (sign) => (sign === '\n' || sign === ' ' ? sign : [...units(sign)].join('')))
     .replaceAll(loggingCommand, '#\\u0023') as Printable
+}
+
+/** The same with a line end. */
+export function jsonLine(value: unknown, indent?: number): Printable {
+  return `${printableJson(value, indent)}\n` as Printable
 }
 
 /** Every string of a value made printable; the words of a union of literals stay what they are. */
@@ -90,7 +103,8 @@ const workflowCommand = /(^|\s)::(?=[a-z])/gi
 /** Looks like the last line of our report. */
 const forgedVerdict = /(verdict):/gi
 
-const brokenEscape = /\\(?:u\{?[0-9a-f]{0,5})?$/
+/** What a cut may leave at the end: a part of an escape, or half a surrogate pair. */
+const brokenEnd = /(?:\\(?:u\{?[0-9a-f]{0,5})?|[\ud800-\udbff])$/
 
 const shortEscapes: { readonly [sign: string]: string } = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 

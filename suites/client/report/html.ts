@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
-import { printed } from '../../engine/printable.ts'
+import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { htmlStyle } from '../../report/html-style.ts'
 import { escapeHtml } from '../../report/html-text.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './model.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
 /** One self-contained page without a script; its own policy forbids the network. */
-export function renderHtml(raw: ClientReport): string {
+export function renderHtml(raw: ClientReport): Printable {
   const report = printed(raw)
   const title = `${report.meta.command ?? 'Clients'}: ${words(report.verdict)}`
   const wrong = wrongChecks(report)
   const rest = report.checks.filter((check) => !wrong.includes(check))
-  return `<!doctype html>
+  return vouchedFor(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -38,7 +38,7 @@ ${staleList(report)}
 <footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, ${escapeHtml(report.meta.started)}</footer>
 </body>
 </html>
-`
+`)
 }
 
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(htmlStyle).digest('base64')}'; base-uri 'none'; form-action 'none'`

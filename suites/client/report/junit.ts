@@ -1,9 +1,9 @@
-import { printed } from '../../engine/printable.ts'
+import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
 import type { CheckReport, ClientReport } from './model.ts'
 import { areaOf, exchangeLines } from './text.ts'
 
 /** JUnit XML: one test suite per area, one test case per check. failed = failure, not exercised and known = skipped, warned = system-out. */
-export function renderJunit(raw: ClientReport): string {
+export function renderJunit(raw: ClientReport): Printable {
   const report = printed(raw)
   const areas = [...new Set(report.checks.map(({ id }) => areaOf(id)))]
   const suites = areas.map((area) =>
@@ -25,14 +25,16 @@ export function renderJunit(raw: ClientReport): string {
           '  </testsuite>',
         ]
   const totals = { name: 'svc-conformance client', ...counts(report.checks, stale.length) }
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites${attributes(totals)}>`,
-    ...suites,
-    ...baseline,
-    '</testsuites>',
-    '',
-  ].join('\n')
+  return vouchedFor(
+    [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      `<testsuites${attributes(totals)}>`,
+      ...suites,
+      ...baseline,
+      '</testsuites>',
+      '',
+    ].join('\n'),
+  )
 }
 
 function suite(area: string, checks: readonly CheckReport[]): string {

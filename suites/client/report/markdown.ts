@@ -1,4 +1,4 @@
-import { printed } from '../../engine/printable.ts'
+import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
 import type { CheckReport, ClientReport } from './model.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
@@ -6,7 +6,7 @@ import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 const largestBytes = 400_000
 
 /** The report for a job summary or a pull request; what is wrong is unfolded in details. */
-export function renderMarkdown(raw: ClientReport): string {
+export function renderMarkdown(raw: ClientReport): Printable {
   const report = printed(raw)
   const sign = report.exitCode !== 0 ? '❌' : report.summary.warned > 0 ? '⚠️' : '✅'
   const before = [
@@ -32,7 +32,7 @@ export function renderMarkdown(raw: ClientReport): string {
     if (room < 0) break
     told.push(text)
   }
-  return `${[...before, ...told, ...after].filter((part) => part !== '').join('\n\n')}\n`
+  return vouchedFor(`${[...before, ...told, ...after].filter((part) => part !== '').join('\n\n')}\n`)
 }
 
 function wrongCheck({

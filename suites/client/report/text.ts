@@ -1,4 +1,4 @@
-import { printable, printed } from '../../engine/printable.ts'
+import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { verdictLine } from '../../report/explain.ts'
 import { type Paint, paintOf } from '../../report/lines.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
@@ -8,7 +8,7 @@ const fullChecks = 20
 const shownStderrLines = 6
 
 /** The report for people: what is wrong first, each with its sentence and its exchanges, then the verdict. */
-export function renderText(raw: ClientReport, options: { colour: boolean; columns?: number | undefined }): string {
+export function renderText(raw: ClientReport, options: { colour: boolean; columns?: number | undefined }): Printable {
   const report = printed(raw)
   const paint = paintOf(options.colour, options.columns)
   const wrong = wrongChecks(report)
@@ -21,10 +21,12 @@ export function renderText(raw: ClientReport, options: { colour: boolean; column
     table(report, paint),
     conclusion(report, paint),
   ]
-  return `${sections
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`
+  return vouchedFor(
+    `${sections
+      .filter((lines) => lines.length > 0)
+      .map((lines) => lines.join('\n'))
+      .join('\n\n')}\n`,
+  )
 }
 
 /** Failed ones first, then warned ones, then known ones. */
