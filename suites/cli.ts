@@ -9,6 +9,7 @@ import { printable, printableLines } from './engine/printable.ts'
 const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
   run: async () => (await import('./commands/run.ts')).registerRun,
   explore: async () => (await import('./commands/explore.ts')).registerExplore,
+  facts: async () => (await import('./commands/facts.ts')).registerFacts,
   client: async () => (await import('./commands/client.ts')).registerClient,
   serve: async () => (await import('./commands/serve.ts')).registerServe,
   init: async () => (await import('./commands/init.ts')).registerInit,

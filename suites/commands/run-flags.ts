@@ -52,3 +52,21 @@ export function addRunFlags(command: Command): Command {
     .option('--trace', 'print whole exchanges, SECRETS INCLUDED')
     .addHelpText('after', afterHelp)
 }
+
+/** Flags that name a server and how it is called; readTargetOptions makes sense of them. */
+export function addTargetFlags(command: Command, group = 'Target'): Command {
+  return command
+    .optionsGroup(group)
+    .option('--url <url>', 'base URL; calls go to {url}/api')
+    .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
+    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows')
+    .option('--key-secret-file <file>', 'read the secret from a file')
+    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key')
+    .option('--target <file>', 'target file, see "init"')
+    .option('--scheme <word>', 'scheme word of signatures')
+    .option('--token-prefix <word>', 'word before an access token; "" for none')
+    .optionsGroup('What it may do there')
+    .option('--allow <classes>', 'sessions, keys, limits; joined by commas')
+    .option('--disposable', 'this instance is fresh and mine to fill: allows all three')
+    .option('--rate <number>', 'calls a second at most')
+}

@@ -1,0 +1,80 @@
+import type { Command } from 'commander'
+import { SuiteError } from '../engine/errors.ts'
+import { line, printableJson } from '../engine/printable.ts'
+import { systemRandom } from '../engine/random.ts'
+import { measureFacts } from '../facts/measure.ts'
+import { planFacts, planLines } from '../facts/plan.ts'
+import { renderFacts } from '../facts/text.ts'
+import type { RunFlags } from '../run/flags.ts'
+import { demandPlaceFor } from '../run/inputs.ts'
+import { replaceFile } from '../run/replace-file.ts'
+import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/target-options.ts'
+import { positive } from '../run/values.ts'
+import { urlTarget } from '../targets/url.ts'
+import { packageVersion } from './package-version.ts'
+import { addTargetFlags } from './run-flags.ts'
+
+interface FactsFlags extends RunFlags {
+  json?: boolean
+  asProfile?: string
+  nonceWait?: string
+}
+
+const afterHelp = `
+Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used. Nothing is judged.
+
+  npx svc-conformance facts --url http://127.0.0.1:8080 --allow sessions --as-profile profile.json
+  npx svc-conformance serve --profile profile.json              a mock of that server`
+
+/** `facts`: what a server does where the document is silent. */
+export function registerFacts(program: Command): void {
+  addTargetFlags(
+    program
+      .command('facts')
+      .description('measure what a server does where the document is silent; nothing is judged')
+      .argument('[url]', 'the same as --url'),
+  )
+    .option('--plan', 'print what would be asked, and stop')
+    .option('--wait <seconds>', 'how long to wait for the server to come up')
+    .option('--nonce-wait <seconds>', 'how long to wait to see when a nonce is forgotten; 0 by default')
+    .optionsGroup('What to print')
+    .option('--json', 'for scripts (spec/schemas/facts.schema.json)')
+    .option('--as-profile <file>', 'write a profile for "serve --profile FILE": a mock of this server')
+    .addHelpText('after', afterHelp)
+    .action(async (url: string | undefined, flags: FactsFlags) => {
+      await run(url === undefined ? flags : { ...flags, url })
+    })
+}
+
+async function run(flags: FactsFlags): Promise<void> {
+  const target = readTargetOptions(flags, process.env, readTargetFile(flags, process.env))
+  if (target === null)
+    throw new SuiteError('usage', 'Name the server to measure, as in "--url https://service.example"')
+  if (flags.asProfile !== undefined) demandPlaceFor(flags.asProfile, 'the profile', true)
+  const { allow } = target
+  for (const text of planLines(planFacts(allow, target.root.kind === 'secret')))
+    process.stderr.write(`${line`${text}`}\n`)
+  if (flags.plan === true) return
+  const started = new Date().toISOString()
+  const sheet = await measure(target, {
+    patientMs: positive('--wait', flags.wait, 0) * 1000,
+    maxWaitMs: positive('--nonce-wait', flags.nonceWait, 0) * 1000,
+  })
+  const { profile, ...rest } = sheet
+  if (flags.asProfile !== undefined)
+    replaceFile(flags.asProfile, `${JSON.stringify(profile, null, 2)}\n`, 'the profile')
+  const meta = { version: packageVersion(), target: target.url, started, allow, node: process.version }
+  process.stdout.write(
+    flags.json === true ? `${printableJson({ meta, ...rest, profile }, 2)}\n` : renderFacts(sheet, target.url),
+  )
+  if (flags.asProfile !== undefined) process.stderr.write(`${line`Wrote ${flags.asProfile}`}\n`)
+}
+
+async function measure(target: TargetOptions, waits: { patientMs: number; maxWaitMs: number }) {
+  const instance = await urlTarget(target).open()
+  try {
+    return await measureFacts(instance, { allow: target.allow, random: systemRandom, ...waits })
+  } finally {
+    await instance.close()
+  }
+}

@@ -1,0 +1,71 @@
+/** Part 5.4: which headers a target takes the address of a caller from. */
+import type { Asker } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import { type Fact, type Finding, type Probe, word } from './fact.ts'
+import { askGrant, askRefresh, pairOf, works } from './granted.ts'
+
+/** Of the range for documentation (RFC 5737): nobody calls from there. */
+const foreignAddress = '203.0.113.7'
+
+const forwardingHeaders: readonly (readonly [name: string, value: string])[] = [
+  ['X-Forwarded-For', foreignAddress],
+  ['Forwarded', `for=${foreignAddress}`],
+  ['Forwarded-For', foreignAddress],
+  ['X-Real-IP', foreignAddress],
+  ['True-Client-IP', foreignAddress],
+  ['CF-Connecting-IP', foreignAddress],
+]
+
+async function forwarding(asker: Asker): Promise<Finding> {
+  const reply = await askGrant(asker, ['solution', `ipAddr:${foreignAddress}`])
+  const pair = pairOf(reply)
+  const granted = word(
+    'addresses/foreign-grant',
+    'a token for another address',
+    pair === null ? 'refused' : 'granted',
+    describeReply(reply),
+  )
+  if (pair === null) return { facts: [granted] }
+  if (await works(asker, pair.access))
+    return {
+      facts: [granted, word('addresses/forwarded', 'forwarding headers', 'not told', 'the address was not looked at')],
+    }
+  const facts: Fact[] = [granted]
+  const counted: string[] = []
+  for (const [name, value] of forwardingHeaders) {
+    const counts = await works(asker, pair.access, [[name, value]])
+    if (counts) counted.push(name)
+    facts.push(
+      word(
+        'addresses/forwarded',
+        name,
+        counts ? 'counts' : 'ignored',
+        `a token for ${foreignAddress} ${counts ? 'worked' : 'was refused'}`,
+      ),
+    )
+  }
+  const refreshed = await askRefresh(asker, pair.refresh)
+  const isChecked = refreshed.outcome !== 'accepted'
+  return {
+    facts: [
+      ...facts,
+      word(
+        'refresh/foreign-address',
+        'a refresh from another address',
+        isChecked ? 'refused' : 'accepted',
+        describeReply(refreshed),
+      ),
+    ],
+    switches: { trustProxy: counted.includes('X-Forwarded-For'), refreshChecksAddress: isChecked },
+  }
+}
+
+export const addressProbes: readonly Probe[] = [
+  {
+    name: 'forwarding headers',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 9, refusals: 7, grants: 2 },
+    run: forwarding,
+  },
+]

@@ -1,0 +1,220 @@
+/** Asks a target single calls, waits out throttling, and keeps track of the target's clock. Judges nothing. */
+import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/case/clock-offset.ts'
+import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
+import { classify } from '../engine/judge/classify.ts'
+import type { Random } from '../engine/random.ts'
+import { toBase64, utf8 } from '../engine/signer/bytes.ts'
+import { seedFromPkcs8 } from '../engine/signer/pem.ts'
+import { type SigningKey, sign } from '../engine/signer/sign.ts'
+import type { Instance, WireAnswer } from '../engine/target.ts'
+
+/** The value of the Authorization header for a body; undefined: none. Made anew for each try, since a nonce is good once. */
+export type Authorize = (body: Uint8Array) => string | undefined
+
+export interface Ask {
+  /** `solution/listSolutions` by default. */
+  method?: string
+  /** `{}` by default. */
+  params?: unknown
+  auth?: Authorize
+  /** Instead of the body that `method` and `params` make. */
+  body?: string
+  /** Beside Content-Type and the headers of the target file. */
+  headers?: [name: string, value: string][]
+}
+
+/** What came back. */
+export interface Reply {
+  outcome: 'accepted' | 'refused' | 'throttled' | 'unread' | 'broken'
+  /** null: no answer. */
+  status: number | null
+  /** The code of the JSON-RPC error. */
+  code: number | string | null
+  /** Its message, or a body that is no JSON. */
+  message: string | null
+  result: unknown
+  /** The whole body as JSON; undefined where it is not. */
+  json: unknown
+  headers: { [name: string]: string }
+  /** Bytes of the body. */
+  bytes: number
+}
+
+export interface Asker {
+  readonly instance: Instance
+  readonly random: Random
+  readonly keyId: string
+  /** Undefined for a root key with a public key. */
+  readonly secret: string | undefined
+  readonly key: SigningKey
+  /** Tells the names of this measurement apart from those of others. */
+  readonly unique: string
+  readonly counts: { calls: number; refusals: number; grants: number; throttled: number }
+  /** The word before a token; the probe of tokens sets it. */
+  tokenPrefix: string
+  /** The server's clock in ms, as far as the Date headers tell. */
+  serverNowMs(): number
+  /** The server's clock minus ours. */
+  clockOffsetMs(): number
+  ask(what: Ask): Promise<Reply>
+}
+
+/** How a signature departs from an ordinary one. */
+export interface SignatureOptions {
+  timestampMs?: number
+  nonce?: string
+  /** The nonce in the header, where it is another than the signed one. */
+  headerNonce?: string
+  keyId?: string
+  secret?: string
+  scheme?: string
+  /** Changes the finished header. */
+  change?: (header: string) => string
+}
+
+const contentType: [string, string] = ['content-type', 'application/json']
+const mostThrottledTries = 6
+const longestPauseMs = 5000
+/** 24 characters of base64 without padding. */
+const nonceBytes = 18
+
+/** @param random where nonces and names come from */
+export function createAsker(instance: Instance, random: Random): Asker {
+  const { root, settings, clock } = instance
+  const state: { offset: ClockOffset | undefined; nextId: number } = { offset: undefined, nextId: 1 }
+  const pace = paceOf(instance, random)
+  const asker: Asker = {
+    instance,
+    random,
+    keyId: root.id,
+    secret: root.kind === 'secret' ? root.secret : undefined,
+    key:
+      root.kind === 'secret'
+        ? { kind: 'secret', secret: root.secret }
+        : { kind: 'ed25519', seed: seedFromPkcs8(root.privateKey) },
+    unique: freshNonce(random)
+      .replaceAll(/[^A-Za-z0-9]/g, 'x')
+      .slice(0, 10),
+    counts: { calls: 0, refusals: 0, grants: 0, throttled: 0 },
+    tokenPrefix: settings.tokenPrefix ?? 'Bearer',
+    serverNowMs: () => clock.now() + offsetMs(state.offset),
+    clockOffsetMs: () => offsetMs(state.offset),
+    ask: async (what) => {
+      for (let tries = 1; ; tries += 1) {
+        await pace.take(clock, 1)
+        const body = what.body ?? envelope(what, state.nextId++)
+        const { wire, sentMs } = await send(instance, what, body)
+        const headers = wire.kind === 'none' ? {} : wire.headers
+        state.offset = narrowOffset(state.offset, headers.date, sentMs, clock.now())
+        const answer = classify(wire, clock.now())
+        asker.counts.calls += 1
+        if (answer.outcome === 'throttled') {
+          asker.counts.throttled += 1
+          if (tries < mostThrottledTries) {
+            pace.slowDown(clock)
+            await clock.sleep(Math.min(longestPauseMs, answer.retryAfterMs ?? pace.backOffMs(tries)))
+            continue
+          }
+        }
+        if (answer.outcome === 'refused') asker.counts.refusals += 1
+        if (answer.outcome === 'accepted' && what.method === 'manager/auth') asker.counts.grants += 1
+        return replyOf(answer, wire)
+      }
+    },
+  }
+  signedAt.set(asker, () => clock.now() + signingOffsetMs(state.offset))
+  return asker
+}
+
+/** The earliest moment that the server's clock may show now: a signature from the future may be refused. */
+const signedAt = new WeakMap<Asker, () => number>()
+
+function paceOf({ baseUrl, settings, clock }: Instance, random: Random): Pace {
+  const isLoopback = /^https?:\/\/(127\.|localhost|\[::1\])/.test(baseUrl)
+  const start = isLoopback || clock.controlled ? null : gentleStart
+  return createPace({ limit: settings.rate, start, facts: {}, random })
+}
+
+function envelope({ method = 'solution/listSolutions', params = {} }: Ask, id: number): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+}
+
+async function send(
+  { settings, clock, send: sendRequest }: Instance,
+  { auth, method, headers = [] }: Ask,
+  text: string,
+): Promise<{ wire: WireAnswer; sentMs: number }> {
+  const body = utf8(text)
+  const once = async (connection: 'kept' | 'fresh') => {
+    const header = auth?.(body)
+    const named = new Set(headers.map(([name]) => name.toLowerCase()))
+    const all = [contentType, ...Object.entries(settings.headers)].filter(([name]) => !named.has(name.toLowerCase()))
+    const sentMs = clock.now()
+    const wire = await sendRequest({
+      method: 'POST',
+      path: '/api',
+      headers: [...all, ...headers, ...(header === undefined ? [] : [['authorization', header] as [string, string]])],
+      body,
+      connection,
+    })
+    return { wire, sentMs }
+  }
+  const first = await once(method?.startsWith('manager/') === true ? 'fresh' : 'kept')
+  return first.wire.kind === 'none' && first.wire.stale ? once('fresh') : first
+}
+
+const isObject = (value: unknown): value is { [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function replyOf(answer: ReturnType<typeof classify>, wire: WireAnswer): Reply {
+  const text = wire.kind === 'answer' ? new TextDecoder().decode(wire.body) : ''
+  const json = parsed(text)
+  const error = answer.outcome === 'refused' && isObject(answer.error) ? answer.error : {}
+  const { code, message } = error
+  return {
+    outcome: answer.outcome,
+    status: answer.status,
+    code: typeof code === 'number' || typeof code === 'string' ? code : null,
+    message: typeof message === 'string' ? message : json === undefined && text !== '' ? text : null,
+    result: answer.outcome === 'accepted' ? answer.result : undefined,
+    json,
+    headers: answer.headers,
+    bytes: text.length,
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export function freshNonce(random: Random): string {
+  return toBase64(random.bytes(nonceBytes))
+}
+
+/** Signs with the root key; what `options` names departs from the ordinary. */
+export function signed(asker: Asker, options: SignatureOptions = {}): Authorize {
+  const { settings } = asker.instance
+  return (body) => {
+    const { nonce = freshNonce(asker.random), headerNonce = nonce } = options
+    const timestamp = String(Math.round(options.timestampMs ?? signedAt.get(asker)?.() ?? 0))
+    const keyId = options.keyId ?? asker.keyId
+    const scheme = options.scheme ?? settings.scheme
+    const key: SigningKey = options.secret === undefined ? asker.key : { kind: 'secret', secret: options.secret }
+    const { signature } = sign({ scheme, keyId, key, method: 'POST', uri: settings.signedUri, body, timestamp, nonce })
+    const header = `${scheme} ${keyId};1;${timestamp};${headerNonce};${signature}`
+    return options.change?.(header) ?? header
+  }
+}
+
+/** Basic credentials, by default those of the root key. */
+export function basic(asker: Asker, { id = asker.keyId, secret = asker.secret ?? '', word = 'Basic' } = {}): Authorize {
+  return () => `${word} ${toBase64(utf8(`${id}:${secret}`))}`
+}
+
+export function token(asker: Asker, text: string, word: string = asker.tokenPrefix): Authorize {
+  return () => (word === '' ? text : `${word} ${text}`)
+}

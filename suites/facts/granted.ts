@@ -1,0 +1,53 @@
+/** Grants of tokens (part 4.2) for probes. */
+import { type Ask, type Asker, type Reply, token } from './asker.ts'
+
+export interface Pair {
+  access: string
+  refresh: string
+  accessExpiryMs: number
+  refreshExpiryMs: number
+  scope: string[]
+}
+
+/** Asks for a pair with the credentials of the root key. */
+export function askGrant(
+  asker: Asker,
+  scope: readonly string[],
+  more: Omit<Ask, 'method' | 'params'> = {},
+): Promise<Reply> {
+  const { keyId: apiKeyId, secret: apiKeySecret } = asker
+  const params = { grantType: 'api_key_credentials', scope, apiKeyId, apiKeySecret }
+  return asker.ask({ ...more, method: 'manager/auth', params })
+}
+
+export function askRefresh(asker: Asker, refreshToken: string, more: object = {}): Promise<Reply> {
+  return asker.ask({ method: 'manager/auth', params: { grantType: 'refresh_token', refreshToken, ...more } })
+}
+
+/** The pair in an accepted answer; null where there is none. */
+export function pairOf({ result }: Reply): Pair | null {
+  if (typeof result !== 'object' || result === null) return null
+  const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope } = result as {
+    [name: string]: unknown
+  }
+  if (!isToken(accessToken) || !isToken(refreshToken)) return null
+  return {
+    access: accessToken,
+    refresh: refreshToken,
+    accessExpiryMs: Number(accessTokenExpiry),
+    refreshExpiryMs: Number(refreshTokenExpiry),
+    scope: Array.isArray(scope) ? scope.map(String) : [],
+  }
+}
+
+/** What a header can carry. */
+const isToken = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+
+/** A pair, or null where the target gives none. */
+export const grant = async (asker: Asker, scope: readonly string[]): Promise<Pair | null> =>
+  pairOf(await askGrant(asker, scope))
+
+/** Whether an access token lists solutions. */
+export async function works(asker: Asker, access: string, headers: [string, string][] = []): Promise<boolean> {
+  return (await asker.ask({ auth: token(asker, access), headers })).outcome === 'accepted'
+}

@@ -1,0 +1,130 @@
+/** Measures a target where the document is silent. Nothing here judges. */
+import { SuiteError } from '../engine/errors.ts'
+import type { SafetyClass } from '../engine/fixture/model.ts'
+import type { Random } from '../engine/random.ts'
+import type { Instance } from '../engine/target.ts'
+import type { Profile } from '../targets/bundled.ts'
+import { addressProbes } from './addresses.ts'
+import { type Asker, basic, createAsker, signed } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import { envelopeProbes } from './envelope.ts'
+import { type Fact, type Finding, type Probe, word } from './fact.ts'
+import { grantProbes } from './grants.ts'
+import { refreshProbes } from './refreshes.ts'
+import { measureRefusals, type RefusalTable } from './refusals.ts'
+import { limitProbes, sessionProbes } from './sessions.ts'
+import { signatureProbes, waitingProbes } from './signatures.ts'
+import { tokenProbes } from './tokens.ts'
+
+export interface MeasureOptions {
+  allow: readonly SafetyClass[]
+  random: Random
+  /** The longest wait for a nonce to be forgotten, in ms. */
+  maxWaitMs: number
+  /** How long to wait for the target to come up, in ms. */
+  patientMs: number
+}
+
+export interface FactSheet extends RefusalTable {
+  facts: Fact[]
+  /** Switches that make the reference server answer as the target does. */
+  profile: Partial<Profile>
+  /** Probes that were left out, and why. */
+  left: { name: string; reason: string }[]
+  calls: number
+}
+
+/** Every probe in the order in which it is asked; what fills a limit or waits comes last. */
+export const probes: readonly Probe[] = [
+  ...envelopeProbes,
+  ...signatureProbes,
+  ...tokenProbes,
+  ...grantProbes,
+  ...refreshProbes,
+  ...addressProbes,
+  ...sessionProbes,
+  ...limitProbes,
+  ...waitingProbes,
+]
+
+/** Why a probe is not asked; null: it is. */
+export function reasonToLeave(probe: Probe, allow: readonly SafetyClass[], hasSecret: boolean): string | null {
+  if (probe.needsSecret === true && !hasSecret) return 'it needs the secret of the key'
+  // A grant opens a session, so what fills the limit needs both.
+  const needed: SafetyClass[] =
+    probe.needs === null ? [] : probe.needs === 'limits' ? ['sessions', 'limits'] : ['sessions']
+  const missing = needed.filter((one) => !allow.includes(one))
+  return missing.length === 0 ? null : `it needs --allow ${missing.join(',')}`
+}
+
+/** @throws SuiteError (`unreachable`, exit code 3) where the target does not answer, or refuses the root key in every way */
+export async function measureFacts(instance: Instance, options: MeasureOptions): Promise<FactSheet> {
+  const { allow, random, maxWaitMs, patientMs } = options
+  const asker = createAsker(instance, random)
+  await demandAccess(asker, patientMs)
+  await learnClock(asker)
+  const facts: Fact[] = []
+  const profile: Partial<Profile> = { basePath: basePathOf(instance.baseUrl) }
+  const left: FactSheet['left'] = []
+  const add = ({ facts: found, switches }: Finding): void => {
+    facts.push(...found)
+    Object.assign(profile, switches)
+  }
+  const hasSecret = asker.secret !== undefined
+  const ask = async (some: readonly Probe[]): Promise<void> => {
+    for (const probe of some) {
+      const reason = reasonToLeave(probe, allow, hasSecret)
+      if (reason === null) add(await probe.run(asker, profile, { maxWaitMs }))
+      else left.push({ name: probe.name, reason })
+    }
+  }
+  const early = probes.filter((probe) => !waitingProbes.includes(probe) && !limitProbes.includes(probe))
+  await ask(early)
+  const { finding, ...table } = await measureRefusals(asker, hasSecret && allow.includes('sessions'))
+  add(finding)
+  await ask([...limitProbes, ...waitingProbes])
+  facts.push(throttling(asker))
+  return { facts, profile, left, ...table, calls: asker.counts.calls }
+}
+
+/** Between two looks at a target that is still starting. */
+const patienceMs = 250
+
+async function demandAccess(asker: Asker, patientMs: number): Promise<void> {
+  const { baseUrl, clock } = asker.instance
+  const untilMs = clock.now() + patientMs
+  let first = await asker.ask({ auth: signed(asker) })
+  while (first.status === null && clock.now() < untilMs) {
+    await clock.sleep(patienceMs)
+    first = await asker.ask({ auth: signed(asker) })
+  }
+  if (first.outcome === 'accepted') return
+  if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`, { exitCode: 3 })
+  const second = asker.secret === undefined ? first : await asker.ask({ auth: basic(asker) })
+  if (second.outcome !== 'accepted')
+    throw new SuiteError(
+      'unreachable',
+      `Cannot measure ${baseUrl}: it refuses the key "${asker.keyId}" (${describeReply(second)})`,
+      { exitCode: 3 },
+    )
+}
+
+const clockSamples = 5
+const betweenMs = 190
+
+/** A Date header has whole seconds: calls at several parts of a second tell the clock to a fifth of one. */
+async function learnClock(asker: Asker): Promise<void> {
+  for (let sample = 0; sample < clockSamples; sample += 1) {
+    await asker.ask({ auth: signed(asker) })
+    await asker.instance.clock.sleep(betweenMs)
+  }
+}
+
+function basePathOf(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/$/, '')
+}
+
+function throttling({ counts }: Asker): Fact {
+  const value = counts.throttled === 0 ? 'none seen' : 'throttled'
+  return word('limits/rate', 'rate limit', value, `${counts.throttled} of ${counts.calls} calls were throttled`)
+}

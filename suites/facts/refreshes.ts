@@ -1,0 +1,85 @@
+/** Part 3: what a refresh keeps, and what a used refresh token does. */
+import type { Asker } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import { type Finding, type Probe, word } from './fact.ts'
+import { askRefresh, grant, pairOf, works } from './granted.ts'
+
+async function family(asker: Asker): Promise<Finding> {
+  const first = await grant(asker, ['solution'])
+  const second = first === null ? null : pairOf(await askRefresh(asker, first.refresh))
+  if (first === null || second === null) return { facts: [] }
+  const reuse = await askRefresh(asker, first.refresh)
+  if (reuse.outcome === 'accepted') return { facts: [] }
+  const isRevoked = !(await works(asker, second.access))
+  return {
+    facts: [word('refresh/family', 'a used refresh token revokes the newer pair', isRevoked, describeReply(reuse))],
+    switches: { reuseRevokesFamily: isRevoked },
+  }
+}
+
+async function scopeOnRefresh(asker: Asker): Promise<Finding> {
+  const pair = await grant(asker, ['solution', 'context'])
+  if (pair === null) return { facts: [] }
+  const reply = await askRefresh(asker, pair.refresh, { scope: ['solution'] })
+  const next = pairOf(reply)
+  const value = next === null ? 'refused' : next.scope.includes('context') ? 'ignored' : 'narrows'
+  return {
+    facts: [word('grants/scope-with-refresh', 'scope sent with a refresh', value, describeReply(reply))],
+    switches: { scopeOnRefresh: value },
+  }
+}
+
+const shortLifeMs = 47_000
+
+async function keptLifetimes(asker: Asker): Promise<Finding> {
+  const pair = await grant(asker, ['solution', `expiresIn:${shortLifeMs}`])
+  if (pair === null) return { facts: [] }
+  // Longer than a server rounds expiries.
+  await asker.instance.clock.sleep(1300)
+  const next = pairOf(await askRefresh(asker, pair.refresh))
+  if (next === null) return { facts: [] }
+  const lifeMs = next.accessExpiryMs - asker.serverNowMs()
+  const isKept = Math.abs(lifeMs - shortLifeMs) < 2000
+  const lifetime = next.refreshExpiryMs - pair.refreshExpiryMs < 600 ? 'kept' : 'new'
+  return {
+    facts: [
+      word(
+        'refresh/expires-in-kept',
+        'expiresIn holds after a refresh',
+        isKept,
+        `asked for ${shortLifeMs} ms, then ${lifeMs} ms`,
+      ),
+      word(
+        'refresh/lifetime-renewed',
+        'refresh lifetime after a refresh',
+        lifetime,
+        `the new refresh token ends ${next.refreshExpiryMs - pair.refreshExpiryMs} ms later than the old one`,
+      ),
+    ],
+    switches: { expiresInKept: isKept, refreshLifetime: lifetime },
+  }
+}
+
+export const refreshProbes: readonly Probe[] = [
+  {
+    name: 'used refresh tokens',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 4, refusals: 1, grants: 2 },
+    run: family,
+  },
+  {
+    name: 'scope on a refresh',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 2, refusals: 1, grants: 1 },
+    run: scopeOnRefresh,
+  },
+  {
+    name: 'lifetimes after a refresh',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 2, refusals: 0, grants: 2 },
+    run: keptLifetimes,
+  },
+]

@@ -1,0 +1,146 @@
+/** Part 7: how each kind of refusal is answered, and what it gives away. For information only. */
+import { type Asker, basic, type Reply, signed, token } from './asker.ts'
+import { describeReply, difference } from './compare-replies.ts'
+import { type Fact, type Finding, word } from './fact.ts'
+import { askGrant, askRefresh, grant, pairOf } from './granted.ts'
+
+/** One kind of refusal, as a caller sees it. */
+export interface Refusal {
+  kind: string
+  outcome: Reply['outcome']
+  status: number | null
+  code: number | string | null
+  message: string | null
+}
+
+/** Whether a caller can tell two states of a credential apart, and by what. */
+export interface GivenAway {
+  /** `an unknown key`, `a wrong secret`. */
+  one: string
+  other: string
+  where: string
+  by: ReturnType<typeof difference>
+}
+
+export interface RefusalTable {
+  refusals: Refusal[]
+  givesAway: GivenAway[]
+}
+
+type Replies = Map<string, Reply>
+
+/** Asks one call of each kind; with tokens where they are allowed. */
+export async function measureRefusals(asker: Asker, mayGrant: boolean): Promise<RefusalTable & { finding: Finding }> {
+  const replies: Replies = new Map()
+  await askWithoutTokens(asker, replies)
+  if (mayGrant) await askWithTokens(asker, replies)
+  const refusals = [...replies].map(([kind, { outcome, status, code, message }]) => ({
+    kind,
+    outcome,
+    status,
+    code,
+    message,
+  }))
+  return { refusals, givesAway: givenAway(replies), finding: shapeOf(replies) }
+}
+
+async function askWithoutTokens(asker: Asker, replies: Replies): Promise<void> {
+  const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
+  await note('not JSON', asker.ask({ auth: signed(asker), body: '{"jsonrpc":' }))
+  await note('unknown method', asker.ask({ auth: signed(asker), method: 'solution/svcNoSuchMethod' }))
+  await note('no authorization', asker.ask({}))
+  await note('unknown scheme word', asker.ask({ auth: () => 'SvcNoSuchScheme x' }))
+  await note('junk token', asker.ask({ auth: token(asker, 'svc-no-such-token') }))
+  await note(
+    'signature, wrong',
+    asker.ask({ auth: signed(asker, { change: (header) => `${header.slice(0, -8)}AAAAAAA=` }) }),
+  )
+  await note('signature, unknown key', asker.ask({ auth: signed(asker, { keyId: 'svc-no-such-key' }) }))
+  await note('signature, old timestamp', asker.ask({ auth: signed(asker, { timestampMs: 1_000_000_000_000 }) }))
+  if (asker.secret === undefined) return
+  await note('Basic, wrong secret', asker.ask({ auth: basic(asker, { secret: 'svc-wrong-secret' }) }))
+  await note('Basic, unknown key', asker.ask({ auth: basic(asker, { id: 'svc-no-such-key' }) }))
+}
+
+async function askWithTokens(asker: Asker, replies: Replies): Promise<void> {
+  const { keyId, secret, instance } = asker
+  const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
+  const credentials = (apiKeyId: string, apiKeySecret: string | undefined): Promise<Reply> =>
+    asker.ask({
+      method: 'manager/auth',
+      params: { grantType: 'api_key_credentials', scope: ['solution'], apiKeyId, apiKeySecret },
+    })
+  await note('grant, wrong secret', credentials(keyId, 'svc-wrong-secret'))
+  await note('grant, unknown key', credentials('svc-no-such-key', secret))
+  await note('grant, unknown grant type', asker.ask({ method: 'manager/auth', params: { grantType: 'svc' } }))
+  await note('refresh, junk token', askRefresh(asker, 'svc-no-such-token'))
+  const narrow = await grant(asker, ['context'])
+  if (narrow !== null) await note('token, beyond its scope', asker.ask({ auth: token(asker, narrow.access) }))
+  const short = pairOf(await askGrant(asker, ['solution', 'expiresIn:1000']))
+  const old = await grant(asker, ['solution'])
+  if (short === null || old === null) return
+  await askRefresh(asker, old.refresh)
+  await note('token, revoked', asker.ask({ auth: token(asker, old.access) }))
+  await note('refresh, revoked token', askRefresh(asker, old.refresh))
+  // Servers may round an expiry to the next second.
+  await instance.clock.sleep(2500)
+  await note('token, expired', asker.ask({ auth: token(asker, short.access) }))
+}
+
+const pairs: readonly { one: [words: string, kind: string]; other: [words: string, kind: string]; where: string }[] = [
+  { one: ['an unknown key', 'Basic, unknown key'], other: ['a wrong secret', 'Basic, wrong secret'], where: 'Basic' },
+  {
+    one: ['an unknown key', 'signature, unknown key'],
+    other: ['a wrong signature', 'signature, wrong'],
+    where: 'signature',
+  },
+  { one: ['an unknown key', 'grant, unknown key'], other: ['a wrong secret', 'grant, wrong secret'], where: 'grant' },
+  {
+    one: ['an old timestamp', 'signature, old timestamp'],
+    other: ['a wrong signature', 'signature, wrong'],
+    where: 'signature',
+  },
+  { one: ['an expired token', 'token, expired'], other: ['a revoked token', 'token, revoked'], where: 'token' },
+  { one: ['a revoked token', 'token, revoked'], other: ['a token that never was', 'junk token'], where: 'token' },
+  {
+    one: ['a revoked token', 'refresh, revoked token'],
+    other: ['a token that never was', 'refresh, junk token'],
+    where: 'refresh',
+  },
+]
+
+function givenAway(replies: Replies): GivenAway[] {
+  return pairs.flatMap(({ one, other, where }) => {
+    const [first, second] = [replies.get(one[1]), replies.get(other[1])]
+    if (first === undefined || second === undefined || [first, second].some(({ outcome }) => outcome === 'accepted'))
+      return []
+    return [{ one: one[0], other: other[0], where, by: difference(first, second) }]
+  })
+}
+
+/** The form of refusals, read from a call without authorization. */
+function shapeOf(replies: Replies): Finding {
+  const plain = replies.get('no authorization')
+  if (plain === undefined || plain.outcome === 'accepted' || plain.status === null) return { facts: [] }
+  const body = plain.bytes === 0 ? 'none' : isRpc(plain.json) ? 'json-rpc' : 'text'
+  const errorId = !isRpc(plain.json) || !('id' in plain.json) ? 'none' : plain.json.id === null ? 'null' : 'request'
+  const facts: Fact[] = [
+    word('errors/shape', 'body of a refusal', body, describeReply(plain)),
+    word('errors/id', 'id of a refusal', errorId, 'a call without authorization'),
+  ]
+  for (const [kind, reply] of replies) {
+    facts.push(word('errors/http-status', `status: ${kind}`, reply.status ?? 'no answer', describeReply(reply)))
+    if (reply.code !== null) facts.push(word('errors/codes', `code: ${kind}`, reply.code, describeReply(reply)))
+  }
+  return {
+    facts,
+    switches: {
+      errorBody: body,
+      refusalStatus: plain.status === 200 ? 'ok' : 'http',
+      ...(body === 'json-rpc' ? { errorId } : {}),
+    },
+  }
+}
+
+const isRpc = (json: unknown): json is { [name: string]: unknown } =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) && 'error' in json

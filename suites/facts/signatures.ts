@@ -1,0 +1,195 @@
+/** Part 5.1: time and nonces of signatures, and how they may be written. Nothing lasts. */
+import type { Profile } from '../targets/bundled.ts'
+import { type Asker, basic, freshNonce, type SignatureOptions, signed } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import { amount, type Fact, type Finding, type Probe, type ProbeOptions, word } from './fact.ts'
+import { findLargest } from './search.ts'
+
+const day = 24 * 60 * 60_000
+/** Nobody means a wider window than this. */
+const widestWindowMs = 400 * day
+const secondsOf = (ms: number): number => Math.round(ms / 1000)
+
+const isTaken = async (asker: Asker, options: SignatureOptions): Promise<boolean> =>
+  (await asker.ask({ auth: signed(asker, options) })).outcome === 'accepted'
+
+async function timeWindow(asker: Asker): Promise<Finding> {
+  const range = { from: 1000, limit: widestWindowMs, resolution: 50 }
+  const search = (side: -1 | 1) =>
+    findLargest((ms) => isTaken(asker, { timestampMs: asker.serverNowMs() + side * ms }), range)
+  const past = await search(-1)
+  const future = await search(1)
+  const side = (name: string, { largest, unbounded }: typeof past): Fact =>
+    amount(
+      'signatures/time-window',
+      name,
+      { value: secondsOf(largest), unit: 'seconds' },
+      unbounded ? 'every timestamp that was tried was taken' : `taken at ${largest} ms, refused 50 ms further`,
+    )
+  // An error of the measured clock lengthens one side and shortens the other.
+  const isSymmetric = Math.abs(past.largest - future.largest) <= 2000
+  const widthMs = isSymmetric ? (past.largest + future.largest) / 2 : past.largest
+  const clock = secondsOf(asker.clockOffsetMs())
+  return {
+    facts: [
+      side('time window, the past', past),
+      side('time window, the future', future),
+      amount('signatures/time-window', 'clock ahead of ours', { value: clock, unit: 'seconds' }, 'Date headers'),
+    ],
+    switches: { timeWindowMs: secondsOf(widthMs) * 1000, clockOffsetMs: clock * 1000 },
+  }
+}
+
+async function nonceLength(asker: Asker): Promise<Finding> {
+  const ofLength = (length: number): string => {
+    let text = ''
+    while (text.length < length) text += freshNonce(asker.random).replaceAll(/[^A-Za-z0-9]/g, 'x')
+    return text.slice(0, length)
+  }
+  const accepts = (length: number) => isTaken(asker, { nonce: ofLength(length) })
+  const { largest, unbounded } = await findLargest(accepts, { from: 16, limit: 4096, resolution: 1 })
+  // A nonce of one character may have been used before, so that a refusal would say little.
+  const shortest = await accepts(3)
+  return {
+    facts: [
+      amount(
+        'signatures/nonce-length',
+        'longest nonce',
+        { value: largest, unit: 'characters' },
+        unbounded ? 'the longest that was tried' : `${largest + 1} characters were refused`,
+      ),
+      word('signatures/nonce-length', 'a nonce of 3 characters', shortest ? 'taken' : 'refused', 'one signed call'),
+    ],
+    switches: { nonceMaxLength: largest },
+  }
+}
+
+async function nonceReuse(asker: Asker): Promise<Finding> {
+  const nonce = freshNonce(asker.random)
+  await isTaken(asker, { nonce })
+  const again = await asker.ask({ auth: signed(asker, { nonce }) })
+  const value = again.outcome === 'accepted' ? 'accepted' : 'refused'
+  const facts = [
+    word('signatures/nonce-reuse', 'a nonce used before', value, `the second call: ${describeReply(again)}`),
+  ]
+  if (value === 'accepted') return { facts, switches: { nonceReuse: value } }
+  const burnt = await burntBy(asker, { change: withWrongSignature })
+  const unknown = await burntBy(asker, { keyId: 'svc-no-such-key' })
+  const text = (isBurnt: boolean): string => (isBurnt ? 'used up' : 'still good')
+  const how = 'the same nonce in a right call afterwards'
+  return {
+    facts: [
+      ...facts,
+      word('signatures/nonce-burnt', 'a nonce after a wrong signature', text(burnt), how),
+      word('signatures/nonce-burnt', 'a nonce after an unknown key id', text(unknown), how),
+    ],
+    switches: { nonceReuse: value, nonceBurntByBadSignature: burnt },
+  }
+}
+
+const withWrongSignature = (header: string): string => {
+  const at = header.lastIndexOf(';') + 3
+  return `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`
+}
+
+/** Whether a nonce is refused after it stood in a call that was refused for another reason. */
+async function burntBy(asker: Asker, wrong: SignatureOptions): Promise<boolean> {
+  const nonce = freshNonce(asker.random)
+  await isTaken(asker, { ...wrong, nonce })
+  return !(await isTaken(asker, { nonce }))
+}
+
+const minute = 60_000
+const waitsMs = [
+  5000,
+  10_000,
+  30_000,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  20 * minute,
+  30 * minute,
+  60 * minute,
+]
+
+/** Waits, as long as it may, until a nonce is forgotten. */
+async function nonceMemory(asker: Asker, known: Partial<Profile>, { maxWaitMs }: ProbeOptions): Promise<Finding> {
+  if (known.nonceReuse === 'accepted') return { facts: [] }
+  const { clock } = asker.instance
+  const waits = waitsMs.filter((ms) => ms <= maxWaitMs)
+  const nonces = waits.map(() => freshNonce(asker.random))
+  for (const nonce of nonces) await isTaken(asker, { nonce })
+  const startMs = clock.now()
+  let rememberedMs = 0
+  for (const [index, ms] of waits.entries()) {
+    await clock.sleep(Math.max(0, startMs + ms - clock.now()))
+    if (await isTaken(asker, { nonce: nonces[index] ?? '' }))
+      return memory(rememberedMs, `forgotten after ${secondsOf(ms)} s`)
+    rememberedMs = ms
+  }
+  return memory(
+    rememberedMs,
+    waits.length === 0 ? 'refused at once; --wait SECONDS looks further' : 'as long as this waited',
+  )
+}
+
+function memory(rememberedMs: number, evidence: string): Finding {
+  const measured = { value: secondsOf(rememberedMs), unit: 'seconds at least' }
+  return { facts: [amount('signatures/nonce-reuse', 'a nonce is remembered', measured, evidence)] }
+}
+
+async function spelling(asker: Asker): Promise<Finding> {
+  // 20 characters: with padding the document's sample pair has 24.
+  const headerNonce = freshNonce(asker.random).slice(0, 22)
+  const padded = await asker.ask({ auth: signed(asker, { nonce: `${headerNonce}==`, headerNonce }) })
+  const unpadded = await asker.ask({ auth: signed(asker, { change: (header) => header.replace(/=+$/, '') }) })
+  const { scheme } = asker.instance.settings
+  const other = scheme.toUpperCase() === scheme ? scheme.toLowerCase() : scheme.toUpperCase()
+  const cased = await asker.ask({ auth: signed(asker, { scheme: other }) })
+  const text = ({ outcome }: typeof padded) => (outcome === 'accepted' ? 'accepted' : 'refused')
+  return {
+    facts: [
+      word('signatures/nonce-padding', 'header nonce without the signed padding', text(padded), describeReply(padded)),
+      word('signatures/base64-padding', 'a signature without padding', text(unpadded), describeReply(unpadded)),
+      word('signatures/scheme-case', `scheme word "${other}"`, text(cased), describeReply(cased)),
+    ],
+    switches: {
+      scheme,
+      noncePadding: text(padded),
+      unpaddedSignatures: text(unpadded),
+      schemeCase: cased.outcome === 'accepted' ? 'any' : 'sensitive',
+    },
+  }
+}
+
+async function requestSize(asker: Asker): Promise<Finding> {
+  const auth = asker.secret === undefined ? signed(asker) : basic(asker)
+  const call = JSON.stringify({ jsonrpc: '2.0', id: 7002, method: 'solution/listSolutions', params: {} })
+  const accepts = async (bytes: number) => (await asker.ask({ auth, body: call.padEnd(bytes) })).outcome === 'accepted'
+  const { largest, unbounded } = await findLargest(accepts, { from: 1024, limit: 4 * 2 ** 20, resolution: 16 * 1024 })
+  return {
+    facts: [
+      amount(
+        'limits/request-size',
+        'largest body',
+        { value: largest, unit: 'bytes' },
+        unbounded ? 'the largest that was tried' : 'at most 16 KiB more was refused',
+      ),
+    ],
+    switches: { maxBodyBytes: largest },
+  }
+}
+
+export const signatureProbes: readonly Probe[] = [
+  { name: 'time window', needs: null, cost: { calls: 56, refusals: 26 }, run: timeWindow },
+  { name: 'length of nonces', needs: null, cost: { calls: 12, refusals: 4 }, run: nonceLength },
+  { name: 'nonces used again', needs: null, cost: { calls: 6, refusals: 4 }, run: nonceReuse },
+  { name: 'spellings of a signature', needs: null, cost: { calls: 3, refusals: 3 }, run: spelling },
+  { name: 'size of requests', needs: null, cost: { calls: 18, refusals: 4 }, run: requestSize },
+]
+
+/** Asked last, since it waits. */
+export const waitingProbes: readonly Probe[] = [
+  { name: 'memory of nonces', needs: null, cost: { calls: 4, refusals: 2 }, run: nonceMemory },
+]

@@ -1,0 +1,142 @@
+/** Part 5.3: words before a token, lifetimes, and how a token looks. Grants a few tokens. */
+import { type Asker, basic, token } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import { amount, type Finding, type Probe, word } from './fact.ts'
+import { askGrant, type Pair, pairOf } from './granted.ts'
+
+const likelyWords = ['Bearer', 'Token', '', 'bearer', 'BEARER', 'token']
+
+async function tokenWords(asker: Asker): Promise<Finding> {
+  const reply = await askGrant(asker, ['solution'])
+  const pair = pairOf(reply)
+  if (pair === null) return { facts: [] }
+  const { tokenType } = reply.result as { tokenType?: unknown }
+  const words = [asker.tokenPrefix, ...likelyWords, ...(isWord(tokenType) ? [tokenType] : [])]
+  const taken: string[] = []
+  for (const one of new Set(words)) {
+    const { outcome } = await asker.ask({ auth: token(asker, pair.access, one) })
+    if (outcome === 'accepted') taken.push(one)
+  }
+  const [prefix] = taken
+  if (prefix !== undefined) asker.tokenPrefix = prefix
+  const shown = taken.map((one) => (one === '' ? '(none)' : one)).join(', ') || 'none of them'
+  const lowerBasic = await asker.ask({ auth: basic(asker, { word: 'basic' }) })
+  return {
+    facts: [
+      word(
+        'tokens/prefix',
+        'words before a token',
+        shown,
+        `tried ${[...new Set(words)].map((one) => `"${one}"`).join(', ')}`,
+      ),
+      word(
+        'signatures/scheme-case',
+        '"basic" in lower case',
+        lowerBasic.outcome === 'accepted' ? 'accepted' : 'refused',
+        describeReply(lowerBasic),
+      ),
+      word('tokens/format', 'form of a token', formOf(pair.access), `${pair.access.length} characters`),
+      amount('tokens/format', 'length of a token', { value: pair.access.length, unit: 'characters' }, 'one grant'),
+    ],
+    switches: { ...(prefix === undefined ? {} : { tokenPrefix: prefix }), tokenLength: pair.access.length },
+  }
+}
+
+const isWord = (value: unknown): value is string => typeof value === 'string' && /^[\w.~+/-]+$/.test(value)
+
+function formOf(text: string): string {
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return 'three parts, as a JWT has'
+  if (/^[0-9a-f]+$/i.test(text)) return 'hex'
+  if (/^[\w-]+$/.test(text)) return 'base64url or letters and digits'
+  return /^[\w+/]+=*$/.test(text) ? 'base64' : 'other'
+}
+
+/** So many grants at different parts of a second show whether expiries are rounded. */
+const samples = 4
+const betweenMs = 137
+
+async function lifetimes(asker: Asker): Promise<Finding> {
+  const access: number[] = []
+  const refresh: number[] = []
+  const moments: number[] = []
+  for (let sample = 0; sample < samples; sample += 1) {
+    const pair = pairOf(await askGrant(asker, ['solution']))
+    if (pair === null || !Number.isFinite(pair.accessExpiryMs)) return { facts: [] }
+    const nowMs = asker.serverNowMs()
+    access.push(pair.accessExpiryMs - nowMs)
+    refresh.push(pair.refreshExpiryMs - nowMs)
+    moments.push(pair.accessExpiryMs, pair.refreshExpiryMs)
+    await asker.instance.clock.sleep(betweenMs)
+  }
+  const isRounded = moments.every((ms) => ms % 1000 === 0)
+  const accessMs = wholeSeconds(Math.min(...access))
+  const refreshMs = wholeSeconds(Math.min(...refresh))
+  const evidence = (ms: number): string => `reported expiry minus the server's clock: ${ms} ms`
+  const inMinutes = (ms: number) => ({ value: Math.round(ms / 600) / 100, unit: 'minutes' })
+  return {
+    facts: [
+      amount('limits/token-lifetimes', 'lifetime of access tokens', inMinutes(accessMs), evidence(accessMs)),
+      amount('limits/token-lifetimes', 'lifetime of refresh tokens', inMinutes(refreshMs), evidence(refreshMs)),
+      word('limits/token-lifetimes', 'expiries in whole seconds', isRounded, `${samples} grants`),
+    ],
+    switches: { accessLifeMs: accessMs, refreshLifeMs: refreshMs, expiryRounding: isRounded ? 'up-to-second' : 'none' },
+  }
+}
+
+const wholeSeconds = (ms: number): number => Math.max(1000, Math.round(ms / 1000) * 1000)
+
+async function expiresIn(asker: Asker): Promise<Finding> {
+  const first = pairOf(await askGrant(asker, ['solution']))
+  if (first === null) return { facts: [] }
+  const refreshLifeMs = first.refreshExpiryMs - asker.serverNowMs()
+  const long = await askGrant(asker, ['solution', `expiresIn:${Math.round(refreshLifeMs + 3_600_000)}`])
+  const facts = [
+    word(
+      'expires-in/too-long',
+      'expiresIn above the refresh lifetime',
+      longWord(long.outcome, pairOf(long)),
+      describeReply(long),
+    ),
+  ]
+  for (const form of ['0', '-5', '1.5', 'soon']) {
+    const reply = await askGrant(asker, ['solution', `expiresIn:${form}`])
+    facts.push(
+      word(
+        'expires-in/forms',
+        `expiresIn:${form}`,
+        reply.outcome === 'accepted' ? 'taken' : 'refused',
+        describeReply(reply),
+      ),
+    )
+  }
+  return { facts, switches: { expiresInTooLong: long.outcome === 'accepted' ? 'capped' : 'refused' } }
+}
+
+function longWord(outcome: string, pair: Pair | null): string {
+  if (outcome !== 'accepted' || pair === null) return 'refused'
+  return pair.accessExpiryMs <= pair.refreshExpiryMs ? 'shortened' : 'kept'
+}
+
+export const tokenProbes: readonly Probe[] = [
+  {
+    name: 'words before a token',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 9, refusals: 6, grants: 1 },
+    run: tokenWords,
+  },
+  {
+    name: 'lifetimes',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 4, refusals: 0, grants: 4 },
+    run: lifetimes,
+  },
+  {
+    name: 'expiresIn',
+    needs: 'sessions',
+    needsSecret: true,
+    cost: { calls: 6, refusals: 5, grants: 1 },
+    run: expiresIn,
+  },
+]
