@@ -3,6 +3,7 @@ import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../en
 import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
 import { classify } from '../engine/judge/classify.ts'
 import type { Random } from '../engine/random.ts'
+import { createRedactor, type Redactor } from '../engine/redact.ts'
 import { toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type SigningKey, sign } from '../engine/signer/sign.ts'
@@ -52,6 +53,8 @@ export interface Asker {
   readonly counts: { calls: number; refusals: number; grants: number; throttled: number }
   /** The word before a token; the probe of tokens sets it. */
   tokenPrefix: string
+  /** Knows the secret of the key and every token that was granted: no sheet may show them. */
+  readonly redactor: Redactor
   /** The server's clock in ms, as far as the Date headers tell. */
   serverNowMs(): number
   /** The server's clock minus ours. */
@@ -97,6 +100,7 @@ export function createAsker(instance: Instance, random: Random): Asker {
       .slice(0, 10),
     counts: { calls: 0, refusals: 0, grants: 0, throttled: 0 },
     tokenPrefix: settings.tokenPrefix ?? 'Bearer',
+    redactor: createRedactor(root.kind === 'secret' ? [root.secret] : []),
     serverNowMs: () => clock.now() + offsetMs(state.offset),
     clockOffsetMs: () => offsetMs(state.offset),
     ask: async (what) => {
@@ -117,13 +121,19 @@ export function createAsker(instance: Instance, random: Random): Asker {
           }
         }
         if (answer.outcome === 'refused') asker.counts.refusals += 1
-        if (answer.outcome === 'accepted' && what.method === 'manager/auth') asker.counts.grants += 1
+        if (answer.outcome === 'accepted' && what.method === 'manager/auth') noteGrant(asker, answer.result)
         return replyOf(answer, wire)
       }
     },
   }
   signedAt.set(asker, () => clock.now() + signingOffsetMs(state.offset))
   return asker
+}
+
+function noteGrant({ counts, redactor }: Asker, result: unknown): void {
+  counts.grants += 1
+  if (!isObject(result)) return
+  for (const text of [result.accessToken, result.refreshToken]) if (typeof text === 'string') redactor.add(text)
 }
 
 /** The earliest moment that the server's clock may show now: a signature from the future may be refused. */

@@ -2,6 +2,7 @@
 import { SuiteError } from '../engine/errors.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Random } from '../engine/random.ts'
+import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { addressProbes } from './addresses.ts'
@@ -84,7 +85,7 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
   add(finding)
   await ask([...limitProbes, ...waitingProbes])
   facts.push(throttling(asker))
-  return { facts, profile, left, ...table, calls: asker.counts.calls }
+  return { ...redactValue({ facts, ...table }, asker.redactor), profile, left, calls: asker.counts.calls }
 }
 
 /** Between two looks at a target that is still starting. */

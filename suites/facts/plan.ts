@@ -2,7 +2,7 @@ import type { SafetyClass } from '../engine/fixture/model.ts'
 import { probes, reasonToLeave } from './measure.ts'
 
 /** What the table of refusals asks, without and with tokens. */
-const refusalCost = { calls: 10, refusals: 10, withTokens: { calls: 11, refusals: 8, grants: 4 } }
+const refusalCost = { calls: 10, refusals: 10, withTokens: { calls: 12, refusals: 9, grants: 4 } }
 /** The first call, and five that tell the clock. */
 const preparation = 6
 

@@ -75,7 +75,11 @@ async function askWithTokens(asker: Asker, replies: Replies): Promise<void> {
   await note('grant, unknown grant type', asker.ask({ method: 'manager/auth', params: { grantType: 'svc' } }))
   await note('refresh, junk token', askRefresh(asker, 'svc-no-such-token'))
   const narrow = await grant(asker, ['context'])
-  if (narrow !== null) await note('token, beyond its scope', asker.ask({ auth: token(asker, narrow.access) }))
+  if (narrow !== null) {
+    const auth = token(asker, narrow.access)
+    await note('token, beyond its scope', asker.ask({ auth }))
+    await note('token, beyond its scope, and wrong params', asker.ask({ auth, params: { extra: 1 } }))
+  }
   const short = pairOf(await askGrant(asker, ['solution', 'expiresIn:1000']))
   const old = await grant(asker, ['solution'])
   if (short === null || old === null) return
@@ -128,6 +132,7 @@ function shapeOf(replies: Replies): Finding {
     word('errors/shape', 'body of a refusal', body, describeReply(plain)),
     word('errors/id', 'id of a refusal', errorId, 'a call without authorization'),
   ]
+  facts.push(...paramsOrScope(replies))
   for (const [kind, reply] of replies) {
     facts.push(word('errors/http-status', `status: ${kind}`, reply.status ?? 'no answer', describeReply(reply)))
     if (reply.code !== null) facts.push(word('errors/codes', `code: ${kind}`, reply.code, describeReply(reply)))
@@ -140,6 +145,15 @@ function shapeOf(replies: Replies): Finding {
       ...(body === 'json-rpc' ? { errorId } : {}),
     },
   }
+}
+
+/** Which of two refusals a call gets that has both wrong. */
+function paramsOrScope(replies: Replies): Fact[] {
+  const scope = replies.get('token, beyond its scope')
+  const both = replies.get('token, beyond its scope, and wrong params')
+  if (scope?.outcome !== 'refused' || both?.outcome !== 'refused') return []
+  const first = difference(scope, both) === 'no' ? 'scope first, or not told apart' : 'params first'
+  return [word('errors/outcomes', 'params or scope first', first, describeReply(both))]
 }
 
 const isRpc = (json: unknown): json is { [name: string]: unknown } =>

@@ -50,3 +50,19 @@ test('without a permission nothing is granted, and the plan says what is left ou
   expect(plan.grants).toBe(0)
   expect([...plan.left.values()].flat()).toEqual(probes.filter(({ needs }) => needs !== null).map(({ name }) => name))
 })
+
+test('a sheet shows no secret, even where the server repeats it in a name', async () => {
+  const secret = 'a-secret-that-nobody-may-read'
+  const server = {
+    rootKey: { secret },
+    rules: {
+      resultMember: (_method: string, result: unknown) => (isListing(result) ? { [secret]: 1, ...result } : result),
+    },
+  }
+  const { sheet } = await proveMock(server, {}, 0)
+  expect(sheet.facts.find(({ question }) => question === 'solutions/list-result')?.value).toContain('list')
+  expect(JSON.stringify(sheet)).not.toContain(secret)
+})
+
+const isListing = (result: unknown): result is object =>
+  typeof result === 'object' && result !== null && 'list' in result
