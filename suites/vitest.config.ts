@@ -25,6 +25,8 @@ export default defineConfig({
     env: { XDG_STATE_HOME: join(tmpdir(), 'svc-conformance-test-state') },
     pool: 'threads',
     isolate: false,
+    // Generous, because machines differ: no test asserts a time.
+    testTimeout: 60_000,
     // By default one core is left to the console.
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },

@@ -12,22 +12,8 @@ import {
 } from '../../test-witness.ts'
 import { tokenMutants } from './tokens.ts'
 
-const swapCase = (text: string) =>
-  text.replaceAll(/[a-z]/gi, (letter) => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase()))
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** The same token in the eyes of a decoder: the lowest bit of its last character is unused. */
-const flipUnusedBit = (text: string) => text.slice(0, -1) + alphabet[alphabet.indexOf(text.at(-1) ?? '') ^ 1]
-
 describe('tokens', () => {
   testWitnesses(tokenMutants, {
-    'letter-case-of-access-token-ignored': async (c) =>
-      works(await c.list({ token: swapCase((await grantPair(c)).accessToken) })),
-    'characters-behind-access-token-ignored': async (c) =>
-      works(await c.list({ token: `${(await grantPair(c)).accessToken}x` })),
-    'access-token-compared-after-decoding': async (c) =>
-      works(await c.list({ token: flipUnusedBit((await grantPair(c)).accessToken) })),
-    'access-token-in-double-quotes-accepted': async (c) =>
-      works(await c.list({ token: `"${(await grantPair(c)).accessToken}"` })),
     'secret-accepted-as-access-token': async (c) => {
       await grantPair(c)
       return works(await c.list({ token: c.root.secret }))
