@@ -46,7 +46,7 @@ const call: [string, unknown][] = [
   ['jsonrpc', '2.0'],
   ['id', 1],
   ['method', 'solution/listSolutions'],
-  ['params', { name: 'Zoë', list: [1, 2] }],
+  ['params', { name: 'Zoë', more: { deep: true } }],
 ]
 
 /** fixtures/words.json as a text. */
