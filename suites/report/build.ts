@@ -2,6 +2,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
 import { blockersOf } from './causes.ts'
 import { envelopeCases, everyAnswer } from './envelope.ts'
+import { boundEvidence } from './evidence.ts'
 import { wordsOfKey } from './explain.ts'
 import { applyKnown, knownFindings, staleEntries } from './known.ts'
 import type { CaseReport, Finding, KnownEntry, Meta, Observation, Plan, Report, ReportedProblem } from './model.ts'
@@ -57,10 +58,13 @@ export function buildReport(input: BuildInput): Report {
     ...(split === null
       ? {}
       : { corpus: { ...input.corpus, requirements: split.requirements }, planned: split.planned }),
-    cases: outcomes.map(reported),
+    cases: boundEvidence(outcomes.map(reported)),
     // A walk asks more than the cases of a set did.
     findings: split === null ? findings : [],
-    newer: { cases: (split?.newer ?? []).map(reported).sort(byKey), findings: split === null ? [] : findings },
+    newer: {
+      cases: boundEvidence((split?.newer ?? []).map(reported)).sort(byKey),
+      findings: split === null ? [] : findings,
+    },
     stale: staleEntries(outcomes, input.known),
     observed: observedIn(input.outcomes),
     throttledCalls: input.outcomes.reduce((sum, { throttled = 0 }) => sum + throttled, 0),

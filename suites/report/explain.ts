@@ -108,37 +108,41 @@ export interface OpenGroup {
   ids: string[]
 }
 
-/** Not-testable requirements by kind and reason, what a run could change first. Those that only lack probes are one group. */
+/**
+ * Not-testable requirements by kind and reason, what a run could change first. Each reason is told once, so that a requirement with two
+ * reasons stands in two groups; all reasons that ask for a probe are one.
+ */
 export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>): OpenGroup[] {
-  const groups = new Map<string, { kind: OpenKind; members: RequirementReport[] }>()
-  for (const requirement of requirements) {
-    const { level, verdict, reasons, gap } = requirement
+  const groups = new Map<string, { kind: OpenKind; reasons: RequirementReport['reasons']; ids: string[] }>()
+  for (const { id, level, verdict, reasons, gap } of requirements) {
     if (verdict !== 'not-testable') continue
     const kind = gap ? 'must' : level === 'must' ? 'excused' : 'implied'
-    const key = [kind, ...(lacksProbes(reasons) ? ['probes'] : reasons.map(keyOfReason))].join(' ')
-    const group = groups.get(key) ?? { kind, members: [] }
-    group.members.push(requirement)
-    groups.set(key, group)
+    for (const [key, mine] of reasonsByKey(reasons)) {
+      const group = groups.get(`${kind} ${key}`) ?? { kind, reasons: [], ids: [] }
+      group.reasons.push(...mine)
+      group.ids.push(id)
+      groups.set(`${kind} ${key}`, group)
+    }
   }
   const order: readonly OpenKind[] = ['must', 'implied', 'excused']
   return [...groups.values()]
-    .map(openGroup)
+    .map(({ kind, reasons, ids }): OpenGroup => {
+      const [joined] = joinReasons(reasons)
+      const isLeftOut = reasons.some((one) => one.kind === 'not-selected' && one.by === 'only')
+      const reason = joined === undefined ? 'No reason given' : reasonText(joined.reasons)
+      return { kind, reason, notSelectedByOnly: isLeftOut, ids }
+    })
     .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length)
 }
 
-function openGroup({ kind, members }: { kind: OpenKind; members: readonly RequirementReport[] }): OpenGroup {
-  const reasons = members.flatMap((requirement) => requirement.reasons)
-  const [joined] = lacksProbes(reasons) ? joinReasons(reasons) : []
-  return {
-    kind,
-    reason: joined === undefined ? (members[0]?.reason ?? 'No reason given') : reasonText(joined.reasons),
-    notSelectedByOnly: reasons.some((one) => one.kind === 'not-selected' && one.by === 'only'),
-    ids: members.map(({ id }) => id),
+function reasonsByKey(reasons: RequirementReport['reasons']): Map<string, RequirementReport['reasons']> {
+  if (reasons.length === 0) return new Map([['none', []]])
+  const byKey = new Map<string, RequirementReport['reasons']>()
+  for (const reason of reasons) {
+    const key = reason.kind === 'needs-probe' ? 'probes' : keyOfReason(reason)
+    byKey.set(key, [...(byKey.get(key) ?? []), reason])
   }
-}
-
-function lacksProbes(reasons: RequirementReport['reasons']): boolean {
-  return reasons.length > 0 && reasons.every(({ kind }) => kind === 'needs-probe')
+  return byKey
 }
 
 /** Headings of these groups. */

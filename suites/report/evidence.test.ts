@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { madeUpReport } from '../self/made-up-report.ts'
+import { renderCtrf } from './ctrf.ts'
+import { boundEvidence } from './evidence.ts'
+import { renderHtml } from './html.ts'
+import { renderJson } from './json.ts'
+import { renderJunit } from './junit.ts'
+import { renderMarkdown } from './markdown.ts'
+import type { CaseReport, Report } from './model.ts'
+import { renderText } from './text.ts'
+
+const report = madeUpReport()
+const failed = report.cases.find(({ id }) => id === 'signatures/hmac-accepted') as CaseReport
+
+/** Every case failed, with as long an answer as is recorded, of characters that every format escapes. */
+function longest(count: number): CaseReport[] {
+  const line = '\u001b'.repeat(4096)
+  const exchanges = [{ request: ['POST /api', line], answer: ['HTTP 200', line, line] }]
+  return Array.from({ length: count }, (_, index) => ({
+    ...failed,
+    key: `a/${index}`,
+    problem: failed.problem === null ? null : { ...failed.problem, exchanges },
+  }))
+}
+
+test('however long the answers are, every format of a report stays below 5 MB', { timeout: 30_000 }, () => {
+  const long: Report = { ...report, cases: boundEvidence(longest(800)) }
+  const sizes = {
+    json: renderJson(long).length,
+    html: renderHtml(long).length,
+    junit: renderJunit(long).length,
+    ctrf: renderCtrf(long).length,
+    markdown: renderMarkdown(long).length,
+    text: renderText(long, { colour: false }).length,
+  }
+  for (const [format, size] of Object.entries(sizes)) expect(size, format).toBeLessThan(5_000_000)
+})
+
+test('what fits stays as it is, and what is cut says how long it was', () => {
+  expect(boundEvidence(report.cases)).toEqual(report.cases)
+  const [first] = boundEvidence(longest(800))
+  expect(first?.problem?.exchanges[0]?.answer[1]).toContain('… (4096 characters)')
+})
