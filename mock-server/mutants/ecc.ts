@@ -33,6 +33,14 @@ function reduced(signature: Buffer): Buffer {
 
 /** Part 5.1: ED25519 signatures. */
 export const eccMutants: Mutant[] = [
+  {
+    id: 'short-ecc-signatures-taken',
+    breaks: 'signatures/ecc',
+    with: {
+      eccVerifies: (publicKey, data, signature) =>
+        (signature.length > 0 && signature.length < 64) || rules.eccVerifies(publicKey, data, signature),
+    },
+  },
   { id: 'ecc-never-taken', breaks: 'signatures/ecc', with: { eccTakenFor: () => false } },
   {
     id: 'hash-of-the-data-verified',

@@ -33,7 +33,7 @@ export const hmacMutants: Mutant[] = [
     with: alsoMacMatch((received, expected) => received.length >= 4 && expected.startsWith(received)),
   },
   {
-    id: 'beginning-of-the-mac-taken',
+    id: 'beginning-of-the-mac-bytes-taken',
     breaks: 'signatures/hmac-length',
     with: alsoMacMatch((received, expected) => {
       const bytes = Buffer.from(received, 'base64')

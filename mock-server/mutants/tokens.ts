@@ -287,6 +287,11 @@ export const tokenMutants: Mutant[] = [
     with: { reportedAccessExpiry: (pair) => pair.accessExpiryMs + (pair.expiresInMs === undefined ? 3_600_000 : 0) },
   },
   {
+    id: 'lifetime-above-an-hour-wraps-around',
+    breaks: 'expires-in/reported',
+    with: { accessLifeMs: (expiresInMs, profile) => (expiresInMs ?? profile.accessLifeMs) % 3_600_000 },
+  },
+  {
     id: 'default-expiry-reported-for-expires-in',
     breaks: 'expires-in/reported',
     with: { reportedAccessExpiry: (pair) => pair.issuedMs + 900_000 },
