@@ -3,22 +3,55 @@ import { SuiteError } from '../engine/errors.ts'
 import { jsonLine } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/diff.ts'
 import { readReportFile } from '../run/report-file.ts'
+import { type DiffServersFlags, runDiffServers } from './diff-servers.ts'
+import { collect } from './run-flags.ts'
 import { processOutlet } from './write-reports.ts'
 
-/** `diff REPORT REPORT`: where the verdicts of two reports differ. */
+const afterHelp = `
+Exit codes: 0 alike, 1 a verdict differs, 2 wrong usage, 3 a server cannot be used. Flags of a key may be
+given once for both servers, or twice: for the first and for the second.
+
+  npx svc-conformance diff old.json new.json
+  npx svc-conformance diff --url http://127.0.0.1:8080 --url http://127.0.0.1:8081 --allow sessions`
+
+/** `diff REPORT REPORT`: where the verdicts of two reports differ. `diff --url A --url B`: where two servers answer otherwise. */
 export function registerDiff(program: Command): void {
   program
     .command('diff')
-    .description('say where the verdicts of two JSON reports differ; exit code 1 where one does')
-    .argument('<reports...>', 'two JSON reports (run --report json=FILE)')
+    .description('say where two JSON reports, or the answers of two servers, differ; exit code 1 where a verdict does')
+    .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
     .option('--json', 'the differences as JSON')
-    .action((files: string[], flags: { json?: boolean }) => {
-      const [one, other, ...more] = files
-      if (one === undefined || other === undefined || more.length > 0)
-        throw new SuiteError('usage', `Name two reports to compare, not ${files.length}`)
-      const diff = diffReports(readReportFile(one), readReportFile(other))
-      const outlet = processOutlet(process.env)
-      outlet.stdout(flags.json === true ? jsonLine(diff, 2) : renderDiff(diff))
-      process.exitCode = verdictsDiffer(diff) ? 1 : 0
+    .optionsGroup('Two servers')
+    .option('--url <url>', 'base URL; give it twice', collect)
+    .option('--key-id <id>', 'API key id (SVC_KEY_ID)', collect)
+    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows', collect)
+    .option('--key-secret-file <file>', 'read the secret from a file', collect)
+    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key', collect)
+    .option('--target <file>', 'target file, see "init"', collect)
+    .option('--scheme <word>', 'scheme word of signatures', collect)
+    .option('--token-prefix <word>', 'word before an access token; "" for none', collect)
+    .option('--allow <classes>', 'sessions: also grant tokens')
+    .option('--disposable', 'these instances are mine to fill')
+    .option('--rate <number>', 'calls a second at most')
+    .option('--wait <seconds>', 'how long to wait for a server to come up')
+    .option('--calls <number>', 'how many calls each server is asked; 150 by default')
+    .option('--seed <number>', 'another order of the calls')
+    .addHelpText('after', afterHelp)
+    .action(async (files: string[], flags: DiffServersFlags) => {
+      const { json, ...ofServers } = flags
+      const asksServers = Object.keys(ofServers).length > 0
+      if (asksServers && files.length > 0)
+        throw new SuiteError('usage', 'Compare two reports or two servers, not both: remove the reports or the flags')
+      process.exitCode = asksServers ? await runDiffServers(flags) : diffReportFiles(files, json === true)
     })
+}
+
+/** @returns the exit code */
+function diffReportFiles(files: readonly string[], asJson: boolean): number {
+  const [one, other, ...more] = files
+  if (one === undefined || other === undefined || more.length > 0)
+    throw new SuiteError('usage', `Name two reports to compare, not ${files.length}`)
+  const diff = diffReports(readReportFile(one), readReportFile(other))
+  processOutlet(process.env).stdout(asJson ? jsonLine(diff, 2) : renderDiff(diff))
+  return verdictsDiffer(diff) ? 1 : 0
 }

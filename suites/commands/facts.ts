@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { line, printableJson } from '../engine/printable.ts'
+import { jsonLine, line, lines, printable } from '../engine/printable.ts'
 import { systemRandom } from '../engine/random.ts'
 import { measureFacts } from '../facts/measure.ts'
 import { planFacts, planLines } from '../facts/plan.ts'
@@ -13,6 +13,7 @@ import { positive } from '../run/values.ts'
 import { urlTarget } from '../targets/url.ts'
 import { packageVersion } from './package-version.ts'
 import { addTargetFlags } from './run-flags.ts'
+import { processOutlet } from './write-reports.ts'
 
 interface FactsFlags extends RunFlags {
   json?: boolean
@@ -47,27 +48,24 @@ export function registerFacts(program: Command): void {
 }
 
 async function run(flags: FactsFlags): Promise<void> {
+  const { asProfile } = flags
   const target = readTargetOptions(flags, process.env, readTargetFile(flags, process.env))
   if (target === null)
     throw new SuiteError('usage', 'Name the server to measure, as in "--url https://service.example"')
-  if (flags.asProfile !== undefined) demandPlaceFor(flags.asProfile, 'the profile', true)
-  const { allow } = target
-  for (const text of planLines(planFacts(allow, target.root.kind === 'secret')))
-    process.stderr.write(`${line`${text}`}\n`)
+  if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
+  const { allow, root, url } = target
+  const outlet = processOutlet(process.env)
+  outlet.stderr(lines(planLines(planFacts(allow, root.kind === 'secret')).map((text) => printable(text))))
   if (flags.plan === true) return
   const started = new Date().toISOString()
   const sheet = await measure(target, {
     patientMs: positive('--wait', flags.wait, 0) * 1000,
     maxWaitMs: positive('--nonce-wait', flags.nonceWait, 0) * 1000,
   })
-  const { profile, ...rest } = sheet
-  if (flags.asProfile !== undefined)
-    replaceFile(flags.asProfile, `${JSON.stringify(profile, null, 2)}\n`, 'the profile')
-  const meta = { version: packageVersion(), target: target.url, started, allow, node: process.version }
-  process.stdout.write(
-    flags.json === true ? `${printableJson({ meta, ...rest, profile }, 2)}\n` : renderFacts(sheet, target.url),
-  )
-  if (flags.asProfile !== undefined) process.stderr.write(`${line`Wrote ${flags.asProfile}`}\n`)
+  if (asProfile !== undefined) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
+  const meta = { version: packageVersion(), target: url, started, allow, node: process.version }
+  outlet.stdout(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
+  if (asProfile !== undefined) outlet.stderr(lines([line`Wrote ${asProfile}`]))
 }
 
 async function measure(target: TargetOptions, waits: { patientMs: number; maxWaitMs: number }) {

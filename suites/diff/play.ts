@@ -1,6 +1,7 @@
 /** Plays one session of mixed calls to a server, and keeps how each was answered. */
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import { type Random, seededRandom, shuffled } from '../engine/random.ts'
+import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'
 import { createAsker, type Reply } from '../facts/asker.ts'
 import { createMemory, type SessionCall } from './memory.ts'
@@ -41,11 +42,7 @@ export function planSession(
   return planned.slice(0, calls)
 }
 
-/**
- * Plays the calls one after another.
- *
- * @param tokenPrefix the word before a token, where the settings do not say
- */
+/** Plays the calls one after another. Secrets that an answer repeats are shortened. */
 export async function playSession(
   instance: Instance,
   planned: readonly PlannedCall[],
@@ -58,7 +55,7 @@ export async function playSession(
     const { outcome, status, code, result } = await call.ask(asker, memory, position)
     played.push({ call: call.name, outcome, status, code, shape: outcome === 'accepted' ? shapeOf(result) : null })
   }
-  return played
+  return redactValue(played, asker.redactor)
 }
 
 /** `{ accessToken: string, … }`, in the order of names. */

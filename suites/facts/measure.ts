@@ -1,13 +1,13 @@
 /** Measures a target where the document is silent. Nothing here judges. */
-import { SuiteError } from '../engine/errors.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Random } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Profile } from '../targets/bundled.ts'
+
+import { demandAccess } from './access.ts'
 import { addressProbes } from './addresses.ts'
-import { type Asker, basic, createAsker, signed } from './asker.ts'
-import { describeReply } from './compare-replies.ts'
+import { type Asker, createAsker, signed } from './asker.ts'
 import { envelopeProbes } from './envelope.ts'
 import { type Fact, type Finding, type Probe, word } from './fact.ts'
 import { grantProbes } from './grants.ts'
@@ -86,28 +86,6 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
   await ask([...limitProbes, ...waitingProbes])
   facts.push(throttling(asker))
   return { ...redactValue({ facts, ...table }, asker.redactor), profile, left, calls: asker.counts.calls }
-}
-
-/** Between two looks at a target that is still starting. */
-const patienceMs = 250
-
-async function demandAccess(asker: Asker, patientMs: number): Promise<void> {
-  const { baseUrl, clock } = asker.instance
-  const untilMs = clock.now() + patientMs
-  let first = await asker.ask({ auth: signed(asker) })
-  while (first.status === null && clock.now() < untilMs) {
-    await clock.sleep(patienceMs)
-    first = await asker.ask({ auth: signed(asker) })
-  }
-  if (first.outcome === 'accepted') return
-  if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`, { exitCode: 3 })
-  const second = asker.secret === undefined ? first : await asker.ask({ auth: basic(asker) })
-  if (second.outcome !== 'accepted')
-    throw new SuiteError(
-      'unreachable',
-      `Cannot measure ${baseUrl}: it refuses the key "${asker.keyId}" (${describeReply(second)})`,
-      { exitCode: 3 },
-    )
 }
 
 const clockSamples = 5

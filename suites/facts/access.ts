@@ -1,0 +1,31 @@
+import { SuiteError } from '../engine/errors.ts'
+import { type Asker, basic, signed } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+
+/** Between two looks at a target that is still starting. */
+const patienceMs = 250
+
+/**
+ * The first call: does the target answer, and does it take the root key?
+ *
+ * @param patientMs how long to wait for a target that does not answer yet
+ * @throws SuiteError (`unreachable`, exit code 3)
+ */
+export async function demandAccess(asker: Asker, patientMs: number): Promise<void> {
+  const { baseUrl, clock } = asker.instance
+  const untilMs = clock.now() + patientMs
+  let first = await asker.ask({ auth: signed(asker) })
+  while (first.status === null && clock.now() < untilMs) {
+    await clock.sleep(patienceMs)
+    first = await asker.ask({ auth: signed(asker) })
+  }
+  if (first.outcome === 'accepted') return
+  if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`, { exitCode: 3 })
+  const second = asker.secret === undefined ? first : await asker.ask({ auth: basic(asker) })
+  if (second.outcome !== 'accepted')
+    throw new SuiteError(
+      'unreachable',
+      `Cannot use ${baseUrl}: it refuses the key "${asker.keyId}" (${describeReply(second)})`,
+      { exitCode: 3 },
+    )
+}
