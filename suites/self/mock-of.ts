@@ -15,6 +15,8 @@ export interface MockProof {
   calls: number
   /** Calls that the mock answers with another outcome, status or code. */
   differences: Difference[]
+  /** The control: calls that the reference server answers otherwise without the facts. */
+  withoutFacts: Difference[]
 }
 
 /** @param calls how many calls the server and its mock are asked */
@@ -33,8 +35,13 @@ export async function proveMock(
     onInstance(options, withPrefix, (instance) => playSession(instance, planned, seededRandom(seed)))
   const recorded = await play(server)
   const mocked = await play({ profile: sheet.profile })
-  const differences = compareSessions(recorded, mocked).filter((one) => one.in.some((what) => what !== 'shape'))
-  return { sheet, calls, differences }
+  const plain = await play({})
+  return { sheet, calls, differences: unlike(recorded, mocked), withoutFacts: unlike(recorded, plain) }
+}
+
+/** Calls with another outcome, status or code. */
+function unlike(...[recorded, mocked]: Parameters<typeof compareSessions>): Difference[] {
+  return compareSessions(recorded, mocked).filter((one) => one.in.some((what) => what !== 'shape'))
 }
 
 type Instance = Awaited<ReturnType<ReturnType<typeof bundledTarget>['open']>>

@@ -1,0 +1,50 @@
+/**
+ * How well facts describe a server: every conforming variant is measured, a mock is made from its facts, and both are asked 300 calls.
+ *
+ *     npm run facts-proof -- [--calls N] [--only TEXT]
+ *
+ * Exits with 1 where a mock answers fewer than 95 % of the calls with the same outcome, status and code, or a measured switch comes out
+ * otherwise than it was set. Beside each stands what the reference server reaches without the facts: the mock may not be worse. The servers' clocks are moved, so that nothing waits.
+ */
+import { parseArgs } from 'node:util'
+import { proveMock } from '../suites/self/mock-of.ts'
+import { loadVariants, type Variant } from '../suites/targets/bundled.ts'
+
+const leastShare = 0.95
+
+const { values } = parseArgs({
+  options: { calls: { type: 'string', default: '300' }, only: { type: 'string', default: '' } },
+})
+const calls = Number(values.calls)
+
+/** @returns whether the mock is good enough */
+async function prove({ id, profile, rules, settings = { scheme: 'svc-hmac-sha256' } }: Variant): Promise<boolean> {
+  const { sheet, differences, withoutFacts } = await proveMock(
+    { profile, ...(rules === undefined ? {} : { rules }) },
+    settings,
+    calls,
+  )
+  const share = 1 - differences.length / calls
+  const found = sheet.profile as { [name: string]: unknown }
+  const wrong = Object.entries(profile).filter(([name, value]) => name in found && found[name] !== value)
+  const unmeasured = Object.keys(profile).filter((name) => !(name in found))
+  const isGood = share >= leastShare && wrong.length === 0 && differences.length <= withoutFacts.length
+  const notes = [
+    `without facts ${percent(1 - withoutFacts.length / calls)}`,
+    ...wrong.map(([name, value]) => `${name} is ${String(found[name])} instead of ${String(value)}`),
+    ...unmeasured.map((name) => `${name} is not measured`),
+    ...new Set(differences.map(({ call }) => call)),
+  ]
+  console.log(`${isGood ? '✓' : '✗'} ${id}: ${percent(share)}; ${notes.join('; ')}`)
+  return isGood
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+const variants = (await loadVariants()).filter(({ id }) => id.includes(values.only))
+let good = 0
+for (const variant of variants) if (await prove(variant)) good += 1
+console.log(
+  `${good} of ${variants.length} mocks answer at least ${leastShare * 100} % of ${calls} calls as their server does`,
+)
+process.exitCode = good === variants.length ? 0 : 1
