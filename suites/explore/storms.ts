@@ -164,6 +164,8 @@ export async function rightCalls({ x, people, pairs }: Asker, times: number): Pr
   for (const auth of ways) {
     for (let at = 0; at < times; at++) await letIn(x, list(auth, { connection: 5 }))
     for (let at = 0; at < 4; at++) await letIn(x, list(auth, { connection: 'new' }))
+    for (const nonce of ['digits', 'letters', 'padded'] as const) await letIn(x, list(auth, { nonce }))
+    for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
   }
 }
 

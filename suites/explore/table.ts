@@ -110,7 +110,7 @@ export async function rightCall(asker: Asker, way: string, turn: number): Promis
   }
 }
 
-const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded'] as const
+const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, undefined] as const
 
 async function authOf(
   { x, people, pairs }: Asker,

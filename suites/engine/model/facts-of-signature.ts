@@ -21,6 +21,7 @@ export function signatureFacts(state: State, call: Call, moment: Span, fields: r
   return [
     timestampFact(state, timestamp, moment),
     nonceFact(state, nonce),
+    yes('signatures/request-body', lookOf(call.body)),
     remembered(call, key, () => signatureFact(key, { timestamp, nonce, signature }, state.terms.uri, call)),
   ]
 }
@@ -34,6 +35,18 @@ function remembered(call: Call, key: Key, compute: () => Fact): Fact {
   const fact = compute()
   checked.set(call, { key, fact })
   return fact
+}
+
+/** What a server that writes the body again before it checks might get wrong. */
+function lookOf(body: string): string {
+  const looks = [
+    [/[\u0080-\uffff]/, 'letters beyond ASCII'],
+    [/\\[u/]/, 'escapes'],
+    [/\r\n/, 'CR LF'],
+    [/^\s|\s$/, 'white space around'],
+    [/[[{,:]\s/, 'white space inside'],
+  ] as const
+  return looks.flatMap(([mark, name]) => (mark.test(body) ? [name] : [])).join(', ') || 'plain'
 }
 
 function timestampFact(state: State, timestamp: string, moment: Span): Fact {
@@ -74,11 +87,12 @@ function dataToSign({ timestamp, nonce }: Sent, uri: string, body: string): Uint
 /** The padded and the unpadded nonce are open as a pair, and a timestamp with leading zeros is the same number. */
 function otherSpellings(sent: Sent): Sent[] {
   const bare = sent.nonce.replace(/=+$/, '')
-  const nonces = [...new Set([sent.nonce, bare, `${bare}=`, `${bare}==`])]
+  const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
+  const isBase64 = /^[A-Za-z0-9+/_-]+$/.test(bare) && bare.length % 4 !== 1
+  const nonces = isBase64 ? [...new Set([sent.nonce, bare, padded])] : [sent.nonce]
   const stamps = [...new Set([sent.timestamp, sent.timestamp.replace(/^0+(?=\d)/, '')])]
-  const mayPad = bare.length >= 2 && /^[A-Za-z0-9+/_-]+$/.test(bare)
   return stamps
-    .flatMap((timestamp) => (mayPad ? nonces : [sent.nonce]).map((nonce) => ({ ...sent, timestamp, nonce })))
+    .flatMap((timestamp) => nonces.map((nonce) => ({ ...sent, timestamp, nonce })))
     .filter(({ timestamp, nonce }) => timestamp !== sent.timestamp || nonce !== sent.nonce)
 }
 

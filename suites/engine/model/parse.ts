@@ -49,6 +49,14 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
+/** FNV-1a over the text without its id. */
+function formOf(body: string): string {
+  let hash = 0x811c9dc5
+  for (const letter of body.replace(/"id":\s*\d+/, ''))
+    hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01000193) >>> 0
+  return `form ${hash.toString(36)}`
+}
+
 export interface ReadBody {
   /** False: no JSON. */
   readonly json: boolean
@@ -58,17 +66,20 @@ export interface ReadBody {
   readonly members: JsonObject | null
   readonly duplicates: boolean
   readonly bytes: number
+  /** The text, its id apart: bodies of one form are taken alike. */
+  readonly form: string
 }
 
 /** Part 1: the request envelope. */
 export function readBody(body: string): ReadBody {
   const bytes = utf8(body).length
-  const nothing = { method: undefined, params: undefined, id: undefined, members: null, duplicates: false, bytes }
+  const form = formOf(body)
+  const nothing = { method: undefined, params: undefined, id: undefined, members: null, duplicates: false, bytes, form }
   try {
     const value: unknown = JSON.parse(body)
     if (!isObject(value)) return { json: true, ...nothing }
     const { method, params, id } = value
-    return { json: true, method, params, id, members: value, duplicates: hasDuplicateMembers(body), bytes }
+    return { json: true, method, params, id, members: value, duplicates: hasDuplicateMembers(body), bytes, form }
   } catch {
     return { json: false, ...nothing }
   }
