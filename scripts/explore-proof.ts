@@ -61,7 +61,7 @@ async function explore(
   const handler = createHandler({ clock: 'virtual', ...server })
   const { clock, root } = handler.context
   const random = seededRandom(seed)
-  const wire = openMemoryWire(handler.handle, clock)
+  const wire = openMemoryWire(handler.handle, clock, `${handler.context.profile.basePath}/api`)
   const started = performance.now()
   const x = openExplorer({
     wire,

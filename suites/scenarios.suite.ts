@@ -6,6 +6,7 @@ import { problemText } from './report/problem-text.ts'
 import { openCorpus } from './run/corpus-cache.ts'
 import { receiveEnding } from './run/ending-channel.ts'
 import { recordKeys } from './run/key-record.ts'
+import { announceKeys } from './run/keys-channel.ts'
 import { openRun } from './run/run.ts'
 import type { WorkerRequest } from './run/worker-request.ts'
 import { bundledTarget } from './targets/bundled.ts'
@@ -37,6 +38,8 @@ const request = handed ?? (await everything())
 const { url, corpus, seed, keyRecord, bail } = request
 
 const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
+const keysChannel = announceKeys(request.endingChannel)
+const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
   ...request,
@@ -45,11 +48,15 @@ const run = await openRun({
   random: url === null ? seededRandom(seed) : systemRandom,
   bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
   ending,
-  ...(keyRecord === null ? {} : { listener: recordKeys(keyRecord) }),
+  listener: (event) => {
+    noteKeys(event)
+    keysChannel.listener(event)
+  },
 })
 afterAll(async () => {
   await run.end()
   close()
+  keysChannel.close()
 })
 
 describe('scenarios', () => {

@@ -127,6 +127,28 @@ export async function narrowKeys({ x, people }: Asker): Promise<void> {
     }
 }
 
+/** Headers that prove nothing. */
+const emptyHeaders = (scheme: string): string[] => [
+  '',
+  'Basic',
+  'Basic Og==',
+  'Basic Ogo=',
+  'Bearer',
+  'Bearer null',
+  'Bearer undefined',
+  'Bearer 0',
+  'Token',
+  scheme,
+  `${scheme} ;;;;`,
+  `${scheme} ;1;;;`,
+  'null',
+  'undefined',
+  'true',
+  'Digest username="root"',
+  'Negotiate',
+  'None',
+]
+
 /** What a key with a public key must not be used with, and a key without one. */
 export async function wrongKinds({ x, people }: Asker): Promise<void> {
   x.script = 'kinds-of-keys'
@@ -161,7 +183,9 @@ export async function wrongKinds({ x, people }: Asker): Promise<void> {
     await letIn(x, list(basic(who)))
     await letIn(x, list(hmac(who)))
   }
-  for (const step of [...steps(none)]) await keptOut(x, step)
+  for (const step of steps(none)) await keptOut(x, step)
+  for (const header of emptyHeaders(x.state().terms.scheme))
+    for (const step of steps({ kind: 'header', header })) await keptOut(x, step)
 }
 
 /** Addresses in the neighbourhood of ours, and some far away. */

@@ -6,7 +6,7 @@ import { readDeviations } from './deviations.ts'
 import { exploreTarget } from './explore-target.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { askMatrix, readMatrix } from './matrix.ts'
-import { keyPairMaker, openExplorer } from './open.ts'
+import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
 import { walk } from './walk.ts'
 import type { Wire } from './wire.ts'
 
@@ -18,6 +18,8 @@ export interface ExploreOptions {
   /** Nothing was created on the target before, and nobody else uses it. */
   readonly fresh: boolean
   readonly loopback: boolean
+  /** Keys that are there already: the test keys of a run. */
+  readonly knownKeys?: readonly KnownKey[]
   readonly seed: number
   readonly maxCalls: number
   readonly seconds: number

@@ -74,6 +74,7 @@ export interface ExplorerOptions {
   readonly unique: string
   /** Our addresses as the target sees them; the first is used unless a step names another. */
   readonly addresses: readonly Address[]
+  readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]
   readonly maxCalls: number
   /** Milliseconds of real time that are left, whatever the target's clock says. */
   timeLeftMs(): number
@@ -117,6 +118,11 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   let broken = 0
   const names = new Map<string, Value>([['root', options.root]])
   const lines = new Map<string, number>()
+  for (const { name, value, key } of options.knownKeys) {
+    names.set(name, value)
+    if (value.publicKey !== undefined) names.set(`${name}-own`, { publicKey: value.publicKey })
+    state = { ...state, keys: new Map(state.keys).set(key.id, key) }
+  }
   const log: Entry[] = []
 
   const around = () => ({

@@ -18,7 +18,11 @@ interface HandlerAnswer {
   hangUp?: boolean
 }
 
-export function openMemoryWire(handle: Handle, clock: { now(): number; advance(ms: number): void }): Wire {
+export function openMemoryWire(
+  handle: Handle,
+  clock: { now(): number; advance(ms: number): void },
+  target = '/api',
+): Wire {
   const connections = new Map<string, number>()
   let last = 0
   const connectionOf = ({ connection, from }: Request): number => {
@@ -33,7 +37,7 @@ export function openMemoryWire(handle: Handle, clock: { now(): number; advance(m
       const body = Buffer.from(request.body, 'utf8')
       const answer = await handle({
         method: 'POST',
-        target: '/api',
+        target,
         headers: {
           host: 'memory',
           'content-type': 'application/json',

@@ -1,4 +1,6 @@
 /** From what a user says of a target to an explorer. */
+
+import type { Key } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
@@ -17,8 +19,26 @@ export interface OpenOptions {
   /** Nothing was created on the target before. */
   readonly fresh: boolean
   readonly loopback: boolean
+  readonly knownKeys?: readonly KnownKey[]
   readonly maxCalls: number
   timeLeftMs(): number
+}
+
+/** A key that is there before the exploration, by the name of its test key. */
+export interface KnownKey {
+  readonly id: string
+  readonly secret?: string
+  /** PKCS#8 PEM. */
+  readonly privateKey?: string
+  readonly member?: string
+}
+
+/** Which of the explorer's keys a test key stands for. */
+const standsFor: { readonly [member: string]: string } = {
+  erin: 'by-ecc',
+  bob: 'ecc-a',
+  carol: 'ecc-b',
+  dave: 'context-key',
 }
 
 export function openExplorer(options: OpenOptions): Explorer {
@@ -50,7 +70,20 @@ export function openExplorer(options: OpenOptions): Explorer {
       fresh: options.fresh,
     },
     addresses: addressesOf(settings, options.loopback),
+    knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
   })
+}
+
+function asKnown({ id, secret = '', privateKey, member = '' }: KnownKey): { name: string; value: Value; key: Key }[] {
+  const name = standsFor[member]
+  if (name === undefined) return []
+  const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
+  const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)
+  const scope = name === 'context-key' ? ['context'] : null
+  // It may have made place for another one meanwhile.
+  const key: Key = { id, secret, publicKey, scope, doubtful: [], works: 'unknown', origin: `test key ${member}` }
+  const pair = seed === undefined || publicKey === null ? {} : { seed, publicKey: publicKeyToPem(publicKey) }
+  return [{ name, key, value: { id, secret, ...pair } }]
 }
 
 function rootValue(root: RootKey): Value {

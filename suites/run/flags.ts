@@ -30,4 +30,6 @@ export interface RunFlags {
   fixtures?: string
   set?: string
   seed?: string
+  explore?: boolean
+  exploreCalls?: string
 }

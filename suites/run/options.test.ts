@@ -116,6 +116,7 @@ tls: { insecure: true }
         trace: false,
         again: `npx svc-conformance run --url https://from-file.example/base --target ${target} --allow sessions,keys`,
       },
+      explore: null,
       plan: false,
       inputs: [{ what: 'the target file', file: target }],
     })
@@ -421,5 +422,26 @@ describe('wrong usage', () => {
     ['- url', 'this is not a map of what is known about the target'],
   ])('in the target file: %s', (text, message) => {
     expect(refusal({ target: file('one.yaml', `${text}\n`) })).toContain(message)
+  })
+})
+
+describe('what the model asks', () => {
+  const read = (flags: Parameters<typeof readRunOptions>[0], url = 'http://127.0.0.1:1') =>
+    readRunOptions({ url, keyId: 'id', keySecret: 'secret', ...flags }, {}).explore
+
+  test('nothing unasked of a live server, nor where only a part is asked', () => {
+    expect(read({})).toBeNull()
+    expect(read({ disposable: true, only: ['basic'] })).toBeNull()
+    expect(read({ disposable: true, explore: false })).toBeNull()
+  })
+
+  test('4000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
+    expect(read({ disposable: true })).toEqual({ calls: 4000 })
+    expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000 })
+    expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70 })
+  })
+
+  test('needs a URL', () => {
+    expect(() => readRunOptions({ explore: true }, {})).toThrow('"--explore" needs "--url"')
   })
 })

@@ -15,6 +15,8 @@ export interface RunOptions {
   selection: SelectionOptions
   limits: LimitOptions
   reporting: ReportingOptions
+  /** How much the model asks after the cases; null: nothing. */
+  explore: { calls: number } | null
   /** Print what the run would do, and stop. */
   plan: boolean
   /** Files that were read for these options. `what` as in `the target file`. */
@@ -79,10 +81,34 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
       bail: flags.bail === undefined ? null : count('--bail', flags.bail),
     },
     reporting: reportingOf(flags, againCommand(flags, target, named.path)),
+    explore: exploreOf(flags, target),
     plan: flags.plan === true,
     inputs: inputsOf(flags, env, named),
   }
 }
+
+const exploreCallsNearby = 4000
+const exploreCallsElsewhere = 1000
+
+/** Thousands of refused calls are asked only of a target that is mine to fill, or where the user says so. */
+function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
+  if (target === null) {
+    if (flags.explore === true)
+      throw new SuiteError(
+        'usage',
+        'Name the target: "--explore" needs "--url"; "svc-conformance explore" looks at the bundled server',
+      )
+    return null
+  }
+  const isPart =
+    flags.only !== undefined || flags.shard !== undefined || flags.failed !== undefined || flags.watch === true
+  const wanted = flags.explore ?? (target.disposable && !isPart)
+  if (!wanted) return null
+  const nearby = isLoopback(target.url) ? exploreCallsNearby : exploreCallsElsewhere
+  return { calls: flags.exploreCalls === undefined ? nearby : count('--explore-calls', flags.exploreCalls) }
+}
+
+const isLoopback = (url: string): boolean => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
 
 function selectionOf(flags: RunFlags, target: TargetOptions | null): SelectionOptions {
   const shard = readShard(flags.shard)

@@ -61,6 +61,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
       ...planned.skipped.map(({ item, reason }) => skipItem(item, { kind: 'left-out', reason })),
     ],
     corpus,
+    findings: result.exploration?.findings ?? [],
     known,
     set: run.set,
     plan: planned.plan,

@@ -7,7 +7,9 @@ import { stopText } from '../report/problem-text.ts'
 import { urlTarget } from '../targets/url.ts'
 import { cleanUp, cleanUpLimitMs } from './clean-up.ts'
 import type { Endings } from './ending.ts'
+import { exploreAfterCases } from './explore-after-cases.ts'
 import { stillValidKeys } from './kept-test-keys.ts'
+import { collectKeys } from './keys-channel.ts'
 import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys-of-target.ts'
 import { leftKeyLines } from './left-keys.ts'
 import type { TargetOptions } from './options.ts'
@@ -15,7 +17,7 @@ import { lookAtTarget, type RunSetup } from './run.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
-type Asked = Omit<SuiteResult, 'left'>
+type Asked = Omit<SuiteResult, 'left' | 'exploration'>
 
 /**
  * A run against a URL: looks at the target, hands over to the worker, and removes what was created, also after a failure.
@@ -34,6 +36,8 @@ export async function runAgainstUrl(
   const listener = both(suite.listener, keys.listener)
   let asked: Asked | undefined
   let left: string[] = []
+  let exploration: SuiteResult['exploration'] = null
+  const created = collectKeys(request.endingChannel)
   try {
     const setup: RunSetup = {
       ...request,
@@ -56,11 +60,14 @@ export async function runAgainstUrl(
       keptTestKeys: kept,
       earlierKeys: asEntries(keys.read()),
     })
+    if (suite.options.explore !== null && asked.stopped === null)
+      exploration = await exploreAfterCases(suite, options, suite.options.explore.calls, [...kept, ...created.keys()])
   } finally {
+    created.close()
     left = await finish(suite, options, target, keys, endings)
     if (asked === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
   }
-  return { ...asked, left }
+  return { ...asked, left, exploration }
 }
 
 const both =

@@ -4,6 +4,7 @@ import type { TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
+import type { Exploration } from '../explore/explore.ts'
 import type { KnownEntry } from '../report/model.ts'
 import type { RunOptions } from './options.ts'
 
@@ -19,6 +20,8 @@ export interface SuiteResult {
   defects: string[]
   /** The worker did not end when it was told to: the process must be ended. */
   isStuck: boolean
+  /** What the model found after the cases; null where it asked nothing. */
+  exploration: Exploration | null
 }
 
 export interface SuiteRun {

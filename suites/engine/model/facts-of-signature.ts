@@ -1,6 +1,6 @@
 /** Part 5.1: the Authorization header of a signed call, computed again from the bytes that were sent. */
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
-import { ed25519Verify, withLowS } from '../signer/ed25519.ts'
+import { ed25519Verifier, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
 import { no, unsure, yes } from './fact.ts'
 import { looseBytes } from './spelling.ts'
@@ -109,10 +109,18 @@ const empty = new Uint8Array(0)
 /** R and S, 32 bytes each. */
 const eccBytes = 64
 
+const verifiers = new WeakMap<Uint8Array, ReturnType<typeof ed25519Verifier>>()
+
+function verifierOf(publicKey: Uint8Array): ReturnType<typeof ed25519Verifier> {
+  const known = verifiers.get(publicKey) ?? ed25519Verifier(publicKey)
+  verifiers.set(publicKey, known)
+  return known
+}
+
 function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
   const { publicKey } = key
   if (publicKey === null) return null
-  const fits = (bytes: Uint8Array): boolean => ed25519Verify(publicKey, data, bytes)
+  const fits = (bytes: Uint8Array): boolean => verifierOf(publicKey)(data, bytes)
   const strict = fromBase64Strict(signature)
   if (strict?.length === eccBytes) {
     if (fits(strict)) return yes('signatures/ecc', key.origin)

@@ -60,6 +60,28 @@ export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature
   }
 }
 
+/**
+ * The same answer for many signatures of one key: what depends on the key alone is computed once. Strict as RFC 8032: S below L, and R
+ * compared as bytes, so that only its canonical form fits.
+ */
+export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signature: Uint8Array) => boolean {
+  let keyTimes: (scalar: bigint) => Point
+  try {
+    keyTimes = windowed(Point.fromBytes(publicKey).negate())
+  } catch {
+    return () => false
+  }
+  return (data, signature) => {
+    const s = littleEndian(signature.subarray(32, 64))
+    if (signature.length !== signatureBytes || s >= order) return false
+    const commitment = signature.subarray(0, 32)
+    const challenge = littleEndian(sha512(concat(commitment, publicKey, data))) % order
+    // R = S·B − k·A.
+    const expected = (s === 0n ? Point.ZERO : Point.BASE.multiply(s, false)).add(keyTimes(challenge)).toBytes()
+    return expected.every((byte, at) => byte === commitment[at])
+  }
+}
+
 /** A check of one signature against many candidates; the half of the equation without the data is computed once. */
 export function ed25519Matcher(
   publicKey: Uint8Array,

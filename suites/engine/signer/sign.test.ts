@@ -1,10 +1,12 @@
 import { sign as signByNode } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { seededRandom } from '../random.ts'
 import { fromBase64Strict, fromHex, toBase64, toBase64url, toHex, utf8 } from './bytes.ts'
 import {
   ed25519Matcher,
   ed25519Sign,
+  ed25519Verifier,
   ed25519Verify,
   prehashDomain,
   publicKeyOfSeed,
@@ -206,4 +208,22 @@ describe('signing', () => {
     for (const id of ids) expect(id).toMatch(/^(data|key|signature|fields)\/[a-z0-9-]+$/)
     expect(ids.length).toBeGreaterThanOrEqual(40)
   })
+})
+
+test('the verifier of one key agrees with the plain check, on right and on wrong signatures', () => {
+  const random = seededRandom(5)
+  for (let round = 0; round < 12; round++) {
+    const seed = random.bytes(32)
+    const publicKey = publicKeyOfSeed(seed)
+    const data = random.bytes(1 + round * 7)
+    const verifier = ed25519Verifier(publicKey)
+    const signature = ed25519Sign(seed, data)
+    expect(verifier(data, signature)).toBe(true)
+    for (const at of [0, 31, 32, 63]) {
+      const wrong = signature.map((byte, index) => (index === at ? byte ^ 1 : byte))
+      expect(verifier(data, wrong)).toBe(ed25519Verify(publicKey, data, wrong))
+    }
+    expect(verifier(data, withHighS(signature))).toBe(false)
+    expect(verifier(random.bytes(9), signature)).toBe(false)
+  }
 })

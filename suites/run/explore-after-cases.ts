@@ -1,0 +1,43 @@
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { type Exploration, explore } from '../explore/explore.ts'
+import { openTarget } from '../explore/open-target.ts'
+import type { SuiteRun } from './suite-run.ts'
+import type { TargetOptions } from './target-options.ts'
+
+/** Two runs of one release ask the same; `explore` draws other seeds. */
+const seedOfRelease = 20_260_101
+/** A call of the model may take so long at most on average; then it stops. */
+const millisecondsPerCall = 20
+const walks = 20
+
+/** The model asks what no case asked, with the test keys that the cases left: no further key is created. */
+export async function exploreAfterCases(
+  { corpus, say }: SuiteRun,
+  target: TargetOptions,
+  calls: number,
+  keys: readonly CreatedKey[],
+): Promise<Exploration> {
+  const { options, close } = await openTarget(target)
+  const has = (name: 'sessions' | 'limits'): boolean => target.allow.includes(name)
+  try {
+    const exploration = await explore({
+      ...options,
+      allow: { sessions: has('sessions'), keys: false, limits: has('limits') },
+      fresh: false,
+      knownKeys: keys,
+      seed: seedOfRelease,
+      maxCalls: calls,
+      seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
+      walks,
+      requirements: corpus.requirements,
+      say: (line) => say(`The model found: ${line}`),
+    })
+    const { calls: made, asked, cells, pairs, seconds } = exploration
+    say(
+      `The model asked ${made} more calls in ${seconds.toFixed(1)} s: ${asked} of ${cells} cells of the table, ${pairs} pairs of the matrix`,
+    )
+    return exploration
+  } finally {
+    await close()
+  }
+}
