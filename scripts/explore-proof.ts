@@ -9,14 +9,9 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { seededRandom } from '../suites/engine/random.ts'
-import { readDeviations } from '../suites/explore/deviations.ts'
-import { exploreTarget } from '../suites/explore/explore-target.ts'
-import type { Candidate } from '../suites/explore/explorer.ts'
-import { askMatrix, readMatrix } from '../suites/explore/matrix.ts'
+import { explore } from '../suites/explore/explore.ts'
 import { openMemoryWire } from '../suites/explore/memory-wire.ts'
-import { keyPairMaker, openExplorer } from '../suites/explore/open.ts'
-import { walk } from '../suites/explore/walk.ts'
+import { openCorpus } from '../suites/run/corpus-cache.ts'
 import {
   createHandler,
   loadIndependentMutants,
@@ -46,77 +41,67 @@ interface Line {
   breaks: string
   calls: number
   ms: number
-  found: { requirement: string; level: string; kind: string; script: string; message: string }[]
+  found: { requirement: string; level: string; id: string; message: string; again: string }[]
 }
 
 /** Ends an exploration at its first finding. */
 class Enough extends Error {}
 
-async function explore(
+const { requirements } = await openCorpus()
+
+async function exploreServer(
   server: Omit<ServerOptions, 'clock'>,
   settings: { scheme?: string; tokenPrefix?: string; clientAddress?: string },
   seed: number,
   stopAtFirst: boolean,
-) {
+): Promise<Pick<Line, 'calls' | 'ms' | 'found'>> {
   const handler = createHandler({ clock: 'virtual', ...server })
-  const { clock, root } = handler.context
-  const random = seededRandom(seed)
-  const wire = openMemoryWire(handler.handle, clock, `${handler.context.profile.basePath}/api`)
+  const { clock, root, profile } = handler.context
   const started = performance.now()
-  const x = openExplorer({
-    wire,
-    root: { kind: 'secret', id: root.id, secret: root.secret },
-    settings: {
-      scheme: 'svc-hmac-sha256',
-      signedUri: '/api',
-      scopeNames: {},
-      headers: {},
-      probes: {},
-      solutions: [],
-      rate: 0,
-      maxWaitMs: 0,
-      ...settings,
+  let calls = 0
+  const wire = openMemoryWire(handler.handle, clock, `${profile.basePath}/api`)
+  const counted = {
+    ...wire,
+    send: (request: Parameters<typeof wire.send>[0]) => {
+      calls += 1
+      return wire.send(request)
     },
-    operations: readDeviations(),
-    random,
-    fresh: true,
-    loopback: true,
-    maxCalls: Number(values.calls),
-    timeLeftMs: () => 240_000 - (performance.now() - started),
-  })
-  const found: Candidate[] = []
+  }
+  const found: Line['found'] = []
   try {
-    await exploreTarget(x, {
-      sessions: true,
-      keys: true,
-      limits: true,
-      tokenPrefix: settings.tokenPrefix,
-      random,
-      makeKeyPair: keyPairMaker(random),
-      onFinding: async (candidate) => {
-        found.push(candidate)
+    await explore({
+      wire: counted,
+      root: { kind: 'secret', id: root.id, secret: root.secret },
+      settings: { ...plainSettings, ...settings },
+      allow: { sessions: true, keys: true, limits: true },
+      fresh: true,
+      loopback: true,
+      seed,
+      maxCalls: Number(values.calls),
+      seconds: 600,
+      walks: Number(values.walks),
+      requirements,
+      say: () => {},
+      onFinding: ({ requirement, level, id, message, reproduced }) => {
+        found.push({ requirement, level, id, message, again: `${reproduced.failed}/${reproduced.tries}` })
         if (stopAtFirst) throw new Enough()
       },
-      walk: (asker, isOver) => walk(asker, seed, isOver, async () => {}, Number(values.walks)),
-      combine: async (asker, isOver) => void (await askMatrix(asker, random, readMatrix(), isOver)),
     })
   } catch (error) {
     if (!(error instanceof Enough)) throw error
-  } finally {
-    wire.close()
   }
-  const distinct = [...new Map(found.map((one) => [`${one.requirement} ${one.kind}`, one])).values()]
-  return {
-    calls: x.calls(),
-    ms: Math.round(performance.now() - started),
-    found: distinct.map(({ requirement, level, kind, script, message }) => ({
-      requirement,
-      level,
-      kind,
-      script,
-      message,
-    })),
-  }
+  return { calls, ms: Math.round(performance.now() - started), found }
+}
+
+const plainSettings = {
+  scheme: 'svc-hmac-sha256',
+  signedUri: '/api',
+  scopeNames: {},
+  headers: {},
+  probes: {},
+  solutions: [],
+  rate: 0,
+  maxWaitMs: 0,
 }
 
 const done = new Map<string, Line>()
@@ -133,7 +118,7 @@ async function ask(
   kind: Line['kind'],
   id: string,
   breaks: string,
-  run: (seed: number) => ReturnType<typeof explore>,
+  run: (seed: number) => ReturnType<typeof exploreServer>,
 ): Promise<void> {
   for (let seed = Number(values.first); seed < Number(values.first) + Number(values.seeds); seed++) {
     if (done.has(`${kind} ${id} ${seed}`)) continue
@@ -148,12 +133,12 @@ const mine = <Item extends { id: string }>(items: readonly Item[]): Item[] =>
   items.filter(({ id }, index) => id.startsWith(values.only) && index % parts === part)
 if (!values.variants)
   for (const mutant of mine(await loadIndependentMutants()))
-    await ask('mutant', mutant.id, mutant.breaks, (seed) => explore(mutant.create(), {}, seed, !values.all))
+    await ask('mutant', mutant.id, mutant.breaks, (seed) => exploreServer(mutant.create(), {}, seed, !values.all))
 if (!values.mutants)
   for (const variant of mine(await loadIndependentVariants())) {
     const { profile, settings = {} } = variant
     await ask('variant', variant.id, '', (seed) =>
-      explore({ ...(profile === undefined ? {} : { profile }), ...variant.create?.() }, settings, seed, false),
+      exploreServer({ ...(profile === undefined ? {} : { profile }), ...variant.create?.() }, settings, seed, false),
     )
   }
 

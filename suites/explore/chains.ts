@@ -31,6 +31,9 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
     names.push(next)
     await keptOut(x, list(token(old), where))
     await x.call(list(token(next), where))
+    for (const one of [old, next])
+      await keptOut(x, changed(refresh(next, where), { field: 'param refreshToken', place: `$${one}.accessToken` }))
+    for (const one of [old, next]) await wrongToken(x, people.keys, `$${one}.refreshToken`, where)
     for (const revoked of names.slice(0, -1))
       await keptOut(x, list(token(revoked), { ...where, connection: turn % 2 === 0 ? 0 : 'new' }))
     if (people.keys && x.state().created <= 9) await keptOut(x, creation(token(old)))
@@ -42,6 +45,42 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
     await keptOut(x, refresh(revoked, { ...where, connection: 'new' }))
     await keptOut(x, list(token(revoked), where))
   }
+}
+
+/** A refresh token where an access token belongs, for every method. */
+async function wrongToken(x: Explorer, mayCreate: boolean, text: string, where: { from?: string } = {}): Promise<void> {
+  const auth: Auth = { kind: 'token', token: text }
+  await keptOut(x, list(auth, where))
+  if (mayCreate && x.state().created <= 9) await keptOut(x, creation(auth))
+}
+
+/** A key's own credentials, each at the other's place. */
+export async function ownPlaces({ x, people }: Asker): Promise<void> {
+  x.script = 'own-places'
+  for (const who of people.secret) {
+    const pair = people.grants ? await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] }) : undefined
+    const tokens = pair === undefined ? [] : [`$${pair}.accessToken`, `$${pair}.refreshToken`]
+    for (const place of [`$${who}.id`, `$${who}.name`, `$${who}.secret`, ...tokens]) {
+      for (const field of ['basic-id', 'basic-secret', 'basic-text', 'basic-blob'])
+        await keptOut(x, changed(list(basic(who)), { field, place }))
+      for (const field of ['key-id', 'secret', 'signature'])
+        await keptOut(x, changed(list(hmac(who)), { field, place }))
+      if (pair === undefined) continue
+      for (const field of ['param apiKeyId', 'param apiKeySecret'])
+        await keptOut(x, changed(grant(who, ['solution']), { field, place }))
+      await keptOut(x, changed(refresh(pair), { field: 'param refreshToken', place }))
+      await keptOut(x, changed(list(token(pair)), { field: 'token', place }))
+    }
+    await letIn(x, list(basic(who)))
+    if (pair !== undefined) await wrongToken(x, people.keys, `$${pair}.refreshToken`)
+  }
+  for (const who of people.ecc)
+    for (const place of [`$${who}.id`, `$${who}.name`, `$${who}.secret`, `$${who}-own.publicKey`]) {
+      await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', place }))
+      await keptOut(x, changed(list(ecc(who)), { field: 'signature', place }))
+      await keptOut(x, changed(list(hmac(who)), { field: 'secret', place }))
+      if (place !== `$${who}.id`) await keptOut(x, changed(list(ecc(who)), { field: 'key-id', place }))
+    }
 }
 
 /** One used refresh token at a time, right after its use, a second later and from a new connection. */
@@ -57,26 +96,37 @@ export async function usedTwice(asker: Asker, kind: PairKind): Promise<void> {
   await keptOut(x, list(token(old)))
 }
 
-const limits = [
-  ['context'],
-  ['thread'],
-  ['store'],
-  ['inbox'],
-  ['stream'],
-  ['context', 'stream'],
+const otherAreas = ['context', 'thread', 'store', 'inbox', 'stream']
+
+/** Scopes without `solution`: each other area, every two of them, and some in company. */
+const limits: readonly (readonly string[])[] = [
+  ...otherAreas.map((area) => [area]),
+  ...otherAreas.flatMap((one, at) => otherAreas.slice(at + 1).map((other) => [one, other])),
   ['context', 'session:'],
   ['thread', 'expiresIn:15000'],
   ['store', 'inbox', 'thread'],
   ['context', 'solution:*'],
+  otherAreas,
+]
+
+/** Scopes with `solution`, in company and at every place. */
+const opening: readonly (readonly string[])[] = [
+  [...otherAreas, 'solution'],
+  ['solution', ...otherAreas],
+  ['solution', 'solution:*'],
+  ['solution', 'solution:1', 'solution:*'],
+  ['solution:1', 'solution'],
+  ['context', 'solution', 'expiresIn:15000', 'session:'],
 ]
 
 /** Tokens are limited to their areas, whatever wider tokens of the same key do before and after. */
-export async function scopeLimits(asker: Asker, who: string): Promise<void> {
+export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): Promise<void> {
   const { x, people } = asker
   x.script = `scopes/${who}`
   const wide = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] })
   const creates = (): boolean => people.keys && x.state().created <= 9
-  for (const scope of limits) {
+  const asked = isFirst ? limits : limits.slice(0, 5)
+  for (const scope of asked) {
     const narrow = await granted(x, { who, scope })
     if (narrow === undefined) continue
     if (wide !== undefined) await letIn(x, list(token(wide)))
@@ -87,6 +137,14 @@ export async function scopeLimits(asker: Asker, who: string): Promise<void> {
     await x.call(refresh(narrow, { as: next }))
     if (x.lines.has(next)) await keptOut(x, list(token(next)))
     if (creates() && x.lines.has(next)) await keptOut(x, creation(token(next)))
+  }
+  for (const scope of opening) {
+    const open = await granted(x, { who, scope })
+    if (open === undefined) continue
+    await x.call(list(token(open)))
+    const next = freshName(x)
+    await x.call(refresh(open, { as: next }))
+    if (x.lines.has(next)) await x.call(list(token(next)))
   }
   const only = await granted(x, { who, scope: ['solution'] })
   if (only === undefined) return
@@ -252,14 +310,21 @@ export async function addresses(asker: Asker, who: string): Promise<void> {
   await keptOut(x, list(token(elsewhere)))
 }
 
+/** Makes a pair and uses it at once. */
+async function useNew(x: Explorer, step: CallStep): Promise<void> {
+  await x.call(step)
+  if (step.as !== undefined && x.lines.has(step.as)) await x.call(list(token(step.as)))
+}
+
 /** expires-in/…: what every size of NUMBER gives. */
 export async function lifetimes(asker: Asker, who: string): Promise<void> {
   const { x } = asker
   x.script = `lifetimes/${who}`
   const refreshLife = x.state().refreshLifetimeMs
   const sizes = [
-    1000, 1500, 2500, 5000, 9999, 11_000, 12_000, 13_000, 15_000, 20_000, 30_000, 59_000, 60_000, 61_000, 119_000,
-    300_000, 600_000, 900_000, 901_000, 1_800_000, 3_600_000, 3_601_000, 7_200_000, 43_200_000, 86_400_000, 86_401_000,
+    100, 250, 500, 900, 1000, 1500, 2500, 5000, 9999, 11_000, 12_000, 13_000, 15_000, 20_000, 30_000, 59_000, 60_000,
+    61_000, 119_000, 300_000, 600_000, 900_000, 901_000, 1_800_000, 3_600_000, 3_601_000, 7_200_000, 43_200_000,
+    86_400_000, 86_401_000,
   ]
   const around = refreshLife === null ? [] : [0.5, 0.9, 0.99].map((share) => Math.round(refreshLife * share))
   const beyond =
@@ -272,7 +337,7 @@ export async function lifetimes(asker: Asker, who: string): Promise<void> {
   for (const size of [...new Set([...sizes, ...around, ...beyond, ...edges])]
     .filter((one) => one > 0)
     .sort((a, b) => a - b))
-    await x.call(grant(who, ['solution', `expiresIn:${size}`], { as: freshName(x) }))
+    await useNew(x, grant(who, ['solution', `expiresIn:${size}`], { as: freshName(x) }))
   for (const size of [2000, 15_000, 12_345])
     for (const more of [['session:life-$unique'], [`ipAddr:${x.addresses[0]?.seen ?? ''}`]])
       await x.call(grant(who, [`expiresIn:${size}`, 'solution', ...more], { as: freshName(x) }))

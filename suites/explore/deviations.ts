@@ -6,7 +6,7 @@ import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readYaml } from '../engine/fixture/yaml-source.ts'
 import { mistakeById, mistakes } from '../engine/signer/mistakes.ts'
 import { type BytesOperation, bodyForms, brokenBodies, type TextOperation } from './operations.ts'
-import type { Change, Json } from './step.ts'
+import type { Change, Json, Wrap } from './step.ts'
 
 export interface Field {
   readonly field: string
@@ -68,11 +68,28 @@ function changesOf(file: DeviationsFile, { field, operations }: Field): Change[]
     case 'mistakes':
       return each(mistakes.map(({ id }) => id))
     case 'values':
-      return [{ field, remove: true }, ...Object.values(file.values).map((value) => ({ field, value }))]
+      return [
+        { field, remove: true },
+        ...Object.values(file.values).map((value) => ({ field, value })),
+        ...wraps.map((wrap) => ({ field, wrap })),
+      ]
     default:
       return each(file.sets[operations] ?? [])
   }
 }
+
+const wraps: readonly Wrap[] = [
+  'in-list',
+  'in-object',
+  'joined',
+  'joined-by-comma',
+  'first-alone',
+  'with-number',
+  'with-null',
+  'as-map',
+  'in-list-twice',
+  'as-json-text',
+]
 
 function breaksOf(file: DeviationsFile, change: Change | undefined, auth: string): string | undefined {
   if (change === undefined) return undefined

@@ -6,6 +6,7 @@ import {
   addresses,
   lifetimes,
   narrowKeys,
+  ownPlaces,
   refreshChain,
   replays,
   scopeLimits,
@@ -14,14 +15,17 @@ import {
   wrongKinds,
 } from './chains.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer.ts'
+import { materials } from './materials.ts'
 import { apikeyScope, createPeople, type PairKind, type People, pairOf, peopleOf } from './people.ts'
-import { greet, learnTokens, tryAddress } from './preflight.ts'
+import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
 import {
   beginExpiry,
   checkLiving,
   connections,
   endExpiry,
   keyLimit,
+  letInEveryKey,
+  letTimePass,
   longBodies,
   manySessions,
   retryDead,
@@ -106,6 +110,7 @@ async function allStages(x: Explorer, plan: Plan, stage: Stage): Promise<Explore
   await stage('preflight', async () => {
     const first = people.secret[0]
     if (plan.sessions && first !== undefined) await learnTokens(x, first, plan.tokenPrefix)
+    await learnSignatures(x)
     const { seed, publicKeyPem } = plan.makeKeyPair()
     x.names.set('spare', { seed, publicKey: publicKeyPem })
     if (plan.keys) await createPeople(x, pairs, plan.makeKeyPair)
@@ -196,6 +201,7 @@ async function tableStages(asker: Asker, plan: Plan, stage: Stage, table: Table)
   const users = x.options.maxCalls < smallBudget ? people.secret.slice(0, 2) : people.secret
   await stage('kinds', () => wrongKinds(asker))
   await stage('kinds', () => narrowKeys(asker))
+  await stage('places', () => ownPlaces(asker))
   await stage('replays', () => replays(asker))
   await stage('bodies', () => writtenAgain(asker))
   if (people.grants) {
@@ -203,7 +209,7 @@ async function tableStages(asker: Asker, plan: Plan, stage: Stage, table: Table)
       await stage('chains', () => refreshChain(asker, chainKind(asker, who, at), at < 2 ? 4 : 3))
       await stage('chains', () => usedTwice(asker, { who, scope: ['solution'] }))
       if (expiring !== undefined) await stage('expiry', () => useWhileWaiting(x, expiring.pairs))
-      await stage('scopes', () => scopeLimits(asker, who))
+      await stage('scopes', () => scopeLimits(asker, who, at === 0))
       await stage('living', () => checkLiving(asker, pick))
     }
     for (const who of users.slice(0, 2)) await stage('addresses', () => addresses(asker, who))
@@ -214,6 +220,7 @@ async function tableStages(asker: Asker, plan: Plan, stage: Stage, table: Table)
   await stage('connections', () => connections(asker))
   await stage('long bodies', () => longBodies(asker))
   await stage('right calls', () => rightCalls(asker, 24))
+  await stage('living', () => letInEveryKey(asker))
   while (table.left.length > 0 && !x.isOver(reserved)) {
     await stage('table', () => askCells(asker, table, 150, () => true))
     await stage('living', () => checkLiving(asker, pick))
@@ -224,6 +231,10 @@ async function tableStages(asker: Asker, plan: Plan, stage: Stage, table: Table)
     }
   }
   if (expiring === undefined || expiring.pairs.length === 0) return
+  for (let turn = 0; turn < 2 && x.options.wire.controlled; turn++) {
+    await x.wait(850)
+    await stage('expiry', () => useWhileWaiting(x, expiring.pairs))
+  }
   const wait = expiring.due - x.options.wire.now()
   if (wait > 0) await x.wait(wait)
   await stage('expiry', () => endExpiry(asker, expiring.pairs))
@@ -279,6 +290,8 @@ async function lastStages(asker: Asker, plan: Plan, stage: Stage): Promise<void>
   const { x, people } = asker
   const pick = (count: number): number => plan.random.below(Math.max(1, count))
   const isOver = (): boolean => x.isOver(reserved)
+  await stage('materials', () => materials(asker))
+  await stage('living', () => letInEveryKey(asker))
   await stage('dead again', () => retryDead(x, 150, pick))
   await stage('matrix', () => plan.combine(asker, isOver))
   await stage('walk', () => plan.walk(asker, isOver))
@@ -289,6 +302,7 @@ async function lastStages(asker: Asker, plan: Plan, stage: Stage): Promise<void>
   await stage('key limit', () => keyLimit(asker))
   await stage('tries', () => wrongTries(asker, people.secret.at(-1) ?? 'root', 14))
   await stage('dead again', () => retryDead(x, 200, pick))
+  await stage('time', () => letTimePass(asker, pick))
   await stage('living', () => checkLiving(asker, pick))
 }
 

@@ -27,6 +27,8 @@ export interface ExploreOptions {
   readonly walks: number
   readonly requirements: readonly Requirement[]
   say(line: string): void
+  /** Called with each finding as soon as it was made shorter. */
+  onFinding?(found: Found): void
 }
 
 export interface Exploration {
@@ -64,7 +66,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
       const before = findings.found.length
       await findings.take(candidate)
       const found = findings.found.at(-1)
-      if (findings.found.length > before && found !== undefined) options.say(`${found.requirement}: ${found.message}`)
+      if (findings.found.length <= before || found === undefined) return
+      options.say(`${found.requirement}: ${found.message}`)
+      options.onFinding?.(found)
     },
     walk: (asker, isOver) => walk(asker, seed, isOver, async () => {}, options.walks),
     combine: async (asker, isOver) => {

@@ -19,11 +19,13 @@ import {
   type Terms,
   type Verdict,
 } from '../engine/model/index.ts'
+import { keyIdOf } from '../engine/model/learn.ts'
+import { readBody } from '../engine/model/parse.ts'
 import type { Random } from '../engine/random.ts'
 import { toBase64 } from '../engine/signer/bytes.ts'
 import { countAnswer } from './answer.ts'
 import type { Operations } from './deviations.ts'
-import { headerBytes, type Rendered, render, Unmakeable } from './render.ts'
+import { headerBytes, type Rendered, render, resolveAll, Unmakeable } from './render.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'
 import type { Response, Wire } from './wire.ts'
 
@@ -93,7 +95,12 @@ export interface Explorer {
   calls(): number
   /** Replaces what is known of the target's terms. */
   setTerms(terms: Partial<Terms>): void
-  setSignatureClock(offsetMs: number): void
+  /** What is added to our time in signatures; while it is not sure, no signature is judged. */
+  setSignatureClock(offsetMs: number, isSure: boolean): void
+  /** The target's clock as its last Date header said it, minus ours, ms. */
+  dateOffset(): number | null
+  /** Wrong tries on a key, or on all, since the beginning. */
+  triesOf(id: string | null): number
   /** What the model says of a step now; null where it cannot be made. */
   foresee(step: CallStep): Verdict | null
   call(step: CallStep, only?: Verdict['is']): Promise<Seen | null>
@@ -116,6 +123,9 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   let calls = 0
   let lastId = 0
   let broken = 0
+  let dateOffset: number | null = null
+  let sentOffset = 0
+  const tries = new Map<string | null, number>()
   const names = new Map<string, Value>([['root', options.root]])
   const lines = new Map<string, number>()
   for (const { name, value, key } of options.knownKeys) {
@@ -134,7 +144,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     lookUp: (name: string) => names.get(name),
     nextId: () => ++lastId,
     nextNonce: (kind: CallStep['nonce']) => nonceOf(kind, random),
-    timestamp: () => Math.floor(wire.now() + state.signatureClock),
+    timestamp: () => Math.floor(wire.now() + sentOffset),
   })
 
   const addressOf = (step: CallStep) =>
@@ -174,7 +184,10 @@ export function createExplorer(options: ExplorerOptions): Explorer {
       from: addressOf(step).local,
       connection: step.connection ?? 0,
     })
-    return { response, moment: { from, to: wire.now() } }
+    const moment = { from, to: wire.now() }
+    const date = response.kind === 'answer' ? Date.parse(response.date ?? '') : Number.NaN
+    if (!Number.isNaN(date)) dateOffset = date - moment.to
+    return { response, moment }
   }
 
   /** Sends a step, signed anew where the target throttles or had closed the connection. */
@@ -217,10 +230,17 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     const certain = late ? facts(state, made, moment) : known
     const seen: Seen = { step, call: made, verdict: judge(state, certain), answer, moment }
     take(seen, certain)
+    countTry(seen)
     log.push({ step, seen: [seen], script: explorer.script, at: moment.from })
     findIn(seen)
     await noticeBroken(answer)
     return seen
+  }
+
+  function countTry({ verdict, answer, call: made }: Seen): void {
+    if (verdict.is === 'accepted' || answer.kind === 'accepted') return
+    const id = keyIdOf(state, made, readBody(made.body)) ?? ''
+    for (const who of [id, null]) tries.set(who, (tries.get(who) ?? 0) + 1)
   }
 
   function take({ step, call: made, answer, moment }: Seen, known?: readonly Fact[]): void {
@@ -230,14 +250,16 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   }
   const problems: Problem[] = []
 
-  function nameResult({ as }: CallStep, answer: Answer, header: string | undefined): void {
+  function nameResult({ as, method, params }: CallStep, answer: Answer, header: string | undefined): void {
     if (as === undefined || answer.kind !== 'accepted') return
     const result = answer.result as Value
     if (result === null || typeof result !== 'object') return
     const own = names.get(`${as}-own`)
     const seed = own?.seed === undefined ? {} : { seed: own.seed, publicKey: own.publicKey ?? '' }
+    const label = method === 'manager/createApiKey' ? { name: String(resolveAll(params.name ?? '', around())) } : {}
     names.set(as, {
       ...result,
+      ...label,
       ...seed,
       ...(header === undefined ? {} : { header, signature: header.split(';').at(-1) ?? '' }),
     })
@@ -341,9 +363,12 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     setTerms: (terms) => {
       state = { ...state, terms: { ...state.terms, ...terms } }
     },
-    setSignatureClock: (offsetMs) => {
-      state = { ...state, signatureClock: offsetMs }
+    setSignatureClock: (offsetMs, isSure) => {
+      sentOffset = offsetMs
+      state = { ...state, signatureClock: isSure ? offsetMs : null }
     },
+    dateOffset: () => dateOffset,
+    triesOf: (id) => tries.get(id) ?? 0,
     foresee,
     call,
     burst,

@@ -1,6 +1,12 @@
 /** From what the model noticed to what a reader gets: the sentence, the shortest sequence, and a scenario to run again. */
+
 import type { Requirement } from '../engine/fixture/model.ts'
+import { findPair } from '../engine/model/facts-of-token.ts'
+import type { Call, State } from '../engine/model/index.ts'
+import { keyIdOf } from '../engine/model/learn.ts'
+import { isObject, readBody } from '../engine/model/parse.ts'
 import type { Finding, HistoryCall } from '../report/model.ts'
+import { basic, ecc, hmac, list } from './calls.ts'
 import { type Candidate, describeStep, type Explorer } from './explorer.ts'
 import { fixtureText } from './fixture-text.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
@@ -26,6 +32,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
     seen,
     take: async (candidate) => {
       const id = idOf(candidate)
+      if (await isLocked(x, candidate)) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
       if (count > 1) return
@@ -39,6 +46,49 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       }
       found.push(findingOf(x, candidate, shrunk, requirements))
     },
+  }
+}
+
+/** A server may lock a key, or an address, after so many wrong tries. */
+const triesOfLock = { key: 5, address: 20 }
+
+/** Whether the key of a refused call is refused everywhere after wrong tries: what locking does is open. */
+async function isLocked(x: Explorer, { kind, entry }: Candidate): Promise<boolean> {
+  if (kind === 'accepted' || kind === 'shape') return false
+  const state = x.state()
+  const ids = (x.log[entry]?.seen ?? []).flatMap(({ call }) => keyBehind(state, call) ?? [])
+  for (const id of [...new Set([...ids, state.root])]) {
+    const isAddress = id === state.root && !ids.includes(id)
+    const enough = isAddress ? x.triesOf(null) >= triesOfLock.address : x.triesOf(id) >= triesOfLock.key
+    if (enough && (await isRefusedEverywhere(x, id))) return true
+  }
+  return false
+}
+
+/** The key that a call rests on, by itself or through a token. */
+function keyBehind(state: State, call: Call): string | undefined {
+  const body = readBody(call.body)
+  const own = keyIdOf(state, call, body)
+  if (own !== undefined) return own
+  const refreshToken = isObject(body.params) ? body.params.refreshToken : undefined
+  const token = (call.authorization ?? '').split(' ').at(-1) ?? ''
+  const pair =
+    typeof refreshToken === 'string' ? findPair(state, refreshToken, 'refresh') : findPair(state, token, 'access')
+  return pair?.pair.key
+}
+
+async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
+  const [name, value] = [...x.names].find(([, one]) => one.id === id) ?? []
+  if (name === undefined || x.state().keys.get(id)?.scope?.includes('solution') === false) return false
+  const before = x.report
+  x.report = () => {}
+  try {
+    const ways = value?.seed === undefined ? [basic(name), hmac(name)] : [ecc(name)]
+    for (const auth of ways)
+      if ((await x.call(list(auth, { connection: 'new' })))?.answer.kind === 'accepted') return false
+    return true
+  } finally {
+    x.report = before
   }
 }
 

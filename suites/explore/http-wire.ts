@@ -155,6 +155,7 @@ function read(
       kind: 'answer',
       status: incoming.statusCode ?? 0,
       retryAfter: incoming.headers['retry-after'],
+      date: incoming.headers.date,
       body: Buffer.concat(chunks).toString('utf8'),
     }),
   )

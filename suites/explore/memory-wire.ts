@@ -50,8 +50,15 @@ export function openMemoryWire(
       })
       if (answer.hangUp === true)
         return { kind: 'none', reason: 'the connection was closed', stale: false, refused: false }
-      const retryAfter = Object.entries(answer.headers).find(([name]) => name.toLowerCase() === 'retry-after')?.[1]
-      return { kind: 'answer', status: answer.status, retryAfter, body: answer.body }
+      const header = (wanted: string): string | undefined =>
+        Object.entries(answer.headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
+      return {
+        kind: 'answer',
+        status: answer.status,
+        retryAfter: header('retry-after'),
+        date: header('date'),
+        body: answer.body,
+      }
     },
     now: () => clock.now(),
     sleep: async (ms) => clock.advance(ms),

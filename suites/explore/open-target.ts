@@ -1,6 +1,7 @@
 /** Opens the way to the target of an exploration: the bundled server in memory, or a URL. */
-import type { TargetOptions } from '../run/target-options.ts'
+
 import { createHandler } from '../targets/bundled.ts'
+import type { UrlTargetOptions } from '../targets/url.ts'
 import type { ExploreOptions } from './explore.ts'
 import { openHttpWire } from './http-wire.ts'
 import { openMemoryWire } from './memory-wire.ts'
@@ -13,7 +14,7 @@ export interface OpenedTarget {
 const longestAnswerBytes = 4 * 1024 * 1024
 
 /** @param target null: the bundled server, with a clock of its own */
-export async function openTarget(target: TargetOptions | null): Promise<OpenedTarget> {
+export async function openTarget(target: UrlTargetOptions | null): Promise<OpenedTarget> {
   if (target === null) return openBundled()
   const { url, root, settings, requestTimeoutMs: timeoutMs, tls } = target
   const { headers, rate } = settings

@@ -55,6 +55,7 @@ export function openExplorer(options: OpenOptions): Explorer {
     root: value,
     rootKey: {
       id: root.id,
+      name: '',
       secret: value.secret ?? '',
       publicKey: value.seed === undefined ? null : publicKeyOfSeed(value.seed),
       scope: null,
@@ -81,7 +82,16 @@ function asKnown({ id, secret = '', privateKey, member = '' }: KnownKey): { name
   const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)
   const scope = name === 'context-key' ? ['context'] : null
   // It may have made place for another one meanwhile.
-  const key: Key = { id, secret, publicKey, scope, doubtful: [], works: 'unknown', origin: `test key ${member}` }
+  const key: Key = {
+    id,
+    name: member,
+    secret,
+    publicKey,
+    scope,
+    doubtful: [],
+    works: 'unknown',
+    origin: `test key ${member}`,
+  }
   const pair = seed === undefined || publicKey === null ? {} : { seed, publicKey: publicKeyToPem(publicKey) }
   return [{ name, key, value: { id, secret, ...pair } }]
 }
@@ -101,6 +111,9 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
       ? [first]
       : [first, { name: 'second-address', local: secondAddress, seen: secondAddress }]
   }
+  const translated = clientAddress !== undefined && clientAddress !== '127.0.0.1'
+  // Where addresses are translated on the way nobody knows how the others look to the target.
+  if (translated) return [{ name: 'first-address', local: undefined, seen: clientAddress }]
   const second = secondAddress ?? '127.0.0.2'
   return [
     { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },

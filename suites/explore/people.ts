@@ -88,12 +88,20 @@ interface Wanted {
 }
 
 const wide = [everyScope, documentedScope, plainScope]
-const byToken = (who: string) => async (x: Explorer, pairs: Map<string, string>) => {
-  const apikeyWords = apikeyScope(x)
-  const pair =
-    apikeyWords === undefined ? undefined : await pairOf(x, pairs, { who, scope: ['solution', ...apikeyWords] })
-  return pair === undefined ? undefined : token(pair)
-}
+const byToken =
+  (who: string, generation = 0) =>
+  async (x: Explorer, pairs: Map<string, string>) => {
+    const apikeyWords = apikeyScope(x)
+    const pair =
+      apikeyWords === undefined
+        ? undefined
+        : await pairOf(x, pairs, {
+            who,
+            scope: ['solution', ...apikeyWords],
+            ...(generation === 0 ? {} : { generation }),
+          })
+    return pair === undefined ? undefined : token(pair)
+  }
 const by = (auth: Auth) => async () => auth
 
 /** Nine keys, each created in another way, so that one place is left for deviations of manager/createApiKey. */
@@ -103,10 +111,10 @@ const wanted: readonly Wanted[] = [
   { name: 'by-ecc', scope: wide, by: by(ecc('ecc-a')) },
   { name: 'by-token', scope: wide, by: byToken('root') },
   { name: 'by-child', scope: wide, by: by(hmac('by-basic')) },
-  { name: 'ecc-b', scope: wide, withPublicKey: true, by: byToken('by-token') },
+  { name: 'ecc-b', scope: wide, withPublicKey: true, by: byToken('by-token', 1) },
   { name: 'context-key', scope: [['context']], by: by(basic('by-child')) },
-  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic') },
   { name: 'ecc-context', scope: [['context']], withPublicKey: true, by: by(ecc('ecc-b')) },
+  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2) },
 ]
 
 /** The words of scope that open manager/createApiKey for a token, as grants have shown; undefined: not known to be granted. */
@@ -125,12 +133,22 @@ export async function createPeople(
     const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
+      // Whether two keys may have one public key is open; where they may, both work.
+      if (name === 'ecc-context' && x.names.has('ecc-a-own')) await createKey(x, name, auth, scope, ownOf(x, 'ecc-a'))
       await createKey(x, name, auth, scope, withPublicKey === true ? makeKeyPair() : undefined)
+      // A token that created a key can be refreshed still.
+      const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
+      if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
     }
   }
 }
 
-const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b']
+function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {
+  const { seed, publicKey } = x.names.get(`${name}-own`) ?? {}
+  return seed === undefined || publicKey === undefined ? undefined : { seed, publicKeyPem: publicKey }
+}
+
+const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b', 'context-key', 'solution-key']
 
 async function createKey(
   x: Explorer,
@@ -139,6 +157,7 @@ async function createKey(
   scopes: readonly (readonly string[])[],
   pair: { seed: Uint8Array; publicKeyPem: string } | undefined,
 ): Promise<void> {
+  if (x.names.has(name)) return
   if (pair !== undefined) x.names.set(`${name}-own`, { seed: pair.seed, publicKey: pair.publicKeyPem })
   // A name may be used again or not; two keys of one name must not be taken for each other.
   for (const scope of scopes)

@@ -7,7 +7,7 @@ import { mistakeById } from '../engine/signer/mistakes.ts'
 import { draftOf, type SigningKey } from '../engine/signer/sign.ts'
 import type { Operations } from './deviations.ts'
 import { bodyForms, brokenBodies, changeBytes, changeText, padded } from './operations.ts'
-import type { CallStep, Json, Value } from './step.ts'
+import type { CallStep, Change, Json, Value } from './step.ts'
 
 /** What a call needs besides its step. */
 export interface Surroundings {
@@ -78,6 +78,7 @@ function makerOf({ change }: CallStep, around: Surroundings): Maker {
     if (change?.field !== field) return value
     used = true
     if (change.remove === true) return undefined
+    if (change.wrap !== undefined) return wrapped(value, change.wrap)
     if (change.value !== undefined) return resolveAll(change.value, around)
     const other = instead()
     if (other !== undefined) return other
@@ -85,6 +86,29 @@ function makerOf({ change }: CallStep, around: Surroundings): Maker {
     throw new Unmakeable(`No operation on a value that is not a text at ${field}`)
   }
   return { text, bytes, json, touch: hit, used: () => used }
+}
+
+/** The same value, in a JSON form in which a careless server may still find it. */
+function wrapped(value: Json | undefined, wrap: NonNullable<Change['wrap']>): Json {
+  if (value === undefined) throw new Unmakeable('No value to wrap')
+  const list: readonly Json[] | null = Array.isArray(value) ? (value as readonly Json[]) : null
+  switch (wrap) {
+    case 'in-list':
+      return [value]
+    case 'in-list-twice':
+      return [[value]]
+    case 'in-object':
+      return { value }
+    case 'as-json-text':
+      return JSON.stringify(value)
+    default:
+      if (list === null) throw new Unmakeable('Not a list')
+  }
+  if (wrap === 'joined') return list.join(' ')
+  if (wrap === 'joined-by-comma') return list.join(',')
+  if (wrap === 'first-alone') return list[0] ?? ''
+  if (wrap === 'with-number') return [...list, 1]
+  return wrap === 'with-null' ? [...list, null] : Object.fromEntries(list.map((item, at) => [String(at), item]))
 }
 
 function writeBody(step: CallStep, around: Surroundings, maker: Maker): { sent: string; signed: string } {

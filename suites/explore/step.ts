@@ -21,7 +21,21 @@ export interface Change {
   /** Another JSON value; undefined with `remove`. */
   readonly value?: Json
   readonly remove?: boolean
+  /** The same value in another JSON form. */
+  readonly wrap?: Wrap
 }
+
+export type Wrap =
+  | 'in-list'
+  | 'in-object'
+  | 'joined'
+  | 'joined-by-comma'
+  | 'first-alone'
+  | 'with-number'
+  | 'with-null'
+  | 'as-map'
+  | 'in-list-twice'
+  | 'as-json-text'
 
 export interface CallStep {
   readonly do: 'call'
@@ -67,6 +81,8 @@ export interface Value {
   readonly accessToken?: string
   readonly refreshToken?: string
   readonly scope?: readonly string[]
+  /** Of a key. */
+  readonly name?: string
   /** The Authorization header that was sent. */
   readonly header?: string
   /** The last field of that header. */

@@ -50,8 +50,13 @@ async function makeSessions(
   const made: string[] = []
   for (let at = range[0]; at < range[1]; at++) {
     const as = freshName(x)
+    const words = at < 2 ? (apikeyScope(x) ?? []) : []
     await x.call(
-      grant(who, at % 3 === 0 ? [sessionName(at, storm), 'solution'] : ['solution', sessionName(at, storm)], { as }),
+      grant(
+        who,
+        at % 3 === 0 ? [sessionName(at, storm), 'solution', ...words] : ['solution', sessionName(at, storm), ...words],
+        { as },
+      ),
     )
     if (x.lines.has(as)) made.push(as)
   }
@@ -63,19 +68,46 @@ async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
   for (const pair of pairs) await x.call(list(token(pair)))
 }
 
+/** The pair after two refreshes, which stays bound to its session. */
+async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<string[]> {
+  let newest = pair
+  for (let turn = 0; turn < 2 && newest !== undefined; turn++) {
+    const next = freshName(x)
+    await x.call(refresh(newest, { as: next }))
+    newest = x.lines.has(next) ? next : undefined
+  }
+  return newest === undefined ? [] : [newest]
+}
+
 /** What passes the time while sessions must not be disturbed: calls that grant nothing. */
 export type Meanwhile = (ms: number) => Promise<void>
 
 /** sessions/…: 16, the 17th, the 18th; the oldest first, whatever its name; used and refreshed ones; then many more. */
 export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhile): Promise<void> {
-  const { x } = asker
+  const { x, people } = asker
   x.script = `sessions/storm/${who}`
   const storm = freshName(x, 's')
-  const oldest = await makeSessions(x, who, storm, [0, 2])
+  const first = await makeSessions(x, who, storm, [0, 2])
+  const oldest = [...first.slice(0, 1), ...(await refreshedTwice(x, first[1]))]
   await meanwhile(quietMs)
   const middle = await makeSessions(x, who, storm, [2, 4])
   await meanwhile(quietMs)
-  const rest = await makeSessions(x, who, storm, [4, 16])
+  const rest = await makeSessions(x, who, storm, [4, 14])
+  // Two names that differ only at their ends.
+  for (const end of ['one', 'two']) {
+    const as = freshName(x)
+    await x.call(grant(who, ['solution', `session:long-name-${storm}-of-session-${end}`], { as }))
+    if (x.lines.has(as)) rest.push(as)
+  }
+  // What is refused, and a refresh, takes no place.
+  for (let at = 0; at < 3; at++)
+    await keptOut(
+      x,
+      changed(grant(who, ['solution', `session:wrong-${at}-$unique`]), {
+        field: 'param apiKeySecret',
+        operation: 'inside-changed',
+      }),
+    )
   await useAll(x, [...oldest, ...middle, ...rest])
   const next = freshName(x)
   if (middle[1] !== undefined) await x.call(refresh(middle[1], { as: next }))
@@ -86,10 +118,16 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   await meanwhile(quietMs)
   const last = await makeSessions(x, who, storm, [17, 18])
   await useAll(x, [...last, ...oldest, ...middle, next, ...rest])
+  const creates = people.keys && x.state().created <= 9
   for (const gone of oldest) {
-    await keptOut(x, refresh(gone))
     await keptOut(x, list(token(gone), { connection: 'new' }))
+    if (creates) await keptOut(x, create(token(gone), { name: 'deviation-$unique', scope: ['solution'] }))
+    await keptOut(x, refresh(gone))
   }
+  // The name of a removed session is free again, and brings none of its old tokens back.
+  const again = await makeSessions(x, who, storm, [0, 1])
+  await useAll(x, again)
+  for (const gone of oldest) await keptOut(x, list(token(gone)))
 }
 
 /** Whether grants of others, or without a name, push sessions out; whether a name used again does. */
@@ -162,7 +200,9 @@ export async function rightCalls({ x, people, pairs }: Asker, times: number): Pr
     ...(pair === undefined ? [] : [token(pair)]),
   ]
   for (const auth of ways) {
-    for (let at = 0; at < times; at++) await letIn(x, list(auth, { connection: 5 }))
+    // Something may end with the hundredth use.
+    const uses = auth.kind === 'token' && x.options.maxCalls > 6000 ? 5 * times : times
+    for (let at = 0; at < uses; at++) await letIn(x, list(auth, { connection: 5 }))
     for (let at = 0; at < 4; at++) await letIn(x, list(auth, { connection: 'new' }))
     for (const nonce of ['digits', 'letters', 'padded'] as const) await letIn(x, list(auth, { nonce }))
     for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
@@ -363,6 +403,8 @@ export async function endExpiry({ x, people }: Asker, pairs: readonly string[]):
   x.script = 'expiry'
   for (const pair of pairs) {
     await keptOut(x, list(token(pair)))
+    await keptOut(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
+    await keptOut(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
     await keptOut(x, list(token(pair), { connection: 'new' }))
     if (people.keys && x.state().created <= 9)
       await keptOut(x, create(token(pair), { name: 'deviation-$unique', scope: ['solution'] }))
@@ -388,6 +430,16 @@ export async function retryDead(x: Explorer, most: number, pick: (count: number)
   for (const name of chosen.slice(0, Math.ceil(most / 3))) if (x.names.has(name)) await keptOut(x, refresh(name))
 }
 
+/** Every key is let in still, in the way that works for it. */
+export async function letInEveryKey({ x, people }: Asker): Promise<void> {
+  x.script = 'still-living'
+  for (const who of [...people.secret, ...people.narrow.filter((one) => one === 'solution-key')]) {
+    await letIn(x, list(basic(who)))
+    await letIn(x, list(hmac(who)))
+  }
+  for (const who of people.ecc) await letIn(x, list(ecc(who)))
+}
+
 /** What should stand still does: keys of every kind and pairs that nobody ended. */
 export async function checkLiving({ x, people }: Asker, pick: (count: number) => number): Promise<void> {
   x.script = 'still-living'
@@ -400,4 +452,75 @@ export async function checkLiving({ x, people }: Asker, pick: (count: number) =>
     const name = recent[pick(Math.max(1, recent.length))]
     if (name !== undefined) await letIn(x, list(token(name)))
   }
+}
+
+/** Where the clock can be moved: what was revoked stays so, and what may still be refreshed can be, an hour, a day and longer after. */
+export async function letTimePass(asker: Asker, pick: (count: number) => number): Promise<void> {
+  const { x, people } = asker
+  const who = people.secret[0]
+  if (!x.options.wire.controlled || who === undefined || !people.grants) return
+  for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(asker, ms, pick)
+  await longLifetimes(asker, who)
+  await slidingTokens(asker, who)
+  for (const days of [8, 40, 100, 400]) {
+    await hoursAfter(asker, days * 86_400_000, pick)
+    await letInEveryKey(asker)
+  }
+}
+
+async function hoursAfter(asker: Asker, ms: number, pick: (count: number) => number): Promise<void> {
+  const { x, people } = asker
+  x.script = 'time'
+  const who = people.secret[pick(people.secret.length)] ?? 'root'
+  const kept: string[] = []
+  for (const scope of [['solution'], ['solution', 'expiresIn:2000'], ['solution', 'context']]) {
+    const pair = await granted(x, { who, scope })
+    if (pair !== undefined) kept.push(pair)
+  }
+  const old = await granted(x, { who, scope: ['solution'] })
+  const newest = freshName(x)
+  if (old !== undefined) await x.call(refresh(old, { as: newest }))
+  await x.wait(ms)
+  if (old !== undefined) await keptOut(x, list(token(old)))
+  for (const pair of [...kept, ...(x.lines.has(newest) ? [newest] : [])]) {
+    await keptOut(x, list(token(pair)))
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    if (x.lines.has(next)) await letIn(x, list(token(next)))
+  }
+  if (old !== undefined) await keptOut(x, refresh(old))
+  await retryDead(x, 40, pick)
+  await checkLiving(asker, pick)
+}
+
+/** Lifetimes of hours are kept as they were reported. */
+async function longLifetimes({ x }: Asker, who: string): Promise<void> {
+  x.script = 'time'
+  for (const hours of [2, 10]) {
+    const pair = await granted(x, { who, scope: ['solution', `expiresIn:${hours * 3_600_000}`] })
+    if (pair === undefined) continue
+    for (const share of [0.45, 0.4]) {
+      await x.wait(hours * 3_600_000 * share)
+      await letIn(x, list(token(pair)))
+    }
+    await x.wait(hours * 3_600_000 * 0.2)
+    await keptOut(x, list(token(pair)))
+  }
+}
+
+/** Use prolongs neither token. */
+async function slidingTokens({ x }: Asker, who: string): Promise<void> {
+  x.script = 'time'
+  const life = x.state().refreshLifetimeMs
+  if (life === null) return
+  const pairs = [
+    await granted(x, { who, scope: ['solution'] }),
+    await granted(x, { who, scope: ['solution', 'expiresIn:60000'] }),
+  ]
+  for (let turn = 0; turn < 6; turn++) {
+    await x.wait(100_000)
+    for (const pair of pairs) if (pair !== undefined) await x.call(list(token(pair)))
+  }
+  await x.wait(life - 500_000)
+  for (const pair of pairs) if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
 }

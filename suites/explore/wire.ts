@@ -10,7 +10,13 @@ export interface Request {
 }
 
 export type Response =
-  | { readonly kind: 'answer'; readonly status: number; readonly retryAfter: string | undefined; readonly body: string }
+  | {
+      readonly kind: 'answer'
+      readonly status: number
+      readonly retryAfter: string | undefined
+      readonly date: string | undefined
+      readonly body: string
+    }
   | { readonly kind: 'unread' }
   /** `stale`: a kept connection had been closed before the call. `address`: the local address cannot be used. */
   | { readonly kind: 'none'; readonly reason: string; readonly stale: boolean; readonly refused: boolean }

@@ -22,6 +22,7 @@ const random = seededRandom(7)
 
 export const rootKey: Key = {
   id: 'root-id',
+  name: '',
   secret: rootSecret,
   publicKey: null,
   scope: null,

@@ -1,4 +1,5 @@
 /** How facts are written. */
+import type { Member } from './sessions.ts'
 import type { Fact, Pair, Span, State } from './types.ts'
 
 const make =
@@ -26,11 +27,11 @@ export const wordsBehind = (scope: readonly string[], prefix: string): string[] 
 
 export const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope, 'session:')[0] ?? null
 
-export const memberOf = (pair: Pair): { key: string; line: number; name: string | null } => ({
-  key: pair.key,
-  line: pair.line,
-  name: sessionOf(pair.scope),
-})
+/** A pair as a member of a session. */
+export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'>): Member {
+  const keyName = state.keys.get(pair.key)?.name ?? ''
+  return { key: pair.key, line: pair.line, name: sessionOf(pair.scope), keyName, isRoot: pair.key === state.root }
+}
 
 /** `NUMBER` of expiresIn, where exactly one plain one was asked for. */
 export function lifetimeOf(scope: readonly string[]): number | null {

@@ -5,6 +5,7 @@ import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { lifetimeOf, no, open, unsure, yes } from './fact.ts'
 import { areas, isApikeyWord, isRestriction, keyWordFact } from './facts-of-scope.ts'
 import { isStrings, type JsonObject } from './parse.ts'
+import { isFreeName } from './sessions.ts'
 import type { Fact, Key, State } from './types.ts'
 
 /** Which names are taken is open, but such names are. */
@@ -73,7 +74,9 @@ function wordFact(state: State, word: string, key: Key | undefined, from: string
   const behind = word.slice(word.indexOf(':') + 1)
   const alone = scope.filter((other) => other.split(':')[0] === word.split(':')[0]).length === 1
   if (word.startsWith('session:'))
-    return alone && isPlainName(behind) ? yes('sessions/created') : unsure('sessions/created')
+    return alone && isPlainName(behind) && isFree(state, behind, key)
+      ? yes('sessions/created')
+      : unsure('sessions/created')
   if (word.startsWith('ipAddr:')) return alone && behind === from ? yes('addresses/bound') : unsure('addresses/bound')
   if (word.startsWith('expiresIn:')) return lifetimeFact(state, scope)
   const has = key?.scope === null || (key?.scope.includes(word) === true && !key.doubtful.includes(word))
@@ -82,6 +85,14 @@ function wordFact(state: State, word: string, key: Key | undefined, from: string
   return areas.includes(word) || isApikeyWord(word)
     ? open(state, 'grants/credentials', word)
     : unsure('grants/credentials')
+}
+
+/** What a name used again does is open, unless its session was removed. */
+function isFree(state: State, name: string, key: Key | undefined): boolean {
+  if (!state.sessionNames.has(name.toLowerCase())) return true
+  if (key === undefined) return false
+  const member = { key: key.id, line: -1, name, keyName: key.name, isRoot: key.id === state.root }
+  return state.sessions.every((table) => isFreeName(table, member))
 }
 
 /** A lifetime of 1 to 15 seconds is taken; a longest one, and other forms of NUMBER, are open. */

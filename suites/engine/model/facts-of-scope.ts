@@ -48,8 +48,9 @@ export function pairScopeFact(state: State, pair: Pair, key: Key | undefined, me
   }
   if (key?.scope !== null && key?.scope.includes(opener) !== true)
     return key?.scope.some(isForeign) === false ? no('scopes/within-key') : unsure('scopes/within-key')
-  const leftOut = !pair.granted.includes(opener) || key?.doubtful.includes(opener) === true
-  return leftOut ? unsure('scopes/area-opens') : openedFact(state, opener, 'tokens/authorize')
+  return key?.doubtful.includes(opener) === true
+    ? unsure('scopes/area-opens')
+    : openedFact(state, opener, 'tokens/authorize')
 }
 
 /** scopes/solution, scopes/context, …: a token is limited to the API areas of its scope. */

@@ -51,6 +51,7 @@ function lookOf(body: string): string {
 
 function timestampFact(state: State, timestamp: string, moment: Span): Fact {
   if (!/^\d{13}$/.test(timestamp)) return unsure('signatures/timestamp')
+  if (state.signatureClock === null) return unsure('signatures/timestamp')
   const off = Number(timestamp) - state.signatureClock
   const close = off > moment.from - closeMs && off < moment.to + closeMs
   return close ? yes('signatures/timestamp') : unsure('signatures/timestamp')

@@ -1,7 +1,7 @@
 /** Parts 3, 5.3 and 5.4: whether a token stands. */
 import { memberOf, no, sideOf, unsure, wordsBehind, yes } from './fact.ts'
 import { liveness } from './sessions.ts'
-import { looksOf, slackMs } from './spelling.ts'
+import { looksToFind, slackMs } from './spelling.ts'
 import type { Fact, Pair, Span, State } from './types.ts'
 
 /** So many newer tokens of one key, and of all keys, no server need bear; a bound on live tokens is open. */
@@ -22,7 +22,7 @@ export function findPair(state: State, text: string, which: 'access' | 'refresh'
   const exact = state[which].get(text)
   const pair = exact === undefined ? undefined : state.pairs.get(exact)
   if (pair !== undefined) return { pair, exact: true }
-  for (const look of looksOf(text)) {
+  for (const look of looksToFind(text)) {
     const other = state.pairs.get(state.looks.get(`${which} ${look}`) ?? -1)
     if (other !== undefined) return { pair: other, exact: false }
   }
@@ -109,7 +109,7 @@ function refreshExpiryFact(pair: Pair, moment: Span): Fact {
 
 /** sessions/…: what the tables of all readings agree on. */
 function sessionFact(state: State, pair: Pair, moment: Span, requirement: string): Fact {
-  const member = memberOf(pair)
+  const member = memberOf(state, pair)
   const said = new Set(state.sessions.map((table) => liveness(table, member)))
   const kept = pair.generation > 0 && requirement === 'sessions/oldest-removed' ? 'refresh/session-kept' : requirement
   if (said.size === 1 && said.has('dead')) return no(kept)

@@ -55,12 +55,15 @@ export function learnPair(state: State, params: unknown, value: unknown, made: S
   return withSession({ ...added(calibrated, pair), grants }, pair, old !== undefined, made)
 }
 
+const withName = (state: State, name: string | null): ReadonlySet<string> =>
+  name === null ? state.sessionNames : new Set([...state.sessionNames, name.toLowerCase()])
+
 function withSession(state: State, pair: Pair, isRefresh: boolean, when: Span): State {
-  const member = memberOf(pair)
+  const member = memberOf(state, pair)
   const sessions = state.sessions.map((table) =>
     isRefresh ? touchSession(table, member, 'refreshed', when) : addSession(table, member, when),
   )
-  return { ...state, sessions }
+  return { ...state, sessions, sessionNames: withName(state, member.name) }
 }
 
 /** refresh/revokes-access, refresh/revokes-refresh. Another spelling may or may not have been taken for this token. */

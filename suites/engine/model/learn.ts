@@ -1,7 +1,7 @@
 /** What an answer shows of the target. Every function takes a state and returns the next one. */
 
 import { publicKeyFromPem } from '../signer/pem.ts'
-import { memberOf, nameOf, sessionOf } from './fact.ts'
+import { memberOf, nameOf } from './fact.ts'
 import { authorizationOf, facts, kindOfBody, scopeOfCaller } from './facts.ts'
 import { beyondCreator } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
@@ -80,7 +80,7 @@ function lost(state: State, body: ReadBody): State {
   if (pair !== undefined) return doubtLine(state, pair.line)
   const { apiKeyId, scope } = body.params
   if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
-  const member = { key: apiKeyId, line: -1, name: sessionOf(scope) }
+  const member = memberOf(state, { key: apiKeyId, line: -1, scope })
   return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member)) }
 }
 
@@ -102,7 +102,7 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
     return verdict.is === 'accepted' ? withStanding(observed(state, pair, 'dead'), pair, 'unknown') : state
   }
   const seen = observed(state, pair, 'live')
-  const sessions = seen.sessions.map((table) => touchSession(table, memberOf(pair), 'used', moment))
+  const sessions = seen.sessions.map((table) => touchSession(table, memberOf(state, pair), 'used', moment))
   // A pair that was let in though it was revoked says no more of what follows.
   return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
 }
@@ -111,7 +111,7 @@ const isOfSession = ({ requirement }: Fact): boolean =>
   requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
 
 function observed(state: State, pair: Pair, seen: 'live' | 'dead'): State {
-  const member = memberOf(pair)
+  const member = memberOf(state, pair)
   const kept = state.sessions.flatMap((table) => observeSession(table, member, seen) ?? [])
   // Where every reading is contradicted it is a finding; what follows from it for this user is not known.
   if (kept.length === 0) return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member)) }
@@ -168,6 +168,7 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
   const scope = isStrings(params.scope) ? params.scope : []
   const key: Key = {
     id,
+    name: String(params.name),
     secret,
     publicKey: publicKeyOf(params.publicKey),
     scope,

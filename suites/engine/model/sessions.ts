@@ -9,9 +9,9 @@ import { slackMs } from './spelling.ts'
 export const sessionLimit = 16
 
 export interface Reading {
-  readonly user: 'one key' | 'all keys'
-  /** Whether a grant without `session:` counts as a session. */
-  readonly unnamedCount: boolean
+  readonly user: 'one key' | 'all keys' | 'keys of one name' | 'created keys'
+  /** Whether a grant without `session:` counts as a session: none does, each does, or all share one. */
+  readonly unnamed: 'none' | 'each' | 'one'
   readonly age: 'created' | 'used' | 'refreshed'
   readonly reusedName: 'replaces' | 'joins' | 'adds'
 }
@@ -43,11 +43,11 @@ const nobody: User = { live: [], doubt: [], lost: 0, vague: false }
 /** Every combination of readings. */
 export function everySessionTable(): SessionTable[] {
   const tables: SessionTable[] = []
-  for (const user of ['one key', 'all keys'] as const)
-    for (const unnamedCount of [false, true])
+  for (const user of ['one key', 'all keys', 'keys of one name', 'created keys'] as const)
+    for (const unnamed of ['none', 'each', 'one'] as const)
       for (const age of ['created', 'used', 'refreshed'] as const)
         for (const reusedName of ['replaces', 'joins', 'adds'] as const)
-          tables.push({ reading: { user, unnamedCount, age, reusedName }, users: new Map() })
+          tables.push({ reading: { user, unnamed, age, reusedName }, users: new Map() })
   return tables
 }
 
@@ -56,23 +56,35 @@ export interface Member {
   readonly line: number
   /** null: the pair was granted without a session. */
   readonly name: string | null
+  /** The label of the key, and whether it is the initial one: a user may be either. */
+  readonly keyName: string
+  readonly isRoot: boolean
 }
 
 /** Whether a line's session lives, as one table says. */
 export function liveness(table: SessionTable, member: Member): 'live' | 'dead' | 'unknown' {
-  if (member.name === null && !table.reading.unnamedCount) return 'live'
+  if (member.name === null && table.reading.unnamed === 'none') return 'live'
   const { live, doubt, vague } = userOf(table, member)
   if (vague) return 'unknown'
   if (live.some(holds(member))) return 'live'
   return doubt.some(holds(member)) ? 'unknown' : 'dead'
 }
 
+/** Whether no session of this name may be there, so that it is a new one. */
+export function isFreeName(table: SessionTable, member: Member): boolean {
+  const { live, doubt, vague } = userOf(table, member)
+  const named = (seat: Seat): boolean => seat.name?.toLowerCase() === member.name?.toLowerCase()
+  return !vague && !live.some(named) && !doubt.some(named)
+}
+
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
-  const { unnamedCount, reusedName } = table.reading
-  if (member.name === null && !unnamedCount) return table
+  const { unnamed, reusedName } = table.reading
+  if (member.name === null && unnamed === 'none') return table
   const user = userOf(table, member)
-  const same = (seat: Seat): boolean => member.name !== null && seat.name === member.name
+  const isNamed = member.name !== null || unnamed === 'one'
+  // Names may be compared in any case.
+  const same = (seat: Seat): boolean => isNamed && seat.name?.toLowerCase() === member.name?.toLowerCase()
   if (reusedName !== 'adds' && user.doubt.some(same)) return withUser(table, member, { ...user, vague: true })
   const joined = reusedName === 'joins' ? user.live.find(same) : undefined
   if (joined !== undefined) {
@@ -130,7 +142,7 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
 
 /** A grant whose answer was lost may have made a session or not. */
 export function blurSessions(table: SessionTable, member: Member): SessionTable {
-  if (member.name === null && !table.reading.unnamedCount) return table
+  if (member.name === null && table.reading.unnamed === 'none') return table
   return withUser(table, member, { ...userOf(table, member), vague: true })
 }
 
@@ -139,7 +151,11 @@ const holds =
   (seat: Seat): boolean =>
     seat.lines.includes(line)
 
-const nameOf = (table: SessionTable, { key }: Member): string => (table.reading.user === 'one key' ? key : '')
+function nameOf({ reading }: SessionTable, { key, keyName, isRoot }: Member): string {
+  if (reading.user === 'one key') return key
+  if (reading.user === 'keys of one name') return `name ${keyName}`
+  return reading.user === 'created keys' && isRoot ? key : ''
+}
 
 function userOf(table: SessionTable, member: Member): User {
   return table.users.get(nameOf(table, member)) ?? nobody

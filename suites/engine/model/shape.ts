@@ -1,7 +1,7 @@
 /** Whether an accepted answer looks as the document says. */
 import { lifetimeOf } from './fact.ts'
 import { longestKeptMs } from './facts-of-params.ts'
-import { isRestriction } from './facts-of-scope.ts'
+import { areas, isRestriction } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { keyIdOf } from './learn.ts'
 import { isMoment, type Result, readResult, roundedMs } from './learn-pair.ts'
@@ -64,9 +64,21 @@ function grantShape(
   const old = typeof params.refreshToken === 'string' ? findPair(state, params.refreshToken, 'refresh') : undefined
   problems.push(...issuedTwice(state, read, old?.pair, String(params.apiKeyId)))
   const scope = old === undefined && isStrings(params.scope) ? params.scope : []
+  problems.push(...withinKey(state, old?.pair.key ?? String(params.apiKeyId), result.scope))
   problems.push(...lifetimeShape(state, scope, read, made))
   if (old?.exact === true && isStrings(result.scope)) problems.push(...scopeKept(old.pair.granted, result.scope))
   return problems
+}
+
+/** scopes/within-key: of the API areas that the result names, all are in the key's scope. */
+function withinKey(state: State, id: string, granted: unknown): Problem[] {
+  const key = state.keys.get(id)
+  if (key === undefined || key.scope === null || !isStrings(granted)) return []
+  const has = new Set(key.scope)
+  const beyond = granted.filter((word) => areas.includes(word) && !has.has(word))
+  return beyond.length === 0
+    ? []
+    : [problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`)]
 }
 
 /** Nothing is issued twice: a token that was revoked must not come again, nor another's. */

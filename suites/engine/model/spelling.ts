@@ -10,19 +10,31 @@ export function looseBytes(text: string): string {
   return atob(letters.length % 4 === 1 ? letters.slice(0, -1) : letters)
 }
 
-/** The looks of a text: two texts that share one may be the same value to a server that decodes, trims or folds case. */
+/**
+ * The looks of a text: two texts that share one may be the same value to a server that decodes or trims. A token in letters of one case
+ * alone, such as hex, may be taken in any case; where both cases occur they are different letters.
+ */
 export function looksOf(text: string): string[] {
-  const folded = decodePercent(text).normalize('NFKC').trim().toLowerCase()
+  const plain = decodePercent(text).normalize('NFKC').trim()
   const skipping = text.replaceAll('=', '')
   return [
-    `folded ${folded}`,
+    `plain ${plain}`,
+    ...(isOfOneCase(plain) ? [`folded ${plain.toLowerCase()}`] : []),
     // A JWT is decoded part by part.
     `bytes ${text.split('.').map(looseBytes).join('.')}`,
     `bytes ${skipping.split('.').map(looseBytes).join('.')}`,
     `bytes ${looseBytes(text)}`,
-    `ascii ${folded.replace(/[^\x21-\x7e]/g, '')}`,
+    `ascii ${plain.replace(/[^\x21-\x7e]/g, '')}`,
   ]
 }
+
+/** What a text that was presented may look like, in any case. */
+export function looksToFind(text: string): string[] {
+  const plain = decodePercent(text).normalize('NFKC').trim()
+  return [...looksOf(text), `folded ${plain.toLowerCase()}`]
+}
+
+const isOfOneCase = (text: string): boolean => text === text.toLowerCase() || text === text.toUpperCase()
 
 function decodePercent(text: string): string {
   try {

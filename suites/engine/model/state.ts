@@ -19,6 +19,7 @@ export function initialState(terms: Terms, root: Key): State {
     lines: layered(),
     grants: new Map(),
     nonces: new Set(),
+    sessionNames: new Set(),
     sessions: everySessionTable(),
     tokenClock: null,
     signatureClock: 0,

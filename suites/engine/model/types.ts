@@ -50,6 +50,7 @@ export interface Problem {
 
 export interface Key {
   readonly id: string
+  readonly name: string
   readonly secret: string
   /** The 32 bytes of its ED25519 public key. */
   readonly publicKey: Uint8Array | null
@@ -118,12 +119,14 @@ export interface State {
   readonly lines: Layered<number, readonly number[]>
   readonly grants: ReadonlyMap<string, number>
   readonly nonces: ReadonlySet<string>
+  /** Names of sessions in lower case: what one used again does is open. */
+  readonly sessionNames: ReadonlySet<string>
   /** The 24 readings of the open questions about sessions that no answer has contradicted. */
   readonly sessions: readonly SessionTable[]
   /** Server time minus local time, as tokens show it; null until a short lifetime was reported. */
   readonly tokenClock: Span | null
   /** The same for timestamps of signatures. */
-  readonly signatureClock: number
+  readonly signatureClock: number | null
   /** The shortest refresh lifetime that was reported, ms. */
   readonly refreshLifetimeMs: number | null
   /** Facts that an accepted call rested on: open until shown, must from then on. */

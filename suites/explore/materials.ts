@@ -1,0 +1,44 @@
+/** Public keys of other kinds, and what is no public key; keys/public-key-material. The private key is nobody's. */
+import { basic, create, hmac } from './calls.ts'
+import { keptOut } from './chains.ts'
+import type { Asker } from './table.ts'
+
+const lines = (label: string, ...base64: string[]): string =>
+  [`-----BEGIN ${label}-----`, ...base64, `-----END ${label}-----`].join('\n')
+
+const foreignKeys: { readonly [name: string]: string } = {
+  'an X25519 key': lines('PUBLIC KEY', 'MCowBQYDK2VuAyEA1dtaBSQWjNb82n3wDQR2DaNHR8RjR+NjhFtCXDrIAlI='),
+  'an Ed448 key': lines(
+    'PUBLIC KEY',
+    'MEMwBQYDK2VxAzoA5rIVl2Yu7X0hDnUQi4yhkx2GI56ehZwCMLul65SjeugyyETK',
+    'JsuX84PuPnQN9bOqlyar025Er4sA',
+  ),
+  'a P-256 key': lines(
+    'PUBLIC KEY',
+    'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEk9N2D1xLruvw9G06LyOPpPQi6w0b',
+    '27I55le2/carw0UNPsQMMirYNvrG/hu/zT+ms3PVtzH2EQ+uTrheNgc+GQ==',
+  ),
+  'an RSA key': lines(
+    'PUBLIC KEY',
+    'MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDEXf3zDtkZfXLKUdy7sOHsdNep',
+    '2Gqx93zgVLuWLoZWx4SRQy/utUfbPRgSfavGr1w1IEqhiQCWUIs2iFMF3iJNBY19',
+    'muIr9qoNQD49OAIqUsSn5FdP2aXsUvwtX7nqxO8bo8wvAhvvhBGK340Oxrwcctcc',
+    'oUO/femJAASW7zJzRQIDAQAB',
+  ),
+  'a private key': lines('PRIVATE KEY', 'MC4CAQAwBQYDK2VwBCIEIH6kzn7Pb87c1mIHeY97GmQNUS3FftWYGD3AGmzZdoeV'),
+  'no BASE64': lines('PUBLIC KEY', 'not base64'),
+  nothing: lines('PUBLIC KEY'),
+  'no PEM': 'public key',
+  'an OpenSSH key': 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+  'a JWK': '{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
+}
+
+/** Creations with a public key that is none. */
+export async function materials({ x, people }: Asker): Promise<void> {
+  x.script = 'materials'
+  for (const [at, publicKey] of Object.values(foreignKeys).entries()) {
+    if (!people.keys || x.state().created > 9) return
+    const auth = at % 2 === 0 || people.secret[0] === undefined ? basic('root') : hmac(people.secret[0])
+    await keptOut(x, create(auth, { name: 'deviation-$unique', scope: ['solution'], publicKey }))
+  }
+}
