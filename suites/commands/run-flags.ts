@@ -57,9 +57,9 @@ export function addRunFlags(command: Command): Command {
 }
 
 /** Flags that name a server and how it is called; readTargetOptions makes sense of them. */
-export function addTargetFlags(command: Command, group = 'Target'): Command {
+export function addTargetFlags(command: Command): Command {
   return command
-    .optionsGroup(group)
+    .optionsGroup('Target')
     .option('--url <url>', 'base URL; calls go to {url}/api')
     .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
     .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows')
