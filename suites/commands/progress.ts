@@ -1,4 +1,4 @@
-import type { RunListener } from '../engine/case/events.ts'
+import type { RunEvent, RunListener } from '../engine/case/events.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { printable, printableLines } from '../engine/printable.ts'
 
@@ -27,59 +27,79 @@ export function startProgress(
   now: () => number = () => performance.now(),
 ): Progress {
   const terminal = stream.isTTY === true
-  const counts = new Map<Verdict, number>()
-  const running = new Set<string>()
-  let total = 0
-  let shown = 0
-  let done = 0
-  let startedMs = 0
-  let saidMs = 0
-  let drawnMs = Number.NEGATIVE_INFINITY
-  const sentence = (): string => {
-    const parts = [...counts]
-      .filter(([verdict]) => verdict !== 'passed')
-      .map(([verdict, count]) => `, ${count} ${verdict.replaceAll('-', ' ')}`)
-    return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${remaining(done, total, now() - startedMs)}`
-  }
-  const draw = (): void => {
-    if (now() - drawnMs < redrawMs) return
-    drawnMs = now()
-    const [waitsFor] = running
-    stream.write(`${clearLine}${sentence()}${waitsFor === undefined ? '' : `; now ${printable(waitsFor)}`}`)
+  let tally = startTally(0, 0)
+  let writtenMs = Number.NEGATIVE_INFINITY
+  const isLongAgo = (ms: number): boolean => now() - writtenMs >= ms
+  const write = (text: string): void => {
+    writtenMs = now()
+    stream.write(text)
   }
   return {
-    begin: (target) => void stream.write(`Asking ${printable(target)}${terminal ? '' : '\n'}`),
-    start(cases, all = cases) {
-      counts.clear()
-      running.clear()
-      done = 0
-      total = cases
-      shown = all
-      saidMs = now()
+    begin: (target) => write(`Asking ${printable(target)}${terminal ? '' : '\n'}`),
+    start(total, shown = total) {
+      tally = startTally(total, shown)
+      writtenMs = terminal ? Number.NEGATIVE_INFINITY : now()
     },
     say: (text) => void stream.write(`${terminal ? clearLine : ''}${printableLines(text)}\n`),
     listener(event) {
-      if (event.kind === 'case-started') {
-        if (done === 0 && running.size === 0) startedMs = now()
-        running.add(event.key)
-      }
-      if (event.kind === 'case-ended') {
-        running.delete(event.outcome.key)
-        done += 1
-        const { verdict } = event.outcome
-        counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
-      }
-      if (terminal) draw()
-      else if (event.kind === 'case-ended' && isTenth(done, total) && now() - saidMs >= lineMs) {
-        saidMs = now()
-        stream.write(`${sentence()}\n`)
+      count(tally, event, now())
+      if (terminal) {
+        if (isLongAgo(redrawMs)) write(`${clearLine}${sentence(tally, now())}${waitsFor(tally)}`)
+      } else if (event.kind === 'case-ended' && isTenth(tally) && isLongAgo(lineMs)) {
+        write(`${sentence(tally, now())}\n`)
       }
     },
     end: () => void (terminal && stream.write(clearLine)),
   }
 }
 
-const isTenth = (done: number, total: number): boolean =>
+/** What is known of a run that goes on. */
+interface Tally {
+  total: number
+  /** How many cases the report has. */
+  shown: number
+  done: number
+  counts: Map<Verdict, number>
+  running: Set<string>
+  /** When the first case started. */
+  startedMs: number | null
+}
+
+const startTally = (total: number, shown: number): Tally => ({
+  total,
+  shown,
+  done: 0,
+  counts: new Map(),
+  running: new Set(),
+  startedMs: null,
+})
+
+function count(tally: Tally, event: RunEvent, nowMs: number): void {
+  if (event.kind === 'case-started') {
+    tally.startedMs ??= nowMs
+    tally.running.add(event.key)
+  }
+  if (event.kind !== 'case-ended') return
+  const { key, verdict } = event.outcome
+  tally.running.delete(key)
+  tally.done += 1
+  tally.counts.set(verdict, (tally.counts.get(verdict) ?? 0) + 1)
+}
+
+function sentence({ done, total, shown, counts, startedMs }: Tally, nowMs: number): string {
+  const parts = [...counts]
+    .filter(([verdict]) => verdict !== 'passed')
+    .map(([verdict, number]) => `, ${number} ${verdict.replaceAll('-', ' ')}`)
+  const left = remaining(done, total, nowMs - (startedMs ?? nowMs))
+  return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${left}`
+}
+
+function waitsFor({ running }: Tally): string {
+  const [key] = running
+  return key === undefined ? '' : `; now ${printable(key)}`
+}
+
+const isTenth = ({ done, total }: Tally): boolean =>
   Math.floor((done * lines) / total) > Math.floor(((done - 1) * lines) / total)
 
 /** An estimate is a guess before this part is done. */
