@@ -124,10 +124,17 @@ function print(finished: FinishedRun, outlet: Outlet): Ran {
   }
   writeReports(made.report, reporting.reports, { ...outlet, observations: reporting.observations })
   tellDefects(result.defects, outlet)
-  // A worker that does not end would keep the process alive.
-  if (result.isStuck) setTimeout(() => process.exit(), stuckProcessMs).unref()
+  if (result.isStuck) leaveStuckWorker(made.report.exitCode)
   const failed = failedIds(made.report)
   return { exitCode: made.report.exitCode, again: failed.length === 0 ? null : failed }
+}
+
+/** A worker that does not end would keep the process alive, and vitest may still set an exit code of its own. */
+function leaveStuckWorker(exitCode: number): void {
+  process.on('exit', () => {
+    process.exitCode = exitCode
+  })
+  setTimeout(() => process.exit(exitCode), stuckProcessMs).unref()
 }
 
 function tellDefects(defects: readonly string[], outlet: Outlet): void {

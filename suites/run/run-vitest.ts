@@ -100,35 +100,41 @@ function makeSuiteFolder(): string {
 }
 
 async function startVitest(request: WorkerRequest, reporter: Reporter, folder: string): Promise<Vitest> {
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  const listenersBefore = new Map(signals.map((signal) => [signal, process.listeners(signal)]))
-  const vitest = await createVitest(
-    'test',
-    {
-      root: folder,
-      config: false,
-      include: [suiteName],
-      exclude: [],
-      pool: 'threads',
-      isolate: false,
-      fileParallelism: false,
-      maxWorkers: 1,
-      watch: false,
-      testTimeout: 0,
-      hookTimeout: 0,
-      reporters: [reporter],
-      provide: { request },
-      // Everything is compiled already: transforming it again would take half a second.
-      server: { deps: { external: [/./] } },
-      silent: true,
-    },
-    { cacheDir: join(tmpdir(), 'svc-conformance-vite'), logLevel: 'silent', clearScreen: false },
+  return keepSignals(() =>
+    createVitest(
+      'test',
+      {
+        root: folder,
+        config: false,
+        include: [suiteName],
+        exclude: [],
+        pool: 'threads',
+        isolate: false,
+        fileParallelism: false,
+        maxWorkers: 1,
+        watch: false,
+        testTimeout: 0,
+        hookTimeout: 0,
+        reporters: [reporter],
+        provide: { request },
+        // Everything is compiled already: transforming it again would take half a second.
+        server: { deps: { external: [/./] } },
+        silent: true,
+      },
+      { cacheDir: join(tmpdir(), 'svc-conformance-vite'), logLevel: 'silent', clearScreen: false },
+    ),
   )
-  // vitest exits within a millisecond of a signal; the run must first clean up what it created.
-  for (const signal of signals) {
-    for (const listener of process.listeners(signal)) {
-      if (!listenersBefore.get(signal)?.includes(listener)) process.removeListener(signal, listener)
-    }
+}
+
+/** vitest exits within a millisecond of a signal; a run must first clean up what it created. So vitest does not get to listen. */
+async function keepSignals<T>(start: () => Promise<T>): Promise<T> {
+  const refuse = (event: string | symbol, listener: (...args: unknown[]) => void): void => {
+    if (event === 'SIGINT' || event === 'SIGTERM') queueMicrotask(() => process.removeListener(event, listener))
   }
-  return vitest
+  process.on('newListener', refuse)
+  try {
+    return await start()
+  } finally {
+    process.removeListener('newListener', refuse)
+  }
 }
