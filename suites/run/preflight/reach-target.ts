@@ -22,6 +22,7 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
     const { answer } = first
     // Shorter times were waited out.
     if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(client, answer)
+    if (answer.outcome === 'throttled' && (await throttlesRoot(client))) throw throttledForGood(client, answer.status)
     if (answer.outcome !== 'broken' || answer.status !== null) return first
     if (!answer.refusedConnection && (await answersRoot(client))) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
@@ -32,6 +33,19 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
     }
     await clock.sleep(patienceMs)
   }
+}
+
+/** A target may throttle calls without authorization only. */
+async function throttlesRoot(client: Client): Promise<boolean> {
+  return (await call(client, { key: 'root' })).answer.outcome === 'throttled'
+}
+
+function throttledForGood({ instance }: Client, status: number): SuiteError {
+  return new SuiteError(
+    'unreachable',
+    `Cannot use ${instance.baseUrl}: it answers every call with HTTP ${status}, however slowly the calls come`,
+    { exitCode: 3 },
+  )
 }
 
 /** A target may leave calls without authorization unanswered, and answer others. */
