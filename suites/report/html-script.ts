@@ -102,6 +102,10 @@ export const htmlScript = `
     if (event.key === 'Escape') clear.click()
   })
   addEventListener('hashchange', follow)
+  // The same address again changes nothing, but its element may be hidden by now.
+  document.addEventListener('click', (event) => {
+    if (event.target.closest('a')?.hash === location.hash && location.hash !== '') follow()
+  })
   document.querySelector('.filters').hidden = false
   follow()
 })()

@@ -77,8 +77,8 @@ describe.skipIf(chromiumMissing !== '')(
       const { page: again } = await open(new URL(page.url()).hash)
       expect(await again.getByRole('dialog', { name: 'signatures/hmac' }).isVisible()).toBe(true)
       await again.keyboard.press('Escape')
-      expect(await again.getByRole('dialog').count()).toBe(0)
-      expect(new URL(again.url()).hash).toBe('')
+      await expect.poll(() => again.getByRole('dialog').count()).toBe(0)
+      await expect.poll(() => new URL(again.url()).hash).toBe('')
     })
 
     test('says what changed between two reports of a server', async () => {
