@@ -19,6 +19,7 @@ export const longestPrinted = 1000
  * What is printable already stays as it is.
  */
 export function printable(text: Foreign, limit: number = longestPrinted): Printable {
+  if (text.length <= limit && harmless.test(text)) return text as Printable
   const escaped = escapeText(text.slice(0, limit + 1))
   if (text.length <= limit && escaped.length <= limit) return escaped as Printable
   const length = `… (${text.length} characters)`
@@ -93,6 +94,9 @@ function printedAny(value: unknown, limit: number): unknown {
  * but the ordinary one, and combining marks that would cover something else.
  */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|(?<=^|\p{M}{3})\p{M}/gu
+
+/** Most texts: seen at one look. */
+const harmless = /^(?!.*(?:##|::|verdict:))[ -~]*$/i
 
 /** Build logs obey it anywhere in a line: Azure, TeamCity, and the older form of GitHub. */
 const loggingCommand = /##(?=vso\[|teamcity\[|\[)/gi

@@ -11,7 +11,7 @@ import type { CaseReport, Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { causesOfProblems, problemsOf } from './problems.ts'
 import type { Sources } from './sources.ts'
-import { casesOf, glyphs, verdictOrder, words } from './verdict-words.ts'
+import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
 
 /**
  * One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words.
@@ -81,7 +81,7 @@ function header(report: PrintedReport, target: string): string {
   return `<header>
 <p class="product">svc-conformance ${escapeHtml(meta.version)}, conformance report</p>
 <h1>${escapeHtml(target)}</h1>
-<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, requirement set ${escapeHtml(meta.set)}${shard}</p>
+<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(judgeWords(meta.set))}${shard}</p>
 <p class="verdict fill ${kind}">${words(verdict)} <span class="exit">exit code ${report.exitCode}</span></p>
 <p>${casesOf(report.cases.length)}: ${escapeHtml(summarySentence(report))}</p>
 ${problemList(report)}${clock}<ul class="conclusion">${lines.join('')}</ul>

@@ -14,7 +14,7 @@ import { historyLines } from './history.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
-import { glyphs, verdictOrder, words } from './verdict-words.ts'
+import { glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
 
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
@@ -59,7 +59,7 @@ function heading(report: PrintedReport): string {
   return [
     `## ${sign} ${inline(target)}: ${report.verdict.replaceAll('-', ' ')}`,
     '',
-    `${summarySentence(report)} (svc-conformance ${meta.version}${shard}, seed ${code(meta.seed)})`,
+    `${summarySentence(report)} (svc-conformance ${meta.version}${shard}, judged by ${judgeWords(meta.set)}, seed ${code(meta.seed)})`,
     '',
     ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
     ...report.conclusion.map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),

@@ -14,7 +14,7 @@ import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
 import { blockedByKnown, blockedByThemselves, failures, findings, newerChecks, notRun, warnings } from './text-cases.ts'
-import { casesOf, glyphs, verdictOrder, words } from './verdict-words.ts'
+import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
 
 const shownObservation = 80
 
@@ -65,6 +65,7 @@ function heading({ meta }: PrintedReport, paint: Paint): string[] {
     ),
     ...(meta.clock === null ? [] : [meta.clock.sentence]),
     paint.dim(`seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}${shard}`),
+    ...(meta.set === 'current' ? [] : [`judged by ${judgeWords(meta.set)}`]),
   ]
 }
 

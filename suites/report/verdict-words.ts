@@ -42,6 +42,11 @@ export function words(verdict: string): string {
   return verdict.replaceAll('-', ' ')
 }
 
+/** What decided the verdict: a frozen set, or all that this version asks. */
+export function judgeWords(set: string): string {
+  return set === 'current' ? 'every case of this version' : `requirement set ${set}`
+}
+
 /** `1 case`, `7 cases`. */
 export function casesOf(count: number): string {
   return count === 1 ? '1 case' : `${count} cases`
