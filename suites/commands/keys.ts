@@ -4,7 +4,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import { type KeyRecord, keyRecordFiles, readKeyRecord } from '../run/key-record.ts'
 import { recordHolder } from '../run/keys-of-target.ts'
-import { stateFolder } from '../run/state-folder.ts'
+import { stateFolders } from '../run/state-folder.ts'
 import { readTargetFile } from '../run/target-options.ts'
 import { baseUrl } from '../run/values.ts'
 import { writeOut } from './console.ts'
@@ -43,7 +43,7 @@ function findRecords(flags: KeysFlags): FoundRecord[] {
   const named = flags.url ?? file.url
   const url = named === undefined ? null : baseUrl(named)
   const files = [
-    ...keyRecordFiles(stateFolder(process.env)),
+    ...stateFolders(process.env).flatMap(keyRecordFiles),
     ...(file.testKeys === undefined ? [] : [beside(file.testKeys)]),
   ]
   return files.flatMap((path) => {

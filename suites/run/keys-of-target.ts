@@ -12,6 +12,7 @@ import {
   writeKeyRecord,
 } from './key-record.ts'
 import { lockHolder, takeLock } from './process-lock.ts'
+import { writableFolder } from './state-folder.ts'
 
 /** How a run treats the keys that it and earlier runs created on a target. */
 export interface KeysOfTargetOptions {
@@ -57,7 +58,8 @@ export function earlierKeys(options: KeysOfTargetOptions): Pick<KeyRecord, 'keys
  */
 export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
   const { owner, testKeysFile } = options
-  const file = fileOf(options)
+  const folder = testKeysFile === null && options.mayCreate ? writableFolder(options.folder) : options.folder
+  const file = fileOf({ ...options, folder })
   const withSecrets = testKeysFile !== null
   const isThrownAway = options.fresh && testKeysFile === null
   const isKept = ({ member }: CreatedKey): boolean => withSecrets && member !== undefined
@@ -68,7 +70,7 @@ export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
   const lock = takeLock(lockFile(file))
   if ('holder' in lock) throw inUse(owner, lock.holder.pid)
   try {
-    const found = earlierKeys(options)
+    const found = earlierKeys({ ...options, folder })
     writeKeyRecord(file, { owner, ...found })
     beginKeyRecord(file, owner)
   } catch (error) {

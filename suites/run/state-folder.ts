@@ -1,4 +1,5 @@
-import { homedir } from 'node:os'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
+import { homedir, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Environment, given } from './inputs.ts'
 
@@ -6,4 +7,25 @@ import { type Environment, given } from './inputs.ts'
 export function stateFolder(env: Environment, platform: string = process.platform, home: string = homedir()): string {
   const localData = platform === 'win32' ? given(env.LOCALAPPDATA) : undefined
   return join(given(env.XDG_STATE_HOME) ?? localData ?? join(home, '.local', 'state'), 'svc-conformance')
+}
+
+/** The folder, made where it is missing; in a container whose home can only be read, one of this user in the temporary folder. */
+export function writableFolder(folder: string, temporary: string = tmpdir()): string {
+  return [folder, temporaryFolder(temporary)].find(isWritable) ?? folder
+}
+
+/** Every folder in which a run may have left something. */
+export const stateFolders = (env: Environment): string[] => [stateFolder(env), temporaryFolder(tmpdir())]
+
+const temporaryFolder = (temporary: string): string => join(temporary, `svc-conformance-${userInfo().uid}`)
+
+/** Nobody else may have made it: another user could read the keys. */
+function isWritable(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    accessSync(folder, constants.W_OK)
+    return process.getuid === undefined || statSync(folder).uid === process.getuid()
+  } catch {
+    return false
+  }
 }
