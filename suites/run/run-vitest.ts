@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Reporter, Vitest } from 'vitest/node'
 import { createVitest } from 'vitest/node'
@@ -30,8 +30,9 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   // The exit code is for the report to decide.
   const exitCode = process.exitCode
   const closeChannel = announceEnding(ending, request.endingChannel)
-  const folder = makeSuiteFolder()
-  const vitest = await startVitest(request, reporter, folder)
+  const workers = workersFor(request)
+  const folder = makeSuiteFolder(workers)
+  const vitest = await startVitest(request, reporter, { folder, workers })
   const whole = async (): Promise<boolean> => {
     try {
       if (ending.reason === null) await vitest.start()
@@ -86,32 +87,50 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   return { reporter, result: () => ({ outcomes: [...outcomes.values()], defects, stopped }) }
 }
 
-const suiteName = 'cases.suite.mjs'
+/** Loading the suite in one more thread takes longer than the cases that it would take over. */
+const mostWorkers = 4
+
+/** Cases against the bundled server share nothing. What is asked of one server is asked in one place. */
+function workersFor({ url, items }: WorkerRequest): number {
+  if (url !== null) return 1
+  return Math.max(1, Math.min(availableParallelism(), mostWorkers, Math.floor(items.length / leastCases)))
+}
+
+/** Fewer cases are asked sooner than another thread is ready. */
+const leastCases = 100
 
 /**
- * A folder with a suite that loads the real one. vitest takes paths for patterns and URLs, so the path of this package, in which there
- * may be any character, is not shown to it.
+ * A folder with one suite for each worker, which loads its part of the real one. vitest takes paths for patterns and URLs, so the path
+ * of this package, in which there may be any character, is not shown to it.
  */
-function makeSuiteFolder(): string {
+function makeSuiteFolder(workers: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-suite-'))
   const suite = new URL(`../scenarios.suite.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url).href
-  writeFileSync(join(folder, suiteName), `import ${JSON.stringify(suite)}\n`)
+  for (let part = 0; part < workers; part += 1)
+    writeFileSync(
+      join(folder, `part-${part}.suite.mjs`),
+      `import ${JSON.stringify(`${suite}?part=${part}&of=${workers}`)}\n`,
+    )
   return folder
 }
 
-async function startVitest(request: WorkerRequest, reporter: Reporter, folder: string): Promise<Vitest> {
+async function startVitest(
+  request: WorkerRequest,
+  reporter: Reporter,
+  { folder, workers }: { folder: string; workers: number },
+): Promise<Vitest> {
   return keepSignals(() =>
     createVitest(
       'test',
       {
         root: folder,
         config: false,
-        include: [suiteName],
+        include: ['*.suite.mjs'],
         exclude: [],
         pool: 'threads',
         isolate: false,
-        fileParallelism: false,
-        maxWorkers: 1,
+        fileParallelism: workers > 1,
+        maxWorkers: workers,
         watch: false,
         testTimeout: 0,
         hookTimeout: 0,
