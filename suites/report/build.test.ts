@@ -113,6 +113,12 @@ describe('verdict and exit code', () => {
     expect([seen, code]).toEqual([verdict, exitCode])
   })
 
+  test('what --only leaves out is a number beside the verdict', () => {
+    expect(report([], { partial: 'only' }).conclusion).toEqual([
+      '1 must was not selected: run without --only for a verdict on the whole document',
+    ])
+  })
+
   test('calls that were throttled are counted in the conclusion', () => {
     const throttled = (numbers: number[]) =>
       buildReport({

@@ -128,11 +128,16 @@ export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>)
   return [...groups.values()]
     .map(({ kind, reasons, ids }): OpenGroup => {
       const [joined] = joinReasons(reasons)
-      const isLeftOut = reasons.some((one) => one.kind === 'not-selected' && one.by === 'only')
+      const isLeftOut = isLeftOutByOnly({ reasons })
       const reason = joined === undefined ? 'No reason given' : reasonText(joined.reasons)
       return { kind, reason, notSelectedByOnly: isLeftOut, ids }
     })
     .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length)
+}
+
+/** The user chose other cases, and knows that nothing is said about this requirement. */
+export function isLeftOutByOnly({ reasons }: Pick<RequirementReport, 'reasons'>): boolean {
+  return reasons.some((one) => one.kind === 'not-selected' && one.by === 'only')
 }
 
 function reasonsByKey(reasons: RequirementReport['reasons']): Map<string, RequirementReport['reasons']> {

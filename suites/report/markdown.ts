@@ -7,6 +7,7 @@ import {
   countVerdicts,
   explainCase,
   groupNotTestable,
+  isLeftOutByOnly,
   summarySentence,
 } from './explain.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
@@ -109,9 +110,11 @@ function exchangeBlock({ request, answer }: { request: string[]; answer: string[
 }
 
 function areaTable(report: PrintedReport): string {
-  const totals = countVerdicts(report.requirements)
+  const asked = report.requirements.filter((one) => !isLeftOutByOnly(one))
+  if (asked.length === 0) return ''
+  const totals = countVerdicts(asked)
   const order = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
-  const cases = countAreas(report.requirements).map(
+  const cases = countAreas(asked).map(
     ({ area, total, counts }) =>
       `| ${area} | ${total} | ${order.map((verdict) => counts[verdict] || '').join(' | ')} |`,
   )

@@ -78,8 +78,8 @@ function failureText(problem: Failure): string {
       return `${problem.path}: ${mismatchText(problem.mismatch)}`
     case 'wrong-count':
       return problem.round === undefined
-        ? `expected ${problem.wanted} of ${problem.calls} calls to be ${problem.side}, ${problem.counted} were`
-        : `expected ${problem.wanted} of ${problem.calls} calls at once to be ${problem.side}, ${problem.counted} were (race ${problem.round}, on ${problem.connections} connections)`
+        ? `expected ${countWords(problem.wanted)} of ${problem.calls} calls to be ${problem.side}, ${problem.counted} were`
+        : `expected ${countWords(problem.wanted)} of ${problem.calls} calls at once to be ${problem.side}, ${problem.counted} were (race ${problem.round}, on ${problem.connections} connections)`
     case 'call-not-answered':
       return `expected every one of ${problem.calls} calls to be answered, one was ${describeSummary(problem.got)}`
     case 'envelope-of-answers': {
@@ -93,6 +93,11 @@ function failureText(problem: Failure): string {
     default:
       return envelopeText(problem)
   }
+}
+
+/** `at most 16`, for the fixtures' `at-most 16`. */
+function countWords(wanted: number | string): string {
+  return String(wanted).replace('-', ' ')
 }
 
 const lackingText = {

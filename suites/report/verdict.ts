@@ -1,6 +1,6 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
 import { blockedByKnown, groupByCause } from './causes.ts'
-import { groupNotTestable } from './explain.ts'
+import { groupNotTestable, isLeftOutByOnly } from './explain.ts'
 import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './model.ts'
 
 interface Evidence {
@@ -167,7 +167,7 @@ function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {
   if (partial === null || gaps.length === 0) return []
   return [
     partial === 'only'
-      ? 'Run without --only for a verdict on the whole document'
+      ? `${count(gaps.filter(isLeftOutByOnly).length, 'must was', 'musts were')} not selected: run without --only for a verdict on the whole document`
       : 'Merge the shard reports for a verdict on the whole: svc-conformance compare --merge FILE…',
   ]
 }
@@ -176,11 +176,14 @@ const shownReasons = 6
 
 /** The most common reason first, with the musts that it keeps open. */
 function openMusts(gaps: readonly RequirementReport[]): string[] {
-  const groups = groupNotTestable({ requirements: [...gaps] })
+  // Told by the next step.
+  const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
+  if (open.length === 0) return []
+  const groups = groupNotTestable({ requirements: open })
   const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${someOf(ids)}`)
   const more =
     groups.length > shownReasons ? [`  and ${groups.length - shownReasons} more reasons, see the requirements`] : []
-  return [`${count(gaps.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
+  return [`${count(open.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
 }
 
 const shownMusts = 8
