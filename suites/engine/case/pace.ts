@@ -29,7 +29,8 @@ const slowerBy = 0.7
 const fasterBy = 1.5
 /** From here on nobody is spared by waiting. */
 const fastEnough = 500
-const leastCallsPerSecond = 0.5
+/** Slower is not needed: what is still too fast is answered with Retry-After, which is waited out. */
+const leastCallsPerSecond = 5
 /** Refusals of one burst count once. */
 const burstMs = 500
 const firstBackOffMs = 100
