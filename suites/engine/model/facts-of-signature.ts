@@ -1,6 +1,6 @@
 /** Part 5.1: the Authorization header of a signed call, computed again from the bytes that were sent. */
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
-import { ed25519Verifier, withLowS } from '../signer/ed25519.ts'
+import { ed25519Verifier, isOrdinaryPoint, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
 import { no, unsure, yes } from './fact.ts'
 import { looseBytes } from './spelling.ts'
@@ -124,7 +124,9 @@ function checkEcc(key: Key, { signature }: Sent, data: Uint8Array): Fact | null 
   const fits = (bytes: Uint8Array): boolean => verifierOf(publicKey)(data, bytes)
   const strict = fromBase64Strict(signature)
   if (strict?.length === eccBytes) {
-    if (fits(strict)) return yes('signatures/ecc', key.origin)
+    // A point of small order is open (signatures/weak-keys).
+    if (fits(strict))
+      return isOrdinaryPoint(strict.subarray(0, 32)) ? yes('signatures/ecc', key.origin) : unsure('signatures/ecc')
     const low = withLowS(strict)
     return low !== null && fits(low) ? no('signatures/ecc-malleability') : null
   }

@@ -64,6 +64,7 @@ export interface ReadBody {
   readonly params: unknown
   readonly id: unknown
   readonly members: JsonObject | null
+  /** A member is written twice, or something else about the text is open. */
   readonly duplicates: boolean
   readonly bytes: number
   /** The text, its id apart: bodies of one form are taken alike. */
@@ -76,10 +77,21 @@ export function readBody(body: string): ReadBody {
   const form = formOf(body)
   const nothing = { method: undefined, params: undefined, id: undefined, members: null, duplicates: false, bytes, form }
   try {
-    const value: unknown = JSON.parse(body)
+    // What a byte order mark in front does is open (envelope/encoding).
+    const marked = body.startsWith('\ufeff')
+    const value: unknown = JSON.parse(marked ? body.slice(1) : body)
     if (!isObject(value)) return { json: true, ...nothing }
     const { method, params, id } = value
-    return { json: true, method, params, id, members: value, duplicates: hasDuplicateMembers(body), bytes, form }
+    return {
+      json: true,
+      method,
+      params,
+      id,
+      members: value,
+      duplicates: marked || hasDuplicateMembers(body),
+      bytes,
+      form,
+    }
   } catch {
     return { json: false, ...nothing }
   }

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import type { RunEvent } from '../engine/case/events.ts'
+import { contradicts, facts, initialState, judge, type Key, learn, type State, shape } from '../engine/model/index.ts'
+import { readBody } from '../engine/model/parse.ts'
+import { fromUtf8 } from '../engine/signer/bytes.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { bundledTarget } from '../targets/bundled.ts'
+import { countAnswer } from './answer.ts'
+
+const root = { id: 'witness-root', secret: 'witness-root-secret-0123456789' }
+const rootKey: Key = {
+  ...root,
+  name: '',
+  publicKey: null,
+  scope: null,
+  doubtful: [],
+  works: 'yes',
+  origin: 'the initial key',
+}
+
+const newState = (): State => ({
+  ...initialState(
+    { scheme: 'svc-hmac-sha256', tokenPrefix: 'Bearer', uri: '/api', probes: new Map(), fresh: true },
+    rootKey,
+  ),
+  signatureClock: 0,
+  // Server and caller share one virtual clock.
+  tokenClock: { from: -1000, to: 1000 },
+})
+
+const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
+
+/** Listens to one case after another; each has an instance of its own. */
+function witness() {
+  let state = newState()
+  let isLost = false
+  const counts = { judged: 0, open: 0 }
+  const contradictions: string[] = []
+  let testCase = ''
+  const listen = (event: RunEvent): void => {
+    if (event.kind === 'case-started') {
+      state = newState()
+      isLost = false
+      testCase = event.key
+    }
+    if (event.kind !== 'exchange-made' || isLost) return
+    const { request, answer, sentAtMs, answeredAtMs } = event
+    const headers = new Map(request.headers.map(([name, value]) => [name.toLowerCase(), value]))
+    const body = fromUtf8(request.body)
+    if (body === null) return
+    const isPlain =
+      request.method === 'POST' && request.path === '/api' && headers.get('content-type') === 'application/json'
+    const { method } = readBody(body)
+    // The document shows no method that disables a key, so the model cannot follow one.
+    if (typeof method === 'string' && /^manager\/(update|delete)/.test(method)) isLost = true
+    if (!isPlain || isLost || headers.has('x-forwarded-for') || headers.has('forwarded') || typeof method !== 'string')
+      return
+    if (!documented.has(method)) return
+    const moment = { from: sentAtMs, to: answeredAtMs }
+    const from = request.from === 'second-address' ? '127.0.0.12' : '127.0.0.1'
+    const call = { authorization: headers.get('authorization'), body, from }
+    const counted = countAnswer(
+      answer.kind !== 'answer'
+        ? { kind: 'none', reason: 'no answer', stale: false, refused: false }
+        : {
+            kind: 'answer',
+            status: answer.status,
+            retryAfter: undefined,
+            date: undefined,
+            body: new TextDecoder().decode(answer.body),
+          },
+    )
+    if (counted.kind === 'throttled') return
+    const known = facts(state, call, moment)
+    const verdict = judge(state, known)
+    if (verdict.is === 'open') counts.open += 1
+    else counts.judged += 1
+    if (contradicts(verdict, counted)) contradictions.push(`${testCase}: ${verdict.is}, ${verdict.requirement}`)
+    for (const { requirement, message } of shape(state, call, counted, moment))
+      contradictions.push(`${testCase}: ${requirement}: ${message}`)
+    state = learn(state, call, counted, moment, known)
+  }
+  return { listen, counts, contradictions }
+}
+
+test('the model agrees with the reference server in every exchange of every scenario', {
+  timeout: 120_000,
+}, async () => {
+  const corpus = await openCorpus()
+  const { listen, counts, contradictions } = witness()
+  await runAll({ target: bundledTarget({ rootKey: root }), corpus, seed: 1, listener: listen })
+  console.log(counts)
+  expect(contradictions).toEqual([])
+  expect(counts.judged).toBeGreaterThan(1500)
+  // Most that is open is asked on purpose: scenarios that observe.
+  expect(counts.open).toBeLessThan(counts.judged / 2)
+})
