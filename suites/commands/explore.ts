@@ -118,7 +118,8 @@ function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending)
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`, { exitCode: 3 })
   }
-  if (flags.save !== undefined) saveFixtures(flags.save, exploration)
+  if (flags.save !== undefined && exploration.findings.length > 0)
+    outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`]))
   const meta = {
     version: packageVersion(),
     target: target?.url ?? 'bundled',
@@ -139,15 +140,24 @@ function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending)
   return exploration.gone === null ? 0 : goneExitCode
 }
 
-/** A fixture folder for `run --fixtures`: `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. */
-function saveFixtures(folder: string, { findings }: Exploration): void {
-  if (findings.every(({ fixture }) => fixture === null)) return
+/**
+ * A fixture folder for `run --fixtures`: `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for.
+ *
+ * @returns what was written
+ */
+function saveFixtures(folder: string, { findings }: Exploration): string {
+  if (findings.every(({ fixture }) => fixture === null))
+    return 'Wrote no scenario: the fixture language has no words for what was found; the seed repeats it'
   const scenarios = join(folder, 'scenarios', 'found')
   mkdirSync(scenarios, { recursive: true })
   writeFileSync(join(folder, 'language.yaml'), `language: ${languageVersion}\n`)
   for (const { id, fixture } of findings)
     if (fixture !== null)
       writeFileSync(join(scenarios, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture)
+  const written = findings.filter(({ fixture }) => fixture !== null).length
+  const others = findings.length - written
+  const rest = others === 0 ? '' : `; for ${others} more the fixture language has no words, and the seed repeats them`
+  return `Wrote ${written} ${written === 1 ? 'scenario' : 'scenarios'} to "${folder}"${rest}`
 }
 
 function allowed(target: TargetOptions | null): ExploreOptions['allow'] {

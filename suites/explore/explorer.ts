@@ -26,7 +26,7 @@ import { toBase64 } from '../engine/signer/bytes.ts'
 import { countAnswer } from './answer.ts'
 import type { Operations } from './deviations.ts'
 import { headerBytes, type Rendered, render, resolveAll, Unmakeable } from './render.ts'
-import type { BurstStep, CallStep, Step, Value } from './step.ts'
+import type { BurstStep, CallStep, Change, Step, Value } from './step.ts'
 import type { Response, Wire } from './wire.ts'
 
 /** One exchange as it happened. */
@@ -406,23 +406,32 @@ function contradiction(step: CallStep, verdict: Verdict, answer: Answer): string
 
 /** A step as a reader would say it. */
 export function describeStep({ method, auth, change, from, params }: CallStep): string {
-  const who = 'who' in auth ? ` of ${auth.who}` : ''
-  const how =
-    auth.kind === 'none' ? (method === 'manager/auth' ? '' : ' without authorization') : ` with ${auth.kind}${who}`
-  const what =
-    method === 'manager/auth' && params.grantType === 'refresh_token'
-      ? 'A refresh'
-      : method === 'manager/auth'
-        ? 'A grant'
-        : `A call of ${method}`
-  const where = from === undefined ? '' : ` from ${from}`
-  if (change === undefined) return `${what}${how}${where}`
-  const by =
-    change.operation ??
-    (change.place === undefined
-      ? change.remove === true
-        ? 'removed'
-        : `replaced by ${JSON.stringify(change.value)}`
-      : `replaced by ${change.place}`)
-  return `${what}${how}${where}, its ${change.field} ${by},`
+  const isRefresh = params.grantType === 'refresh_token'
+  const what = method !== 'manager/auth' ? `A call of ${method}` : isRefresh ? 'A refresh' : 'A grant'
+  const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
+  return `${what}${howOf(method, auth)}${where}${change === undefined ? '' : ` ${describeChange(change)}`}`
+}
+
+function howOf(method: string, auth: CallStep['auth']): string {
+  switch (auth.kind) {
+    case 'none':
+      return method === 'manager/auth' ? '' : ' without authorization'
+    case 'token':
+      return auth.token.endsWith('.refreshToken') ? ' with a refresh token' : ' with an access token'
+    case 'header':
+      return auth.header.startsWith('$') ? ' with the header of another call' : ` with the header "${auth.header}"`
+    case 'basic':
+      return ` with Basic credentials of ${auth.who}`
+    default:
+      return ` with ${auth.kind === 'hmac' ? 'an HMAC' : 'an ED25519 signature'} of ${auth.who}`
+  }
+}
+
+function describeChange({ field, operation, place, value, remove, wrap }: Change): string {
+  const part = field.replace(/^(param|member) /, '')
+  if (field === 'mistake') return `with the mistake ${operation}`
+  if (remove === true) return `without ${part}`
+  if (place !== undefined) return `with ${place.slice(1)} as its ${part}`
+  if (value !== undefined) return `with ${JSON.stringify(value)} as its ${part}`
+  return `with its ${part} changed (${wrap ?? operation})`
 }
