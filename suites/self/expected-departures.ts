@@ -16,20 +16,22 @@ const sameAddressOnly = 'The document does not show from which address a bound t
 const enforcedForLong = (cases: readonly string[]): Departure[] =>
   cases.map((name) => ({ case: `not-testable expires-in/enforced-for-long/${name}`, reason: shortRefresh }))
 
+const noKeyOfOneSolution: readonly Departure[] = [
+  'solution-id',
+  'solution-id-after-refresh',
+  'solution-id-in-company/beside-the-scope-solution',
+  'solution-id-in-company/without-the-scope-context',
+].map((name) => ({
+  case: `not-testable scopes/${name}`,
+  reason: 'No key can be created here that holds a scope of one solution, and the root key grants none',
+}))
+
 export const expectedDepartures: { readonly [variant: string]: readonly Departure[] } = {
   'refresh-from-the-bound-address-only': ['a-lifetime', 'a-session', 'nothing-else'].map((name) => ({
     case: `not-testable refresh/address-kept-in-company/${name}`,
     reason: sameAddressOnly,
   })),
-  'few-words-in-keys': [
-    'solution-id',
-    'solution-id-after-refresh',
-    'solution-id-in-company/beside-the-scope-solution',
-    'solution-id-in-company/without-the-scope-context',
-  ].map((name) => ({
-    case: `not-testable scopes/${name}`,
-    reason: 'A created key may not hold a scope of one solution here, so it grants none',
-  })),
+  'few-words-in-keys': noKeyOfOneSolution,
   'short-refresh-lifetime': enforcedForLong(['half-an-hour', 'five-hours', 'two-days']),
   'refresh-lifetime-of-20-seconds': enforcedForLong(['a-minute', 'half-an-hour', 'five-hours', 'two-days']),
   'plain-key-names-only': [
@@ -54,7 +56,14 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
   'eleventh-key-removes-the-oldest': [{ case: 'warned limits/api-keys', reason: oldestGone }],
 }
 
+/** What a server departs in only where two variants meet in it. */
+const departuresOfPairs: readonly { pair: readonly [string, string]; departures: readonly Departure[] }[] = [
+  { pair: ['no-solution-id-from-any', 'no-more-scope-than-the-creator'], departures: noKeyOfOneSolution },
+]
+
 /** What a server of these variants departs in. */
 export function departuresOf(ids: readonly string[]): string[] {
-  return [...new Set(ids.flatMap((id) => expectedDepartures[id] ?? []).map((departure) => departure.case))].sort()
+  const ofPairs = departuresOfPairs.filter(({ pair }) => pair.every((id) => ids.includes(id)))
+  const all = [...ids.flatMap((id) => expectedDepartures[id] ?? []), ...ofPairs.flatMap(({ departures }) => departures)]
+  return [...new Set(all.map((departure) => departure.case))].sort()
 }
