@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { alterWords, basicWords } from './alter.ts'
+import { alterWords, base64, basicWords } from './alter.ts'
 
 const samples = [
   '9fff45b75c225d6559de671259b44366',
@@ -38,4 +38,8 @@ test('Basic headers that are none', () => {
   const right = Buffer.from('id:secret').toString('base64')
   for (const word of Object.keys(basicWords)) expect(basicWords[word]?.('id', 'secret')).not.toBe(right)
   expect(Buffer.from(basicWords['without-colon']?.('id', 'secret') ?? '', 'base64').toString()).toBe('idsecret')
+})
+
+test('a secret of a megabyte can be sent', () => {
+  expect(base64('x'.repeat(2 ** 20))).toHaveLength(Math.ceil(2 ** 20 / 3) * 4)
 })

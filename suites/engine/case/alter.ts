@@ -1,4 +1,5 @@
 /** The words that alter a secret, a token or a param in a fixture: each changes one thing. */
+import { toBase64, utf8 } from '../signer/bytes.ts'
 
 type Alter = (text: string) => string
 
@@ -67,5 +68,5 @@ export const basicWords: { readonly [word: string]: (id: string, secret: string)
 }
 
 export function base64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+  return toBase64(utf8(text))
 }
