@@ -77,26 +77,21 @@ async function untilKeyIsMade(folder: string): Promise<void> {
 }
 
 describe('a killed run', () => {
-  test(
-    'leaves a record, and the next run removes what stands in it',
-    { retry: 2, timeout: 60_000 },
-    { timeout },
-    async () => {
-      server.reset()
-      const folder = place(withCleanup)
-      const killed = start(folder, [])
-      await untilKeyIsMade(folder)
-      killed.child.kill('SIGKILL')
-      await killed.exitCode
-      expect(records(folder)).toHaveLength(2)
-      const listed = await ran(folder, ['--json'], ['keys'])
-      expect(JSON.parse(listed.printed)[0]).toMatchObject({ url: server.url, rootId: rootKey.id, process: null })
-      const next = await ran(folder, ['--only', 'basic'])
-      expect(next.printed).toMatch(/Removed \d+ API keys? that earlier runs left on the target/)
-      expect(next.code).toBe(0)
-      expect(records(folder)).toEqual([])
-    },
-  )
+  test('leaves a record, and the next run removes what stands in it', { timeout, retry: 2 }, async () => {
+    server.reset()
+    const folder = place(withCleanup)
+    const killed = start(folder, [])
+    await untilKeyIsMade(folder)
+    killed.child.kill('SIGKILL')
+    await killed.exitCode
+    expect(records(folder)).toHaveLength(2)
+    const listed = await ran(folder, ['--json'], ['keys'])
+    expect(JSON.parse(listed.printed)[0]).toMatchObject({ url: server.url, rootId: rootKey.id, process: null })
+    const next = await ran(folder, ['--only', 'basic'])
+    expect(next.printed).toMatch(/Removed \d+ API keys? that earlier runs left on the target/)
+    expect(next.code).toBe(0)
+    expect(records(folder)).toEqual([])
+  })
 
   test('whose keys cannot be removed is told of by the next run', { timeout }, async () => {
     server.reset()
