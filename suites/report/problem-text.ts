@@ -262,6 +262,8 @@ function gapText(problem: Gap): string {
       return problem.fresh
         ? `no further API key can be created, though the target is fresh and ${problem.created} were; it may count refused creations`
         : 'no further API key can be created, most likely since the target has its ten; a cleanup method in the target file frees places'
+    case 'places-perhaps-used':
+      return `fewer keys than that could be created, but ${problem.count} were removed or refused before, and the target may count them; a fresh target shows it`
     case 'left-out':
       return `left out by --skip: ${problem.reason}`
     case 'as-declared':

@@ -1,7 +1,7 @@
 /** One try of a case: asks each step, has it judged, and records what it showed. */
 import { SuiteError } from '../errors.ts'
 import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/model.ts'
-import { withCase } from '../fixture/references.ts'
+import { referencesIn, withCase } from '../fixture/references.ts'
 import { envelopeRequirements } from '../judge/envelope.ts'
 import { readable, type Schemas, type Side } from '../judge/expectation.ts'
 import { judgeStep, type StepEnd, type StepVerdict } from '../judge/judge-step.ts'
@@ -42,6 +42,8 @@ export interface Attempt {
   refusedMethods: Set<string>
   /** Names that a refused `refused-or` did not give: later steps that use them have nothing to ask. */
   notGiven: Set<string>
+  /** Names of moments that we asked for. */
+  ownMoments: Set<string>
   throttled: boolean
   /** Every call, in order. */
   calls: Called[]
@@ -59,6 +61,7 @@ export function emptyAttempt(): Attempt {
     acceptances: [],
     refusedMethods: new Set(),
     notGiven: new Set(),
+    ownMoments: new Set(),
     throttled: false,
     calls: [],
   }
@@ -123,7 +126,8 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
   if (reason !== null) return end('blocked', { kind: 'not-run', because: reason })
   try {
     if ('wait' in step) {
-      return (await waitStep(client, resolve(step.wait, names) as Wait)) ?? { kind: 'nothing-expected' }
+      const isOwn = isOwnMoment(step.wait, attempt)
+      return (await waitStep(client, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
     }
     const calls = await perform(client, step, names)
     recordCalls({ step, calls, names }, placed.proves, attempt)
@@ -135,12 +139,17 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       given: placed.given,
       proves: placed.proves,
       schemas: context.schemas,
-      clockIsKnown: isClockKnown(client),
+      clockIsKnown: isClockKnown(client) || isOwnMoment(step.before, attempt),
       refreshLifeMs: client.facts.refreshLifeMs,
     })
   } catch (error) {
     return judgeUnasked(error, step, attempt)
   }
+}
+
+/** Whether a `$reference` names a moment that we asked for: no clock of the server is needed to judge by it. */
+function isOwnMoment(wait: unknown, { ownMoments }: Attempt): boolean {
+  return referencesIn(wait).some(({ reference }) => ownMoments.has(reference))
 }
 
 function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
@@ -175,6 +184,7 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
   attempt.calls.push(...calls)
   attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
   keepValues({ step, calls, names })
+  for (const [name, path] of Object.entries(step.keep ?? {})) if (path === ownMoment) attempt.ownMoments.add(name)
   for (const called of calls) {
     if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
     for (const problem of called.departures) {
@@ -189,6 +199,9 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
     ...(step.step === undefined ? {} : { step: step.step }),
   })
 }
+
+/** The path of a moment that follows from what was asked, and from nothing that the server reported. */
+const ownMoment = 'sent.expiry'
 
 function keepValues({ step, calls, names }: AskedStep): void {
   const several = hasRounds(step)

@@ -18,8 +18,12 @@ export function builtInNames(client: Client, testCase: Case, members: Iterable<s
     probes: scopesOfProbes(settings.probes),
     client: { address: client.facts.clientAddress },
     second: { address: client.facts.secondAddress },
+    elsewhere: addressesElsewhere(client.facts.clientAddress, client.facts.secondAddress),
     tiny: freshTinyText(client),
     unique: `${client.run.unique}${attempt === 0 ? '' : `-${attempt}`}`,
+    get holder() {
+      return holderOfOneSolution(client)
+    },
     get beyond() {
       return lifeBeyondRefreshMs(client)
     },
@@ -38,6 +42,30 @@ function scopesOfProbes(probes: Client['instance']['settings']['probes']): {
   [area: string]: { scope: readonly string[] }
 } {
   return Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }]))
+}
+
+/** Addresses that none of our calls comes from; the first three are of networks for documentation (RFC 5737). */
+export function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]: string } {
+  const [last = '1'] = own.split('.').slice(-1)
+  const network = own.split('.').slice(0, 3).join('.')
+  const choose = (...candidates: string[]): string =>
+    candidates.find((address) => address !== own && address !== second && isAddress(address)) ?? '192.0.2.77'
+  return {
+    far: choose('203.0.113.7', '192.0.2.7'),
+    farther: choose('198.51.100.255', '192.0.2.255'),
+    alike: choose(`203.0.113.${last}`, `198.51.100.${last}`),
+    neighbour: choose(`${network}.10`, `${network}.20`, `${network}.30`),
+    longer: choose(`${own}11`, `${own}1`, `${network}.111`),
+  }
+}
+
+const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
+
+/** The key to ask for the scope of one solution: one that was created with it, or else root. */
+function holderOfOneSolution(client: Client): Credential {
+  const [id] = client.instance.settings.solutions
+  const holder = [...client.testKeyScopes].find(([, scope]) => scope.includes(`solution:${id}`))?.[0]
+  return credentialFor(client, holder ?? actor(client, 'root'))
 }
 
 const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'

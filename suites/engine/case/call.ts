@@ -239,7 +239,15 @@ function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
     return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
   }
   // A list within the list is what a probe needs beside its own scope.
-  return { ...params, scope: params.scope.flat().map(spell) }
+  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(client, method, params.scope)] }
+}
+
+/** A session of its own for a grant that asks for none, where such grants would end one another. */
+function ownSession(client: Client, method: string, scope: unknown[]): string[] {
+  if (client.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
+  if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
+  client.ownSessions += 1
+  return [`session:own-${client.run.unique}-${client.ownSessions}`]
 }
 
 /** Beyond tabs, visible ASCII and ISO 8859-1, no header carries a character. */

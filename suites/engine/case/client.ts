@@ -58,9 +58,13 @@ export interface Client extends Line {
   run: Run
   createdKeys: CreatedKeys
   testKeys: Map<string, Credential>
+  /** The scopes with which test keys were created in this run. */
+  testKeyScopes: Map<string, readonly string[]>
   /** Knows everything that must not appear in a report. */
   redactor: Redactor
   nextId: number
+  /** How many sessions were named for grants that ask for none. */
+  ownSessions: number
   calls: number
   /** Grants are made one at a time. */
   grants: Queue
@@ -118,8 +122,10 @@ export async function openClient(run: Run): Promise<Client> {
     emit: run.emit,
     createdKeys,
     testKeys: new Map([['root', credentialOfRoot(instance.root)]]),
+    testKeyScopes: new Map(),
     redactor: createRedactor(secretsOf(instance)),
     nextId: 1,
+    ownSessions: 0,
     calls: 0,
     grants: createQueue(),
     tokenExpiries: new Map(),

@@ -25,6 +25,8 @@ export interface CreatedKeys {
   readonly keys: readonly CreatedKey[]
   /** Names of creations that never got an answer. */
   readonly unanswered: readonly string[]
+  /** Keys that were removed, and creations that were refused: a target may count them all the same. */
+  readonly perhapsCounted: number
 }
 
 export type CreatedKeysEntry =
@@ -43,6 +45,7 @@ export function openCreatedKeys(
 ): CreatedKeys {
   const keys: CreatedKey[] = []
   const unanswered: string[] = []
+  let perhapsCounted = 0
   const settle = (name: string): void => {
     const index = unanswered.indexOf(name)
     if (index >= 0) unanswered.splice(index, 1)
@@ -55,7 +58,11 @@ export function openCreatedKeys(
     } else if ('removed' in entry) {
       const index = keys.findIndex(({ id }) => id === entry.removed)
       if (index >= 0) keys.splice(index, 1)
-    } else settle(entry.notCreated)
+      perhapsCounted += 1
+    } else {
+      settle(entry.notCreated)
+      perhapsCounted += 1
+    }
   }
   for (const entry of earlier) apply(entry)
   const note = (entry: CreatedKeysEntry): void => {
@@ -69,5 +76,8 @@ export function openCreatedKeys(
     removed: (id) => note({ removed: id }),
     keys,
     unanswered,
+    get perhapsCounted() {
+      return perhapsCounted
+    },
   }
 }

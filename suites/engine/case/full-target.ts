@@ -1,4 +1,4 @@
-import type { Auth } from '../fixture/model.ts'
+import type { Auth, Scenario } from '../fixture/model.ts'
 import type { Gap } from '../judge/problem.ts'
 import type { Attempt } from './attempt.ts'
 import { makeCall } from './call.ts'
@@ -30,4 +30,22 @@ export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promis
   const { answer } = await makeCall(client, { method: createApiKey, params, auth })
   if (answer.outcome !== 'refused') return undefined
   return { kind: 'no-place-for-keys', fresh: run.target.fresh, created: createdKeys.keys.length }
+}
+
+/**
+ * A case that needs all ten places of a fresh instance says nothing on a lasting one where keys were removed or creations refused before:
+ * whether those count is open.
+ */
+export function placesUsedBefore(
+  { run }: Client,
+  { needs }: Scenario,
+  { stops }: Attempt,
+  perhapsCounted: number,
+): { verdict: 'not-testable'; problem: Gap } | undefined {
+  const fillsFresh = needs.includes('fresh-instance') && needs.includes('limits')
+  if (!run.target.lasting || !fillsFresh || perhapsCounted === 0) return undefined
+  const tooFew = stops.some(({ kind, problem }) => kind === 'broke' && problem.kind === 'wrong-count')
+  return tooFew
+    ? { verdict: 'not-testable', problem: { kind: 'places-perhaps-used', count: perhapsCounted } }
+    : undefined
 }

@@ -5,7 +5,7 @@ import { type Attempt, attemptCase } from './attempt.ts'
 import { builtInNames } from './built-in-names.ts'
 import { type Client, closeClient, isMustIn, openClient, type Run } from './client.ts'
 import { explainRefusal } from './explain-refusal.ts'
-import { noPlaceForKeys } from './full-target.ts'
+import { noPlaceForKeys, placesUsedBefore } from './full-target.ts'
 import { recordCase } from './record-case.ts'
 import { noteSpoilt, spoiltBefore } from './spoilt-limit.ts'
 import { standInOf } from './stand-in.ts'
@@ -58,12 +58,13 @@ async function tryCase(
     return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
   const names = builtInNames(client, testCase, testKeys, number)
   const jumpsBefore = client.facts.clockJumps
+  const countedBefore = client.createdKeys.perhapsCounted
   const { schemas } = run.corpus
   const attempt = await attemptCase({ client, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
   const jumped = client.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
   if (number < tries && deservesAnotherTry(scenario, attempt, jumped)) return 'again'
   if (jumped) return blocked({ kind: 'clock-jumped' })
-  const spoilt = await findSpoiler(client, attempt)
+  const spoilt = (await findSpoiler(client, attempt)) ?? placesUsedBefore(client, scenario, attempt, countedBefore)
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
   const tried = { client, scenario, testCase, attempt }
   return recordCase(tried, await explainRefusal(tried))

@@ -22,6 +22,8 @@ export interface TargetFacts {
   tokenPrefix?: string
   /** No known word before a token works, or the word that was given does not. */
   tokenWord?: TokenWord
+  /** A grant without a session ends the one before it: then each grant gets a session of its own. */
+  unnamedReplaced?: true
   /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */

@@ -145,6 +145,7 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
   // A key with a public key is used without its secret, and another one would take one more of the ten places.
   if (hasSecret || pair !== undefined) {
     client.testKeys.set(member.name, credentialOfKey(key))
+    if (member.key === 'secret') client.testKeyScopes.set(member.name, scope)
     await awaitKey(client, member)
   }
   return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }

@@ -118,6 +118,8 @@ export type Gap =
   | { kind: 'area-absent'; area: string }
   | { kind: 'few-places-for-keys'; places: number }
   | { kind: 'no-place-for-keys'; fresh: boolean; created: number }
+  /** Keys that were removed and creations that were refused before may count too. */
+  | { kind: 'places-perhaps-used'; count: number }
   | { kind: 'left-out'; reason: string }
   /** The fixture says why this is no failure (`if-refused`, `if-accepted`). */
   | { kind: 'as-declared'; reason: string }

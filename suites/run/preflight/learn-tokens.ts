@@ -1,7 +1,7 @@
 import { isSendable } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import { createKeyOf } from '../../engine/case/test-keys.ts'
-import { call, grant } from './calls.ts'
+import { accessTokenOf, call, grant } from './calls.ts'
 
 /** Finds out which word stands before a token. */
 export async function learnTokens(client: Client): Promise<void> {
@@ -17,7 +17,7 @@ export async function learnTokens(client: Client): Promise<void> {
     for (const prefix of configured === undefined ? new Set(words) : [configured]) {
       facts.tokenPrefix = prefix
       const { answer: used } = await call(client, { token: accessToken })
-      if (used.outcome === 'accepted') return
+      if (used.outcome === 'accepted') return learnReplacement(client, accessToken)
       facts.tokenPrefix = configured ?? 'Bearer'
     }
     // Where nobody named a word, tokens may work behind another one; a word that was named has to work.
@@ -25,6 +25,14 @@ export async function learnTokens(client: Client): Promise<void> {
       facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
     }
   }
+}
+
+/** Does a grant without a session end the one before it? Then what a server counts as a session is one for all of them. */
+async function learnReplacement(client: Client, earlier: string): Promise<void> {
+  const later = accessTokenOf(await grant(client, ['solution']))
+  if (later === undefined) return
+  const works = async (token: string): Promise<boolean> => (await call(client, { token })).answer.outcome === 'accepted'
+  if (!(await works(earlier)) && (await works(later))) client.facts.unnamedReplaced = true
 }
 
 /** On a throwaway instance a key costs nothing: which spelling of the scope really opens key creation? */
