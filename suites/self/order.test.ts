@@ -41,5 +41,5 @@ test.each([
 ])('cases in another order show the same: %s', { timeout: 60_000 }, async (_name, target) => {
   const first = await verdicts(target({ rules: broken }), 11)
   expect(await verdicts(target({ rules: broken }), 29)).toEqual(first)
-  expect([...new Set(first.values())].sort()).toEqual(['blocked', 'failed', 'passed', 'warned'])
+  expect([...new Set(first.values())]).toEqual(expect.arrayContaining(['blocked', 'failed', 'passed', 'warned']))
 })
