@@ -1,5 +1,5 @@
 /** No secret leaves: what is printed or written goes through here, unless the user asks for a trace. */
-import type { Exchange } from './judge/outcome.ts'
+import type { Exchange } from './exchange.ts'
 
 export interface Redactor {
   /** A secret that became known on the way: a token, the secret of a created key, a private key. */

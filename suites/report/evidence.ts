@@ -1,5 +1,5 @@
 /** Keeps a report small, whatever a server sends. Every exchange is short already; here it is all of them together. */
-import type { Exchange } from '../engine/judge/outcome.ts'
+import type { Exchange } from '../engine/exchange.ts'
 import { printableJson } from '../engine/printable.ts'
 import type { CaseReport } from './model.ts'
 

@@ -1,5 +1,5 @@
 /** What every format says about a case that did not pass, and how verdicts are counted and named. */
-import type { Exchange } from '../engine/judge/outcome.ts'
+import type { Exchange } from '../engine/exchange.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
 import { type PrintedReport, printedLine } from './printed.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { drawImports, readImports } from './imports.ts'
+import { drawImports, findCircle, findUpwardArrows, readImports } from './imports.ts'
 import { blockIn } from './marked-block.ts'
 
 const arrows = readImports(packageRoot)
@@ -14,4 +14,16 @@ test('imports between folders are read', () => {
 
 test('the drawing in docs/architecture.md is true; npm run imports -- --write renews it', () => {
   expect(blockIn(readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8'), 'imports')).toBe(drawImports(arrows))
+})
+
+test('imports between folders form no circle', () => {
+  expect(findCircle(arrows)).toEqual([])
+  expect(findCircle([...arrows, { from: 'suites/engine/fixture', to: 'suites/engine/case' }])).not.toEqual([])
+})
+
+test('every import leads from an upper folder to a lower one', () => {
+  expect(findUpwardArrows(arrows)).toEqual([])
+  const upward = { from: 'suites/engine/judge', to: 'suites/report' }
+  const unknown = { from: 'suites/report', to: 'suites/attic' }
+  expect(findUpwardArrows([...arrows, upward, unknown])).toEqual([upward, unknown])
 })

@@ -7,13 +7,26 @@ export interface Arrow {
   to: string
 }
 
-/** Folders that stand for themselves in the drawing; files of other folders belong to their first folder. */
-const rooms = [
-  'suites/engine/fixture',
+/** From the bottom to the top: a folder imports only folders that stand before it. */
+const layers = [
+  'mock-server',
+  'suites/engine',
   'suites/engine/signer',
-  'suites/engine/case',
-  'suites/engine/judge',
   'suites/engine/model',
+  'suites/engine/fixture',
+  'suites/engine/judge',
+  'suites/engine/case',
+  'suites/targets',
+  'suites/diagnose',
+  'suites/report',
+  'suites/lab',
+  'suites/explore',
+  'suites/facts',
+  'suites/diff',
+  'suites/client',
+  'suites/run',
+  'suites/commands',
+  'suites/*.ts',
 ]
 
 /** Folders that the drawing leaves out: proofs and measurements may import everything. */
@@ -38,11 +51,11 @@ export function readImports(root: string): Arrow[] {
   return [...arrows.values()].sort((one, other) => (`${one.from} ${one.to}` < `${other.from} ${other.to}` ? -1 : 1))
 }
 
+/** The folder that stands for a file in the drawing: a part of the engine, or the first folder of its path. */
 function roomOf(file: string): string {
-  const room = rooms.find((one) => file.startsWith(`${one}/`))
-  if (room !== undefined) return room
-  const [first = '', second = ''] = file.split('/')
+  const [first = '', second = '', third = ''] = file.split('/')
   if (first === 'mock-server') return first
+  if (second === 'engine' && !third.endsWith('.ts')) return `${first}/${second}/${third}`
   return second.endsWith('.ts') ? 'suites/*.ts' : `${first}/${second}`
 }
 
@@ -79,4 +92,9 @@ export function findCircle(arrows: readonly Arrow[]): string[] {
     if (circle.length > 0) return circle
   }
   return []
+}
+
+/** Returns the arrows that do not lead down, and those of a folder that has no place among the layers. */
+export function findUpwardArrows(arrows: readonly Arrow[]): Arrow[] {
+  return arrows.filter(({ from, to }) => !layers.includes(to) || layers.indexOf(from) <= layers.indexOf(to))
 }

@@ -2,9 +2,9 @@
 import { alterWords, basicWords } from '../engine/case/alter.ts'
 import { bodyForms, writeBody } from '../engine/case/write-body.ts'
 import { SuiteError } from '../engine/errors.ts'
-import type { Mistake } from '../engine/fixture/model.ts'
 import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
 import { fromHex, fromUtf8, utf8 } from '../engine/signer/bytes.ts'
+import type { Mistake } from '../engine/signer/sign.ts'
 import { type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
 
 /** Its body has what the words need to make a difference: white space, both ends of a line, letters beyond ASCII, a slash, two members in disorder. */

@@ -1,10 +1,11 @@
 import { SuiteError } from '../errors.ts'
-import type { Auth, Mistake } from '../fixture/model.ts'
+import type { Auth } from '../fixture/model.ts'
 import type { Random } from '../random.ts'
+import type { Mistake } from '../signer/sign.ts'
 import { sign } from '../signer/sign.ts'
 import type { TargetSettings } from '../target.ts'
 import { alterWords, base64, basicWords } from './alter.ts'
-import { UnusableValue } from './references.ts'
+import { UnusableValue } from './unusable-value.ts'
 
 /** Who calls: an API key with what proves it. */
 export interface Credential {

@@ -1,19 +1,18 @@
 import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
+import type { Called, Delivered } from '../judge/called.ts'
 import { envelopeProblems } from '../judge/envelope.ts'
-import type { KeptOut } from '../judge/kept-out.ts'
 import type { Moment } from '../judge/match.ts'
-import type { EnvelopeProblem } from '../judge/problem.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize, type Credential } from './authorize.ts'
 import { type Client, credentialOfKey } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
-import { type Build, type Delivered, deliver, deliverTogether } from './deliver.ts'
+import { type Build, deliver, deliverTogether } from './deliver.ts'
 import { noteAccepted } from './patience.ts'
-import { UnusableValue } from './references.ts'
 import { rememberSent } from './secrets.ts'
 import { standInOf } from './stand-in.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
+import { UnusableValue } from './unusable-value.ts'
 import { writeBody } from './write-body.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -49,21 +48,6 @@ export interface RawSpec {
   auth: Auth
   from?: 'first-address' | 'second-address' | undefined
   timeoutMs?: number | undefined
-}
-
-export interface Called extends Delivered {
-  /** Departures of a successful answer from the response envelope. */
-  departures: EnvelopeProblem[]
-  /** What a fixture may keep as `sent.*`. */
-  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; expiry?: number }
-  /** The number of a requested `expiresIn:NUMBER`. */
-  lifeAskedMs?: number
-  /** After a broken answer to a call that must be refused: whether its caller was kept out. */
-  keptOut?: KeptOut
-  /** One of several calls made at once: in which round of such calls, from 0, and on which connections. */
-  race?: { round: number; connections: 'new' | 'warm' }
-  /** When the token ends that the call was made with, or that it is to renew; of a token whose grant told so. */
-  tokenExpiryMs?: number
 }
 
 /**

@@ -3,10 +3,11 @@
  * answers, and where the call would have had an effect, that effect must be absent.
  */
 import type { CallStep, SendStep } from '../fixture/model.ts'
+import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
 import type { KeptOut } from '../judge/kept-out.ts'
 import type { Effect } from '../judge/problem.ts'
-import { type Called, isSendable, makeCall } from './call.ts'
+import { isSendable, makeCall } from './call.ts'
 import type { Client } from './client.ts'
 import { noteSilence } from './patience.ts'
 

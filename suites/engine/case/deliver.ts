@@ -1,21 +1,11 @@
-import { type Classified, classify } from '../judge/classify.ts'
-import type { Moment } from '../judge/match.ts'
+import type { Delivered } from '../judge/called.ts'
+import { classify } from '../judge/classify.ts'
 import type { Instance, WireAnswer, WireRequest } from '../target.ts'
 import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
 import { cutAnswer } from './cut-evidence.ts'
 import type { RunListener } from './events.ts'
 import type { Pace } from './pace.ts'
 import type { TargetFacts } from './target-facts.ts'
-
-export interface Delivered {
-  answer: Classified
-  request: WireRequest
-  wire: WireAnswer
-  /** On the server's clock. */
-  moment: Moment
-  /** How many times the server asked us to wait. */
-  throttled: number
-}
 
 /** Makes the request for the time to sign it with, in ms on the server's clock; called again for every try, since a signature must be fresh each time. */
 export type Build = (signedAtMs: number) => WireRequest

@@ -1,7 +1,7 @@
 /** What may explain a refusal that should have been an acceptance. Only ever a hint, never a verdict. */
 import type { Auth } from '../fixture/model.ts'
+import type { CaseStop } from '../judge/attempt.ts'
 import type { Hint } from '../judge/problem.ts'
-import type { CaseStop } from './attempt.ts'
 import type { Tried } from './record-case.ts'
 import { namesIn } from './test-case.ts'
 import { isRefusedInstead } from './watch-target.ts'

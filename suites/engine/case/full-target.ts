@@ -1,6 +1,6 @@
 import type { Auth, Scenario } from '../fixture/model.ts'
+import type { Attempt } from '../judge/attempt.ts'
 import type { Gap } from '../judge/problem.ts'
-import type { Attempt } from './attempt.ts'
 import { makeCall } from './call.ts'
 import type { Client } from './client.ts'
 

@@ -1,9 +1,9 @@
 import type { CallStep, SendStep } from '../fixture/model.ts'
+import type { Names } from '../fixture/resolve.ts'
+import type { Called } from '../judge/called.ts'
 import { describe } from '../judge/classify.ts'
-import type { Called } from './call.ts'
 import { observedValue } from './observed-values.ts'
 import { hasRounds } from './perform-step.ts'
-import type { Names } from './references.ts'
 
 /** What an observing step saw, in a phrase. */
 export function observation(step: CallStep | SendStep, calls: Called[], names: Names): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Called } from './call.ts'
+import type { Called } from '../judge/called.ts'
 import { observedValue } from './observed-values.ts'
 
 const nowMs = 1_800_000_000_000

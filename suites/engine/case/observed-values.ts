@@ -1,7 +1,8 @@
 /** Open questions that are answered with a value, and not only with whether a call was accepted. */
+
+import type { Called } from '../judge/called.ts'
 import { firstTimestampMs } from '../judge/margins.ts'
 import { showJson } from '../judge/show-json.ts'
-import type { Called } from './call.ts'
 
 type Result = { [name: string]: unknown }
 

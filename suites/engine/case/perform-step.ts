@@ -1,11 +1,12 @@
 import type { Auth, CallStep, SendStep, Value } from '../fixture/model.ts'
+import { type Names, resolve } from '../fixture/resolve.ts'
+import type { Called } from '../judge/called.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { alter } from './authorize.ts'
-import { actor, type Called, type CallSpec, makeCall, makeCalls, type RawSpec, sendRaw } from './call.ts'
+import { actor, type CallSpec, makeCall, makeCalls, type RawSpec, sendRaw } from './call.ts'
 import { checkKeptOut, mayBeRefused } from './check-kept-out.ts'
 import type { Client } from './client.ts'
 import { patienceForRefusalMs } from './patience.ts'
-import { type Names, resolve } from './references.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {

@@ -1,11 +1,13 @@
 /** Turns what an attempt showed into the outcome of a case: verdicts, evidence, and nothing secret. */
+
+import type { Exchange } from '../exchange.ts'
 import type { Case, Scenario, Step } from '../fixture/model.ts'
+import type { Attempt, CaseStop } from '../judge/attempt.ts'
+import type { Called } from '../judge/called.ts'
 import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
-import type { CaseOutcome, Exchange, Problem } from '../judge/outcome.ts'
+import type { CaseOutcome, Problem } from '../judge/outcome.ts'
 import type { Hint } from '../judge/problem.ts'
 import { redactExchange, redactValue } from '../redact.ts'
-import type { Attempt, CaseStop } from './attempt.ts'
-import type { Called } from './call.ts'
 import { type Client, isMustIn } from './client.ts'
 import { showExchange } from './show-exchange.ts'
 import { allProves, unjudged } from './test-case.ts'

@@ -1,4 +1,4 @@
-import type { Exchange } from '../judge/outcome.ts'
+import type { Exchange } from '../exchange.ts'
 import type { WireAnswer, WireRequest } from '../target.ts'
 import { cutAnswer, keptBytes } from './cut-evidence.ts'
 

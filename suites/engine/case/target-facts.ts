@@ -1,11 +1,9 @@
+import type { JunkControl } from '../judge/junk-control.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { ClockOffset } from './clock-offset.ts'
 
-/** Kinds of credentials that a gate tries with junk; `none` is no Authorization header at all. */
-export type CredentialKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credentials' | 'refresh'
-
 /** What a run learned about its target before the cases, and narrows while they run. JSON only: it crosses to the workers. */
-export interface TargetFacts {
+export interface TargetFacts extends JunkControl {
   offset?: ClockOffset
   /** How often the server's clock was seen to step. */
   clockJumps: number
@@ -34,8 +32,6 @@ export interface TargetFacts {
   keyScopesTried: string[]
   /** How long a refresh token lives, seen on the first grant. */
   refreshLifeMs?: number
-  /** `method kind` pairs on which junk was accepted: an acceptance there shows nothing. */
-  junkTaken: string[]
   /** The second local address can be called from. */
   secondAddress?: string
   /** Why the second address that was named is of no use. */
@@ -56,9 +52,4 @@ export function noFacts(): TargetFacts {
     keyScopesTried: [],
     junkTaken: [],
   }
-}
-
-/** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */
-export function takesJunk(facts: TargetFacts, method: string, kind: CredentialKind): boolean {
-  return facts.junkTaken.includes(`${method} ${kind}`) || facts.junkTaken.includes(`${method} none`)
 }

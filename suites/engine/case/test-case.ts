@@ -1,7 +1,7 @@
 import type { Case, Scenario } from '../fixture/model.ts'
+import { referencesIn } from '../fixture/references.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
-import { namesUsed } from './references.ts'
 
 /** `area/slug`, or `area/slug/case`. */
 export function caseKey(scenario: Scenario, testCase: Case): string {
@@ -55,7 +55,7 @@ export function namesIn(scenario: Scenario, testCase: Case): ReadonlySet<string>
   const known = cases.get(testCase)
   if (known !== undefined) return known
   const all = [scenario.given, scenario.steps, testCase.values] as unknown
-  const used = namesUsed(all)
+  const used = new Set(referencesIn(all).map(({ reference }) => reference.split('.')[0] ?? ''))
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     for (const [key, inner] of Object.entries(value)) {

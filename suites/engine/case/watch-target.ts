@@ -1,6 +1,6 @@
 /** Notices when a lasting target goes away or locks the root key out: then no further verdict would be true. */
 import type { Auth } from '../fixture/model.ts'
-import type { Attempt, CaseStop } from './attempt.ts'
+import type { Attempt, CaseStop } from '../judge/attempt.ts'
 import { actor, makeCall } from './call.ts'
 import type { Client } from './client.ts'
 

@@ -1,9 +1,10 @@
 /** Whether the answers of a step are what it expects. */
-import type { Called } from '../case/call.ts'
-import { type Names, resolve } from '../case/references.ts'
+
 import type { CallStep, Expect, SendStep, Tally, Where } from '../fixture/model.ts'
+import { type Names, resolve, valueAt } from '../fixture/resolve.ts'
+import type { Called } from './called.ts'
 import { summarizeAnswer } from './classify.ts'
-import { mismatch, mismatchSchema, valueAt } from './match.ts'
+import { mismatch, mismatchSchema } from './match.ts'
 import type { Failure, Obstacle } from './problem.ts'
 
 export type Side = 'accepted' | 'refused'

@@ -1,6 +1,6 @@
 /** The verdict of a case, from what its steps showed. */
-import type { Attempt, CaseStop } from '../case/attempt.ts'
-import { type TargetFacts, takesJunk } from '../case/target-facts.ts'
+import type { Attempt, CaseStop } from './attempt.ts'
+import { type JunkControl, takesJunk } from './junk-control.ts'
 import type { Obstacle } from './problem.ts'
 import { type Verdict, worst } from './verdict.ts'
 
@@ -15,7 +15,7 @@ export interface CaseVerdict {
 export function judgeCase(
   attempt: Attempt,
   proves: string[],
-  facts: TargetFacts,
+  facts: JunkControl,
   isMust: (requirement: string) => boolean,
 ): CaseVerdict {
   const control = attempt.stops.length === 0 ? acceptedWithJunk(facts, attempt) : openToAll(facts, attempt)
@@ -49,7 +49,7 @@ function judgeStop(stop: CaseStop, isMust: (requirement: string) => boolean): Ve
 }
 
 /** A case that shows only acceptance shows nothing where junk is accepted in the same place. */
-function acceptedWithJunk(facts: TargetFacts, attempt: Attempt): Obstacle | undefined {
+function acceptedWithJunk(facts: JunkControl, attempt: Attempt): Obstacle | undefined {
   const open = attempt.acceptances.find(
     ({ method, kind }) => takesJunk(facts, method, kind) && !attempt.refusedMethods.has(method),
   )
@@ -60,7 +60,7 @@ function acceptedWithJunk(facts: TargetFacts, attempt: Attempt): Obstacle | unde
  * Where a method accepts calls without any authorization, it does not look at credentials. That it accepts wrong ones is the same
  * defect again, and says nothing about the rule for these credentials.
  */
-function openToAll(facts: TargetFacts, { stops }: Attempt): Obstacle | undefined {
+function openToAll(facts: JunkControl, { stops }: Attempt): Obstacle | undefined {
   const methods = stops.map(({ kind, step }) =>
     kind === 'broke' &&
     'call' in step &&

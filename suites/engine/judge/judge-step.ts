@@ -1,7 +1,8 @@
 /** What a step showed: held, or why the case ends there. The one place that decides every ending of a step. */
-import type { Called } from '../case/call.ts'
-import { type Names, resolve } from '../case/references.ts'
+
 import type { CallStep, SendStep } from '../fixture/model.ts'
+import { type Names, resolve } from '../fixture/resolve.ts'
+import type { Called } from './called.ts'
 import { envelopeRequirements } from './envelope.ts'
 import { type Judgement, judgeAnswers, type Schemas, type Side } from './expectation.ts'
 import { endOfTimestampsMs, firstTimestampMs, roundingMs } from './margins.ts'

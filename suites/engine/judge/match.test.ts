@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mismatch, valueAt } from './match.ts'
+import { mismatch } from './match.ts'
 
 const moment = { sentAtMs: 1_000_000, answeredAtMs: 1_000_100, uncertaintyMs: 0 }
 const holds = (actual: unknown, matcher: unknown): boolean => mismatch(actual, matcher, moment) === undefined
@@ -56,12 +56,6 @@ test('a moment that another clock of the server bears witness to is right', () =
   expect(mismatch(1_006_300, { in: 5000 }, moment)).toBeDefined()
   expect(mismatch(1_006_300, { in: 5000 }, { ...moment, witnesses })).toBeUndefined()
   expect(mismatch(1_008_000, { in: 5000 }, { ...moment, witnesses })).toBeDefined()
-})
-
-test('a path leads into objects and lists, and never into what they inherit', () => {
-  expect(valueAt({ a: [{ b: 3 }] }, 'a.0.b')).toBe(3)
-  expect(valueAt({ a: 1 }, 'a.b')).toBeUndefined()
-  expect(valueAt({}, 'constructor')).toBeUndefined()
 })
 
 test('of two moments one may have been rounded to the second', () => {

@@ -119,13 +119,3 @@ function isAtMost<Value extends number | string>(lower: Value, upper: Value): bo
   }
   return lower <= upper
 }
-
-/** Reads `result.a.0.b` in an object; undefined where there is no such thing. */
-export function valueAt(root: unknown, path: string): unknown {
-  let value: unknown = root
-  for (const part of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
-    value = (value as { [key: string]: unknown })[part]
-  }
-  return value
-}

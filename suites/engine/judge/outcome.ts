@@ -1,13 +1,7 @@
 /** What a case showed. Values only: an outcome crosses from a vitest worker to the main process as JSON, already redacted. */
+import type { Exchange } from '../exchange.ts'
 import type { EnvelopeProblem, Hint, ProblemFacts } from './problem.ts'
 import type { Verdict } from './verdict.ts'
-
-export interface Exchange {
-  /** Lines ready to print: request line, headers, body. Secrets are already shortened. */
-  request: string[]
-  /** Lines ready to print, or the reason why there is none. */
-  answer: string[]
-}
 
 /** What went wrong in a case: its kind and fields, and where. */
 export type Problem = ProblemFacts & {

@@ -1,7 +1,8 @@
 /** The diagnosis of a server from outside: which mistake does it expect, when it refuses a right signature? */
-import type { Mistake } from '../fixture/model.ts'
+
 import { fromHex, utf8 } from './bytes.ts'
 import { type KnownMistake, mistakeById, mistakes } from './mistakes.ts'
+import type { Mistake } from './sign.ts'
 import { draftOf, type SignInput } from './sign.ts'
 
 export interface ServerMistake {

@@ -1,6 +1,5 @@
 /** Signs a request, rightly or with one deliberate mistake. Pure: time and nonces come in. */
 import { SuiteError } from '../errors.ts'
-import type { Mistake } from '../fixture/model.ts'
 import { utf8 } from './bytes.ts'
 import { type Origin, piece } from './data-to-sign.ts'
 import { type Draft, rightDraft, type Signed, type SigningKey, signDraft } from './draft.ts'
@@ -8,6 +7,28 @@ import { sha256 } from './hmac.ts'
 import type { KnownMistake } from './mistake.ts'
 import { findMistake, wordsOf } from './mistakes.ts'
 import { secretBytes } from './mistakes-of-key.ts'
+
+/** One deliberate mistake in a signed request; everything else is right. The words of `data`, `signature` and `fields` are in mistakes.ts. */
+export interface Mistake {
+  'key-id'?: string
+  secret?: string
+  version?: string
+  /** Both signed and sent. */
+  nonce?: string
+  /** Both signed and sent, as written. */
+  timestamp?: string | number
+  /** These are signed, the true ones sent. */
+  signed?: { method?: string; path?: string; body?: string; timestamp?: string | number; nonce?: string }
+  /** Only so much of the signature is sent: of its text, or of its bytes before they are encoded. */
+  cut?: { characters: number | string } | { bytes: number | string }
+  /** Written behind a field of the header that is signed without it. */
+  appended?: { timestamp?: string; nonce?: string; signature?: string }
+  /** Written before it. */
+  prepended?: { timestamp?: string }
+  data?: string
+  signature?: string
+  fields?: string
+}
 
 export type { Signed, SigningKey } from './draft.ts'
 

@@ -1,8 +1,9 @@
 /** The calls that a first look at a target makes. */
-import { type Called, isSendable, makeCall } from '../../engine/case/call.ts'
+import { isSendable, makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import { noteSilence, patienceForRefusalMs } from '../../engine/case/patience.ts'
 import type { Auth } from '../../engine/fixture/model.ts'
+import type { Called } from '../../engine/judge/called.ts'
 
 export const listSolutions = 'solution/listSolutions'
 

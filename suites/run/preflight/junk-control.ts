@@ -1,7 +1,7 @@
-import type { Called } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
-import type { CredentialKind } from '../../engine/case/target-facts.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import type { Called } from '../../engine/judge/called.ts'
+import type { CredentialKind } from '../../engine/judge/junk-control.ts'
 import { listSolutions, refusable } from './calls.ts'
 
 /** Credentials that no server knows. */

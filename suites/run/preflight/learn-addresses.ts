@@ -1,6 +1,7 @@
-import { type Called, makeCall } from '../../engine/case/call.ts'
+import { makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import type { Called } from '../../engine/judge/called.ts'
 import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
 import { accessTokenOf, call, grant, grantParams, listSolutions } from './calls.ts'
 

@@ -2,70 +2,20 @@
 import { SuiteError } from '../errors.ts'
 import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/model.ts'
 import { referencesIn, withCase } from '../fixture/references.ts'
+import { type Names, resolve, UnresolvedReference, valueAt } from '../fixture/resolve.ts'
+import { type Attempt, emptyAttempt } from '../judge/attempt.ts'
+import type { Called } from '../judge/called.ts'
 import { envelopeRequirements } from '../judge/envelope.ts'
 import { readable, type Schemas, type Side } from '../judge/expectation.ts'
 import { judgeStep, type StepEnd, type StepVerdict } from '../judge/judge-step.ts'
-import { valueAt } from '../judge/match.ts'
-import type { CaseOutcome } from '../judge/outcome.ts'
-import type { EnvelopeProblem, ProblemFacts } from '../judge/problem.ts'
-import type { Called } from './call.ts'
+import type { CredentialKind } from '../judge/junk-control.ts'
+import type { ProblemFacts } from '../judge/problem.ts'
 import type { Client } from './client.ts'
 import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
-import { type Names, resolve, UnresolvedReference, UnusableValue } from './references.ts'
-import type { CredentialKind } from './target-facts.ts'
 import { allProves } from './test-case.ts'
+import { UnusableValue } from './unusable-value.ts'
 import { isClockKnown, type Wait, waitStep } from './wait.ts'
-
-/** A step that ended its case, or a warning on the way. */
-export interface CaseStop extends StepEnd {
-  step: Step
-  /** The requirements that the step was to prove; none unless it broke. */
-  proves: string[]
-}
-
-/** What one try of a case showed. */
-export interface Attempt {
-  /** Sides of each requirement that held. */
-  sides: Map<string, Set<Side>>
-  /** Requirements of which a step outside the preparation was judged. */
-  judged: Set<string>
-  /** Requirements whose last step did not come to be judged. */
-  unreached: Set<string>
-  stops: CaseStop[]
-  observations: CaseOutcome['observations']
-  envelope: { problem: EnvelopeProblem; called: Called }[]
-  envelopeAnswers: number
-  /** Judged acceptances outside the preparations, to be compared with the junk-credential controls. */
-  acceptances: { method: string; kind: CredentialKind }[]
-  /** Methods on which a refusal held. */
-  refusedMethods: Set<string>
-  /** Names that a refused `refused-or` did not give: later steps that use them have nothing to ask. */
-  notGiven: Set<string>
-  /** Names of moments that we asked for. */
-  ownMoments: Set<string>
-  throttled: boolean
-  /** Every call, in order. */
-  calls: Called[]
-}
-
-export function emptyAttempt(): Attempt {
-  return {
-    sides: new Map(),
-    judged: new Set(),
-    unreached: new Set(),
-    stops: [],
-    observations: [],
-    envelope: [],
-    envelopeAnswers: 0,
-    acceptances: [],
-    refusedMethods: new Set(),
-    notGiven: new Set(),
-    ownMoments: new Set(),
-    throttled: false,
-    calls: [],
-  }
-}
 
 /** What the steps of a case have in common. */
 export interface CaseContext {
