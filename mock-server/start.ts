@@ -7,6 +7,7 @@ import type { ServerContext } from './context.ts'
 import { createControl } from './control.ts'
 import type { Faults } from './faults.ts'
 import { createHandler, type MockHandler } from './handler.ts'
+import type { Handle } from './http.ts'
 import { closeHttpServer, createHttpServer, listenOn } from './http-server.ts'
 import type { Journal } from './journal.ts'
 import { createOperator, type Operator } from './operator.ts'
@@ -41,6 +42,8 @@ export interface MockServer extends Operator {
   faults: Faults
   /** Where the control port listens. */
   control: { url: string; token: string } | undefined
+  /** Answers a request without a socket, as if it had come over one. */
+  handle: Handle
   /** Back to the state at the start, with the same root key; no faults, an empty journal. The clock and the connections stay. */
   reset(): void
   /** Ends all connections at once. */
@@ -85,6 +88,7 @@ export async function startMockServer(options: StartOptions = {}): Promise<MockS
     },
     clock: context.clock,
     profile: context.profile,
+    handle,
     journal,
     recording,
     faults,

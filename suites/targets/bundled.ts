@@ -46,7 +46,7 @@ export function bundledTarget(server: ServerOptions = {}, settings: Partial<Targ
     lasting: false,
     fresh: true,
     open: async () => {
-      const bundled = idle.pop() ?? (await startBundled(server, settings))
+      const bundled = idle.pop() ?? (await inProcess(await startBundled(server, settings), settings))
       return instanceOn(bundled, settings, async () => {
         bundled.server.reset()
         bundled.server.clock.set(bundled.startMs)
@@ -92,6 +92,14 @@ async function startBundled(options: ServerOptions, settings: Partial<TargetSett
   const { openWire } = await import('./http.ts')
   const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
   return { server, wire, startMs: server.clock.now() }
+}
+
+/** Without a socket where a request does not need one. */
+async function inProcess({ server, wire, startMs }: Bundled, settings: Partial<TargetSettings>): Promise<Bundled> {
+  const { openInProcess } = await import('./in-process.ts')
+  const { secondAddress } = { ...bundledSettings([]), ...settings }
+  const send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
+  return { server, startMs, wire: { ...wire, send: (request) => send(request) ?? wire.send(request) } }
 }
 
 async function stop({ server, wire }: Bundled): Promise<void> {

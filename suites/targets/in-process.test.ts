@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { WireRequest } from '../engine/target.ts'
+import { type MockServer, startMockServer } from './bundled.ts'
+import { openWire, type Wire } from './http.ts'
+import { openInProcess } from './in-process.ts'
+
+const requestTimeoutMs = 5_000
+const secondAddress = '127.0.0.12'
+let server: MockServer
+let wire: Wire
+let send: ReturnType<typeof openInProcess>
+beforeAll(async () => {
+  server = await startMockServer({ clock: 'virtual', profile: { basePath: '/base' } })
+  wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
+  send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
+})
+afterAll(async () => {
+  wire.close()
+  await server.close()
+})
+
+const basic = (secret: string): [string, string] => [
+  'Authorization',
+  `Basic ${Buffer.from(`${server.rootKey.id}:${secret}`).toString('base64')}`,
+]
+const call = (method: string, more: Partial<WireRequest> = {}): WireRequest => ({
+  method: 'POST',
+  path: '/api',
+  headers: [['Content-Type', 'application/json'], basic(server.rootKey.secret)],
+  body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: {} })),
+  ...more,
+})
+
+test.each<[string, () => WireRequest]>([
+  ['an accepted call', () => call('solution/listSolutions')],
+  ['a call on a new connection', () => call('solution/listSolutions', { connection: 'fresh' })],
+  ['a call from another address', () => call('solution/listSolutions', { from: 'second-address' })],
+  [
+    'a refused call',
+    () => call('solution/listSolutions', { headers: [['Content-Type', 'application/json'], basic('x')] }),
+  ],
+  ['no credentials', () => call('solution/listSolutions', { headers: [['Content-Type', 'application/json']] })],
+  ['malformed JSON', () => call('', { body: Buffer.from('{') })],
+  ['another path', () => call('solution/listSolutions', { path: '/other' })],
+])('%s gets the same answer as over HTTP', async (_name, request) => {
+  const without = await send(request())
+  const over = await wire.send(request())
+  if (without?.kind !== 'answer' || over.kind !== 'answer') throw new Error('There is no answer')
+  expect(without.status).toBe(over.status)
+  expect(Buffer.from(without.body).toString()).toBe(Buffer.from(over.body).toString())
+  const { connection: _c, 'keep-alive': _k, ...headers } = over.headers
+  expect(without.headers).toEqual(headers)
+})
+
+test('raw requests, long bodies and headers sent twice need a connection', () => {
+  expect(send(call('x', { raw: true }))).toBeUndefined()
+  expect(send(call('x', { body: Buffer.alloc(300_000) }))).toBeUndefined()
+  expect(send(call('x', { headers: [basic('a'), basic('b')] }))).toBeUndefined()
+})
+
+test('a connection that is dropped is no answer', async () => {
+  server.faults.add({ fault: 'drop', when: 'before', method: 'solution/listSolutions' })
+  expect(await send(call('solution/listSolutions'))).toMatchObject({ kind: 'none', stale: false })
+})

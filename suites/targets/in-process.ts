@@ -1,0 +1,93 @@
+/**
+ * Ordinary calls to the bundled server without a socket: most of the time of a call over the loopback is spent by sockets, and they are
+ * nobody's claim here. Raw requests and races, whose point is the connection, still go over HTTP.
+ */
+import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { lateAnswer, noAnswer } from './no-answer.ts'
+
+/** A request and an answer as the bundled server's handler knows them. */
+export interface InProcessRequest {
+  method: string
+  target: string
+  headers: { [name: string]: string }
+  body: Buffer
+  remoteAddress: string
+  connection: number
+}
+
+export interface InProcessAnswer {
+  status: number
+  headers: { [name: string]: string }
+  body: string
+  hangUp?: boolean
+}
+
+export interface InProcessOptions {
+  handle(request: InProcessRequest): InProcessAnswer | Promise<InProcessAnswer>
+  baseUrl: string
+  requestTimeoutMs: number
+  /** Where requests `from: second-address` come from. */
+  secondAddress: string | undefined
+}
+
+/** Connections of the HTTP server are numbered from 1; these must not be taken for one of them. */
+const firstConnection = 1_000_000
+const firstAddress = '127.0.0.1'
+
+/** What an HTTP server cuts off or refuses before its handler: such requests go over a socket. */
+const mostBodyBytes = 256 * 1024
+const mostHeaderBytes = 8 * 1024
+
+/** Returns a `send` that hands a request to the handler, or undefined where that request needs a connection. */
+export function openInProcess(options: InProcessOptions): (request: WireRequest) => Promise<WireAnswer> | undefined {
+  const { handle, requestTimeoutMs, secondAddress = firstAddress } = options
+  const { pathname, host } = new URL(options.baseUrl)
+  const basePath = pathname.replace(/\/$/, '')
+  let lastConnection = firstConnection
+  const send = async (request: WireRequest): Promise<WireAnswer> => {
+    const isKept = request.connection !== 'fresh' && request.from !== 'second-address'
+    if (!isKept) lastConnection += 1
+    // Timers and messages of the run get their turn between two calls.
+    await new Promise((resolve) => setImmediate(resolve))
+    const answered = handle({
+      method: request.method,
+      target: basePath + request.path,
+      headers: { host, 'content-length': String(request.body.length), ...lowerCase(request.headers) },
+      body: Buffer.from(request.body),
+      remoteAddress: request.from === 'second-address' ? secondAddress : firstAddress,
+      connection: isKept ? firstConnection : lastConnection,
+    })
+    if (!(answered instanceof Promise)) return wireAnswer(answered)
+    const timeoutMs = request.timeoutMs ?? requestTimeoutMs
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<WireAnswer>((resolve) => {
+      timer = setTimeout(() => resolve(lateAnswer(timeoutMs)), timeoutMs)
+    })
+    const inTime = await Promise.race([answered.then(wireAnswer), late])
+    clearTimeout(timer)
+    return inTime
+  }
+  return (request) => (needsConnection(request) ? undefined : send(request))
+}
+
+function needsConnection({ raw, body, headers }: WireRequest): boolean {
+  if (raw === true || body.length > mostBodyBytes) return true
+  const names = new Set(headers.map(([name]) => name.toLowerCase()))
+  if (names.size < headers.length) return true
+  return headers.reduce((bytes, [name, value]) => bytes + name.length + value.length, 0) > mostHeaderBytes
+}
+
+function lowerCase(headers: WireRequest['headers']): { [name: string]: string } {
+  const result: { [name: string]: string } = {}
+  for (const [name, value] of headers) result[name.toLowerCase()] = value
+  return result
+}
+
+function wireAnswer({ status, headers, body, hangUp }: InProcessAnswer): WireAnswer {
+  if (hangUp) return noAnswer(Object.assign(new Error('hung up'), { code: 'ECONNRESET' }), false)
+  const bytes = Buffer.from(body)
+  const named: { [name: string]: string } = {}
+  for (const [name, value] of Object.entries(headers)) named[name.toLowerCase()] = value
+  named['content-length'] ??= String(bytes.length)
+  return { kind: 'answer', status, headers: named, body: bytes }
+}
