@@ -1,7 +1,7 @@
 import type { MockRequest } from './http.ts'
 
 /** Origins that a browser client may call from; `*` stands for any. */
-export type CorsOrigins = readonly string[]
+type CorsOrigins = readonly string[]
 
 /** The headers that let a page of an allowed origin read the answer; empty for any other caller. */
 export function corsHeaders(origins: CorsOrigins, request: MockRequest): { [name: string]: string } {

@@ -46,7 +46,7 @@ export interface FaultChoice {
   inARow?: number
 }
 
-export type RedirectStatus = 301 | 302 | 303 | 307 | 308
+type RedirectStatus = 301 | 302 | 303 | 307 | 308
 
 export type Fault = FaultKind & FaultChoice
 export type ArmedFault = Fault & { id: string; met: number }

@@ -4,7 +4,7 @@ import type { Bounds } from './bounds.ts'
 import type { Handle, MockAnswer } from './http.ts'
 import type { RecordingWriter } from './recording.ts'
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   bounds: Bounds
   /** A longer body is not read to its end. */
   maxBodyBytes: number

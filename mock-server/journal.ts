@@ -65,13 +65,13 @@ export interface Journal {
 }
 
 /** What the handler tells the journal. */
-export interface JournalWriter extends Journal {
+interface JournalWriter extends Journal {
   /** Writes the call down; the notes of the answer get the stage of a refusal. */
   record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
 }
 
 /** How much a journal holds: calls, and bytes of all of them together. */
-export interface JournalBounds {
+interface JournalBounds {
   size: number
   bytes: number
 }

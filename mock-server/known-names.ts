@@ -18,7 +18,7 @@ export function demandWord(what: string, value: unknown, words: readonly string[
 }
 
 /** Returns `, did you mean "clock"?`, or all known names where nothing is near and they are few. */
-export function nearest(name: string, known: readonly string[]): string {
+function nearest(name: string, known: readonly string[]): string {
   const near = known.find((one) => distance(one.toLowerCase(), name.toLowerCase()) <= 2)
   if (near !== undefined) return `, did you mean "${near}"?`
   return known.length > 24 ? '' : `, expected one of ${known.map((one) => `"${one}"`).join(', ')}`

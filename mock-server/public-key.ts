@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { decodeBase64 } from './encoding.ts'
 
 /** What `readPublicKey` takes; the defaults are those of the document. */
-export interface PublicKeyLimits {
+interface PublicKeyLimits {
   /** PEM labels. */
   labels?: string[]
   /** `asymmetricKeyType` of node:crypto. */

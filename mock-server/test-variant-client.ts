@@ -12,7 +12,7 @@ export interface Answer {
   json: { [name: string]: unknown } | undefined
 }
 
-export interface Key {
+interface Key {
   id: string
   secret: string
 }

@@ -30,7 +30,7 @@ function pairProblem({ rules, now }: ServerContext, { kind, pair }: Token, use: 
 }
 
 /** What is fixed about a pair before it is issued. */
-export interface PairPlan {
+interface PairPlan {
   key: TokenPair['key']
   scope: string[]
   scopeEcho: string[]

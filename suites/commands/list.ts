@@ -37,10 +37,10 @@ export function registerList(program: Command): void {
     })
 }
 
-export type Listed = Awaited<ReturnType<typeof listOf>>
+type Listed = Awaited<ReturnType<typeof listOf>>
 
 /** What `list --json` prints. @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean */
-export async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: string) {
+async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: string) {
   const all = allItems(corpus)
   const items = id === undefined ? all : selectedBy(id, all, corpus, mutants)
   const isWanted = (one: string): boolean => id === undefined || one === id || one.startsWith(`${id}/`)

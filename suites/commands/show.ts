@@ -23,7 +23,7 @@ export function registerShow(program: Command): void {
 }
 
 /** @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
-export function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): string[] {
+function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): string[] {
   const items = allItems(corpus)
   const requirement = corpus.requirements.find((one) => one.id === id)
   const question = corpus.questions.find((one) => one.id === id)

@@ -20,7 +20,7 @@ export function registerVectors(program: Command): void {
 }
 
 /** One vector for people. */
-export function vectorText(vector: FlatVector): string {
+function vectorText(vector: FlatVector): string {
   const { id, title, why, valid, failsAt, received } = vector
   const data = fromBase64Strict(vector.dataToSignBase64) ?? utf8('')
   const values: [string, string | undefined][] = [

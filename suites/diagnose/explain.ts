@@ -30,7 +30,7 @@ const nearMs = 10
 /** So many guesses at the body are looked for together with a common mistake too. */
 const pairedGuesses = 60
 
-export interface Explanations {
+interface Explanations {
   /** Likeliest first, each a list of mistakes that were made together; empty where nothing known fits. */
   explanations: KnownMistake[][]
   /** Everything that was looked for. */

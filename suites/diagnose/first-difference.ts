@@ -1,6 +1,6 @@
 /** Points at the first byte in which two byte arrays differ. */
 
-export interface Difference {
+interface Difference {
   /** Counted from 0. */
   at: number
   /** Counted from 1. */

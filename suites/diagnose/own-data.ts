@@ -11,7 +11,7 @@ import { readHeader } from './reading.ts'
 import { dataToSign, type VerifyInput } from './verify.ts'
 
 /** How the caller's own data relate to the right ones. */
-export interface OwnData {
+interface OwnData {
   isRight: boolean
   /** Whether the signature is made over them, with this key and without another mistake. */
   isSigned: boolean

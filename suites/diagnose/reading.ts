@@ -6,14 +6,14 @@ import type { KnownMistake } from '../engine/signer/mistake.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { headerMistakes } from '../engine/signer/mistakes-of-fields.ts'
 
-export interface Reading {
+interface Reading {
   /** What was meant; null where no five fields can be made out. */
   fields: HeaderFields | null
   /** What is wrong with the header itself. */
   mistakes: KnownMistake[]
 }
 
-export interface Expected {
+interface Expected {
   scheme: string
   keyId?: string | undefined
 }

@@ -42,12 +42,12 @@ export function repertoireOf(right: Draft, lists: Omit<Repertoire, 'after'>): Re
   }
 }
 
-export function withNoMistake(right: Draft): Candidate {
+function withNoMistake(right: Draft): Candidate {
   return { draft: right, made: [], data: joinPieces(right.pieces) }
 }
 
 /** No mistake, then one. */
-export function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generator<Candidate> {
+function* singlesOf(right: Draft, { before, rare, alone }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   yield none
   for (const mistake of [...before, ...rare, ...alone]) yield* with1(none, mistake)

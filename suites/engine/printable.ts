@@ -9,7 +9,7 @@ declare const brand: unique symbol
 export type Printable = string & { readonly [brand]: 'printable' }
 
 /** Text that somebody else may have written. Every string counts as foreign until it is printable. */
-export type Foreign = string
+type Foreign = string
 
 /** A longer text says no more to a reader. */
 export const longestPrinted = 1000

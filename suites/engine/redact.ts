@@ -13,7 +13,7 @@ const shortestSecret = 6
 const shownCharacters = 4
 
 /** Enough to tell two apart, too little to use. */
-export const shorten = (secret: string): string =>
+const shorten = (secret: string): string =>
   secret.length < shownCharacters * 4 ? '…' : `${secret.slice(0, shownCharacters)}…`
 
 /**

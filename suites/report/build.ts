@@ -12,7 +12,7 @@ import { plannedCases, reportRequirements } from './requirements.ts'
 import { shellWord } from './shell.ts'
 import { judgeRun, summarize } from './verdict.ts'
 
-export interface BuildInput {
+interface BuildInput {
   meta: Meta
   /** Of every case that was selected, those not testable here included; `test-keys/NAME` cases too. */
   outcomes: readonly CaseOutcome[]
@@ -71,7 +71,7 @@ export function buildReport(input: BuildInput): Report {
   })
 }
 
-export interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'findings' | 'set'> {
+interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'findings' | 'set'> {
   cases: readonly CaseReport[]
   findings: readonly Finding[]
   newer: Report['newer']

@@ -19,7 +19,7 @@ export interface CtrfTest {
   labels?: { [name: string]: string | string[] }
 }
 
-export interface CtrfRun {
+interface CtrfRun {
   /** Of the suite. */
   version: string
   /** What was judged: a URL, or the command of a client. */

@@ -6,7 +6,7 @@ import { table } from './lines.ts'
 import type { Level, Report, RunVerdict } from './model.ts'
 import { casesOf, glyphs, words } from './verdict-words.ts'
 
-export interface ReportDiff {
+interface ReportDiff {
   one: ComparedRun
   other: ComparedRun
   requirements: { id: string; level: Level; one: Verdict; other: Verdict }[]

@@ -6,7 +6,7 @@ import { type PrintedReport, printedLine } from './printed.ts'
 import { notRunText, reasonText } from './problem-text.ts'
 import { joinReasons, keyOfReason } from './reasons.ts'
 
-export interface Explanation {
+interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
   /** The step, and where it is written. */
   at: string
@@ -98,9 +98,9 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
 }
 
 /** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
-export type OpenKind = 'must' | 'implied' | 'excused'
+type OpenKind = 'must' | 'implied' | 'excused'
 
-export interface OpenGroup {
+interface OpenGroup {
   kind: OpenKind
   reason: string
   /** The user knows what `--only` leaves out, so nobody lists it. */

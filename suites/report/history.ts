@@ -2,7 +2,7 @@
 import type { HistoryCall } from './model.ts'
 
 /** A call of a history with its number in the drawing. */
-export interface DrawnCall extends HistoryCall {
+interface DrawnCall extends HistoryCall {
   number: number
 }
 

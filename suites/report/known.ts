@@ -101,4 +101,4 @@ export function updatedKnown(
 }
 
 /** What `--update-known` writes for a new failure, for a person to replace. */
-export const unexplained = 'not explained yet'
+const unexplained = 'not explained yet'

@@ -1,7 +1,7 @@
 /** Laying out plain text. */
 
 /** A file or a log has no width of its own. */
-export const usualColumns = 110
+const usualColumns = 110
 const fewestColumns = 40
 
 /** `text` in lines of at most so many columns, `first` before the first and blanks before the others. */

@@ -7,7 +7,7 @@ import type { Report } from './model.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
 /** Servers × requirements: one column per report. */
-export interface Matrix {
+interface Matrix {
   servers: { label: string; target: string; verdict: string; summary: string }[]
   rows: { id: string; level: string; verdicts: (Verdict | null)[] }[]
 }

@@ -106,7 +106,7 @@ const lackingText = {
   'sendable-id': 'the id of the result cannot stand in an HTTP header',
 } as const
 
-export function envelopeText(problem: EnvelopeProblem): string {
+function envelopeText(problem: EnvelopeProblem): string {
   switch (problem.kind) {
     case 'wrong-jsonrpc':
       return `expected jsonrpc "2.0", got ${problem.got}`

@@ -31,7 +31,7 @@ export function causesOfBlocked(report: PrintedReport): Cause[] {
 }
 
 /** One problem of a list. */
-export interface ProblemItem {
+interface ProblemItem {
   verdict: Verdict
   kind: 'case' | 'finding'
   /** Of the case or the finding. */

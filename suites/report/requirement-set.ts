@@ -16,7 +16,7 @@ export interface RequirementSet {
 }
 
 /** What a set judges, and what it does not know. */
-export interface Split {
+interface Split {
   requirements: Requirement[]
   /** Keys of the cases that judge each requirement. */
   planned: Map<string, string[]>

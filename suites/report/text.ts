@@ -20,7 +20,7 @@ import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-word
 const shownObservation = 80
 
 /** How a text report is laid out. */
-export interface TextLayout {
+interface TextLayout {
   /** For a terminal only. */
   colour: boolean
   /** How wide the terminal is. */

@@ -79,7 +79,7 @@ export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefin
 }
 
 /** The declared needs, and those of the test keys that it calls as. */
-export function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, standIn }: Capabilities): Need[] {
+function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, standIn }: Capabilities): Need[] {
   if (item.kind === 'test-key') {
     const auth = item.member['created-with']
     return typeof auth === 'object' && 'token' in auth ? ['keys', 'sessions'] : ['keys']

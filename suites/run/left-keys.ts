@@ -5,7 +5,7 @@ import { shellWord } from '../report/shell.ts'
 import { removalParams } from './remove-keys.ts'
 
 /** What a run left on its target. */
-export interface LeftKeys {
+interface LeftKeys {
   /** Test keys that are kept for the next run. */
   kept: readonly CreatedKey[]
   notRemoved: readonly CreatedKey[]

@@ -25,7 +25,7 @@ export interface PlannedTarget {
 }
 
 /** What a run consists of. */
-export interface PlannedItems {
+interface PlannedItems {
   selected: readonly Item[]
   notSelected: number
   /** Whatever is selected. */

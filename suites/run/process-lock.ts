@@ -3,7 +3,7 @@ import { constants, copyFileSync, linkSync, mkdirSync, readFileSync, rmSync, wri
 import { dirname } from 'node:path'
 
 /** The process that holds a lock. */
-export interface Holder {
+interface Holder {
   pid: number
   /** Tells a process from a later one with the same number, where the system says it; else empty. */
   born: string

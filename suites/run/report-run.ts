@@ -33,7 +33,7 @@ export interface FinishedRun {
 }
 
 /** What a run is to print and write. */
-export interface RunReport {
+interface RunReport {
   report: Report
   /** The baseline as it is to be written; null where it stays as it is. */
   updated: KnownEntry[] | null

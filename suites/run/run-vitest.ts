@@ -10,7 +10,7 @@ import type { Endings } from './ending.ts'
 import { announceEnding } from './ending-channel.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
-export interface VitestRun {
+interface VitestRun {
   outcomes: CaseOutcome[]
   /** Cases that ended without an outcome: a defect of the suite, never of the target. */
   defects: string[]

@@ -46,7 +46,7 @@ export interface RunSetup {
 }
 
 /** A run whose target was looked at. Items are asked one after another, in the order of `items`. */
-export interface OpenRun {
+interface OpenRun {
   items: readonly Item[]
   facts: TargetFacts
   ask(item: Item): Promise<CaseOutcome>

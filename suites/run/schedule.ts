@@ -8,7 +8,7 @@ import { type Capabilities, cannotAsk } from './capabilities.ts'
 import { runItem } from './run-item.ts'
 
 /** Runs items in their order, each once. */
-export type Runner = (item: Item) => Promise<CaseOutcome>
+type Runner = (item: Item) => Promise<CaseOutcome>
 
 /**
  * Runs items one after another. Only cases that wait for a moment on a lasting target wait together: the first one that comes starts

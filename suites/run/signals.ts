@@ -1,5 +1,5 @@
 /** What a process does about Ctrl-C and SIGTERM, of which each one asks for more haste than the one before. */
-export interface SignalSteps {
+interface SignalSteps {
   first(): void
   second(): void
 }

@@ -24,7 +24,7 @@ const defaultRequestTimeoutMs = 10_000
 const defaultMaxAnswerBytes = 4 * 2 ** 20
 
 /** A target file with its path. */
-export interface NamedTargetFile {
+interface NamedTargetFile {
   path: string | null
   file: TargetFile
   /** A path of the target file, seen from its folder. */
@@ -88,7 +88,7 @@ export function inputsOf(flags: RunFlags, env: Environment, { path, file, beside
 }
 
 /** @returns null where no URL is named @throws SuiteError (`usage`) where one was meant */
-export function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
+function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
   const url = flags.url ?? given(env.SVC_URL) ?? file.url
   if (url !== undefined) return baseUrl(url)
   // Else a run that was meant for a server would show that the bundled one conforms.

@@ -5,7 +5,7 @@ import type { RunOptions } from './options.ts'
 /** This part of the time is kept for removing keys, where there is a way to remove them. */
 const cleanUpShare = 0.2
 
-export interface TimeLimit {
+interface TimeLimit {
   endings: Endings
   /** When the time of the cases is up, on the monotonic clock; null: never. */
   endsAtMs: number | null

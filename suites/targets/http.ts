@@ -6,7 +6,7 @@ import { lateAnswer, noAnswer } from './no-answer.ts'
 import { throughProxy } from './proxy.ts'
 import { flatHeaders, readAnswer } from './read-answer.ts'
 
-export interface WireOptions {
+interface WireOptions {
   baseUrl: string
   requestTimeoutMs: number
   /** A longer answer is not read. */

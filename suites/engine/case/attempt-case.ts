@@ -18,7 +18,7 @@ import { UnusableValue } from './unusable-value.ts'
 import { isClockKnown, type Wait, waitStep } from './wait.ts'
 
 /** What the steps of a case have in common. */
-export interface CaseContext {
+interface CaseContext {
   client: Client
   names: Names
   schemas: Schemas

@@ -16,7 +16,7 @@ export interface Credential {
   seed?: Uint8Array
 }
 
-export interface AuthorizeInput {
+interface AuthorizeInput {
   /** References are resolved: a member's name, or the kept { id, secret } itself. */
   auth: Auth
   method: string
@@ -34,7 +34,7 @@ export interface AuthorizeInput {
   credential(member: unknown): Credential
 }
 
-export interface Authorization {
+interface Authorization {
   /** Undefined: no Authorization header. */
   header?: string
   nonce?: string
@@ -66,7 +66,7 @@ export function authorize(input: AuthorizeInput): Authorization {
   return signed(input, input.credential(member), kind, (auth.but ?? {}) as Mistake)
 }
 
-export function tokenHeader(token: string, prefix: string): string {
+function tokenHeader(token: string, prefix: string): string {
   return prefix === '' ? token : `${prefix} ${token}`
 }
 

@@ -45,7 +45,7 @@ function scopesOfProbes(probes: Client['instance']['settings']['probes']): {
 }
 
 /** Addresses that none of our calls comes from; the first three are of networks for documentation (RFC 5737). */
-export function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]: string } {
+function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]: string } {
   const [last = '1'] = own.split('.').slice(-1)
   const network = own.split('.').slice(0, 3).join('.')
   const choose = (...candidates: string[]): string =>

@@ -72,7 +72,7 @@ export interface Client extends Line {
   tokenExpiries: Map<string, number>
 }
 
-export interface RunOptions {
+interface RunOptions {
   target: Target
   corpus: Corpus
   facts: TargetFacts

@@ -12,7 +12,7 @@ export interface Pace {
   backOffMs(tries: number): number
 }
 
-export interface PaceOptions {
+interface PaceOptions {
   /** Calls a second that the user allows; 0 is no limit. */
   limit: number
   /** Calls a second to begin with, on a target that nobody called disposable; null: as fast as answers come. */

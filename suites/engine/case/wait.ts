@@ -43,7 +43,7 @@ export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean)
 const end = (kind: StepEnd['kind'], problem: ProblemFacts): StepEnd => ({ kind, problem, called: [] })
 
 /** How long a wait takes from now, in ms; `past` ends a second after a moment of the server's clock, `until` over a second before. */
-export function waitMs(client: Client, wait: Wait): number | ProblemFacts {
+function waitMs(client: Client, wait: Wait): number | ProblemFacts {
   if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
   const moment = 'past' in wait ? wait.past : wait.until
   if (typeof moment !== 'number') return { kind: 'not-a-moment', got: showJson(moment) }

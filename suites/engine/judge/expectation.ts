@@ -125,7 +125,7 @@ function judgeRounds(calls: Called[], tally: Tally): Judgement {
 }
 
 /** Judges several answers of one step by how many were accepted and refused. */
-export function judgeTally(calls: Called[], tally: Tally): Judgement {
+function judgeTally(calls: Called[], tally: Tally): Judgement {
   for (const called of calls) {
     const unclear = judgeUnclear(called)
     if (unclear !== undefined) return unclear

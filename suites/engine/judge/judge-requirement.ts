@@ -30,9 +30,9 @@ export interface Selection {
   skipReason: (key: string) => string | undefined
 }
 
-export type JudgedCase = Pick<CaseOutcome, 'id' | 'key' | 'verdict' | 'requirements' | 'sides' | 'problem'>
+type JudgedCase = Pick<CaseOutcome, 'id' | 'key' | 'verdict' | 'requirements' | 'sides' | 'problem'>
 
-export interface RequirementEvidence {
+interface RequirementEvidence {
   /** The cases that prove the requirement. */
   cases: readonly JudgedCase[]
   /** Keys of cases that prove it and were not selected. */

@@ -24,7 +24,7 @@ export interface StepEnd {
 
 export type StepVerdict = { kind: 'held'; sides: Side[] } | { kind: 'nothing-expected' } | StepEnd
 
-export interface StepContext {
+interface StepContext {
   /** A step of `given` prepares the case; when it does not hold, the case is blocked. */
   given: boolean
   /** The requirements that the step proves. */

@@ -45,7 +45,7 @@ export interface Draft {
 }
 
 export const first20Bytes = (bytes: Uint8Array): Uint8Array => bytes.slice(0, macBytesSent)
-export const allBytes = (bytes: Uint8Array): Uint8Array => bytes
+const allBytes = (bytes: Uint8Array): Uint8Array => bytes
 
 const hmac: Algorithm = { kind: 'mac', compute: hmacSha256 }
 const ed25519: Algorithm = { kind: 'ed25519', message: (data) => data, domain: noDomain }

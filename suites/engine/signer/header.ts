@@ -16,11 +16,6 @@ export function writeHeader(scheme: string, fields: readonly string[]): string {
   return scheme === '' ? fields.join(';') : `${scheme} ${fields.join(';')}`
 }
 
-/** The five fields in their order. */
-export function fieldsInOrder(fields: HeaderFields): string[] {
-  return [fields.keyId, fields.version, fields.timestamp, fields.nonce, fields.signature]
-}
-
 /** Scheme word and fields of a header value as they stand; an `Authorization:` in front is dropped. */
 export function splitHeader(header: string): { scheme: string; fields: string[] } {
   const value = header.trim().replace(/^authorization\s*:\s*/i, '')
