@@ -7,7 +7,7 @@ import { parseScenario } from '../engine/fixture/parse.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Target, TargetSettings } from '../engine/target.ts'
-import { hintText } from '../report/problem-text.ts'
+import { hintText } from '../report/hint-text.ts'
 import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
 import { signatureHint } from './signature-hint.ts'
 
@@ -80,7 +80,7 @@ test('where none is, it is the first question', async () => {
 test.each(['api', '/', 'api/', '/API'])('what changes nothing where %s is signed is not tried', async (signedUri) => {
   const { outcome } = await ask(() => false, { settings: { signedUri } })
   expect(outcome.verdict).toBe('failed')
-  expect(saidHint(outcome)).toContain('No classic mistake explains it')
+  expect(saidHint(outcome)).toContain('No known mistake explains it')
 })
 
 /** Gives out tokens, and takes them behind one word only. */
@@ -101,9 +101,9 @@ const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: ac
 
 test('where no token is taken behind any word, the hint is at --token-prefix', async () => {
   expect(saidHint(await run(tokenTarget('jwt', {}), tokenSteps))).toBe(
-    'Tokens were tried behind Bearer, Token, the reported tokenType and no word at all, and none was accepted. --token-prefix (or tokenPrefix in the target file) names the word of this deployment.',
+    'No token was accepted; tokens were sent with the prefixes "Bearer" and "Token", with the reported tokenType and without a prefix. Set --token-prefix (or tokenPrefix in the target file) to the prefix of this deployment.',
   )
-  expect(saidHint(await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps))).toContain('behind "JWT"')
+  expect(saidHint(await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps))).toContain('with the prefix "JWT"')
 })
 
 test('where another token is taken, the word is not in question', async () => {

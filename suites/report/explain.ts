@@ -2,8 +2,9 @@
 import type { Exchange } from '../engine/exchange.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
+import { notRunText } from './obstacle-text.ts'
 import { type PrintedReport, printedLine } from './printed.ts'
-import { notRunText, reasonText } from './problem-text.ts'
+import { reasonText } from './problem-text.ts'
 import { joinReasons, keyOfReason } from './reasons.ts'
 
 interface Explanation {

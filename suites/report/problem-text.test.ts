@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { Problem } from '../engine/judge/outcome.ts'
+import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
 import type { ProblemFacts } from '../engine/judge/problem.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
+import { madeUpProblems } from '../self/made-up-problems.ts'
 import { buildReport } from './build.ts'
 import { groupByCause } from './causes.ts'
 import { groupNotTestable } from './explain.ts'
+import { failureTexts } from './failure-text.ts'
 import type { Report } from './model.ts'
+import { obstacleTexts } from './obstacle-text.ts'
 import { type ProblemRenderer, problemText } from './problem-text.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const
@@ -53,7 +56,19 @@ const outcomes = [
       problem: problem({ kind: 'needs-probe', probe }),
     }),
   ),
+  ...Object.values(madeUpProblems).flatMap((facts) => ['one', 'other'].map((name) => caseOf(name, facts))),
 ]
+
+/** A case that ended with a problem of this kind. */
+function caseOf(name: string, facts: ProblemFacts): CaseOutcome {
+  const key = `kinds/${facts.kind}/${name}`
+  if (facts.kind in failureTexts) {
+    const proves = ['a/one']
+    return madeUpCase({ key, verdict: 'failed', proves, problem: problem(facts, { requirements: proves }) })
+  }
+  const verdict = facts.kind in obstacleTexts ? 'blocked' : 'not-testable'
+  return madeUpCase({ key, verdict, proves: ['a/two'], problem: problem(facts) })
+}
 
 const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as const
 
@@ -70,6 +85,12 @@ function build(render?: ProblemRenderer): Report {
     options: { strict: false, partial: null },
     ...(render === undefined ? {} : { render }),
   })
+}
+
+/** The sentence that belongs to the next kind of problem. */
+const anotherKind: ProblemRenderer = ({ kind }) => {
+  const kinds = Object.values(madeUpProblems)
+  return problemText(kinds[(kinds.findIndex((one) => one.kind === kind) + 1) % kinds.length])
 }
 
 /** All that may follow from a problem, apart from its words. */
@@ -91,6 +112,7 @@ function conclusionsOf(report: Report): unknown {
 describe('no verdict, cause or group depends on the words of a message', () => {
   const words: [string, ProblemRenderer][] = [
     ['every message is the same', () => 'not run: preparation: it calls a method'],
+    ['every message is the one of another kind', anotherKind],
     ['every message is another one', (facts) => `${problemText(facts)} ${Math.random()}`],
     ['every message is reversed', (facts) => [...problemText(facts)].reverse().join('')],
   ]
@@ -102,10 +124,20 @@ describe('no verdict, cause or group depends on the words of a message', () => {
     expect(conclusionsOf(reworded)).toEqual(conclusionsOf(build()))
   })
 
+  test.each(Object.values(madeUpProblems))('$kind has a sentence of its own', (facts) => {
+    const others = Object.values(madeUpProblems).filter(({ kind }) => kind !== facts.kind)
+    expect(problemText(facts)).toMatch(/^[^\n]{10,}[^.]$/)
+    expect(problemText(facts)).not.toMatch(/undefined|null|\[object/)
+    expect(others.map(problemText)).not.toContain(problemText(facts))
+  })
+
   test('the cases do group, and one is blocked by another', () => {
     expect(conclusionsOf(build())).toMatchObject({
       blockedBy: expect.arrayContaining([['a/prepared', 'a/refused']]),
-      causes: expect.arrayContaining([['a/refused', 'a/refused-too']]),
+      causes: expect.arrayContaining([
+        ['a/refused', 'a/refused-too'],
+        ['kinds/value-missing/one', 'kinds/value-missing/other'],
+      ]),
     })
   })
 })

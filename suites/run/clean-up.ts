@@ -5,7 +5,7 @@ import { noFacts } from '../engine/case/target-facts.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
-import { stopText } from '../report/problem-text.ts'
+import { stopText } from '../report/obstacle-text.ts'
 import { type Ending, endedTarget } from './ending.ts'
 import { type Removal, removeKeys } from './remove-keys.ts'
 

@@ -40,7 +40,7 @@ function runOn({ fresh, takes, known = true }: { fresh: boolean; takes: (name: s
 test('where another creation is refused as well, the target is full and nothing is judged', async () => {
   const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
   expect(verdict).toBe('not-testable')
-  expect(problemText(problem)).toContain('most likely since the target has its ten')
+  expect(problemText(problem)).toContain('most likely because it has its ten')
 })
 
 test('where another creation is accepted, the refused one failed', async () => {

@@ -198,7 +198,7 @@ test.each([
   const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
   expect(verdict).toBe('blocked')
   expect(problemText(problem)).toMatch(
-    /^the reported expiry is not a 13-digit timestamp in milliseconds, it has 10 digits/,
+    /^the reported expiry has 10 digits; a timestamp in milliseconds has 13/,
   )
 })
 

@@ -157,7 +157,7 @@ test('a first answer that is too long to be read ends the run, and says what all
   const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
   const open = async () => ({ ...(await target.open()), send: async () => unread })
   await expect(look({ ...target, open }, [])).rejects.toThrow(
-    'longer than 100 bytes; maxAnswerBytes in the target file allows more',
+    'longer than 100 bytes; raise maxAnswerBytes in the target file',
   )
 })
 

@@ -62,7 +62,7 @@ const hasResult = (json: unknown): boolean =>
 function tooLong({ instance }: Client, limitBytes: number): SuiteError {
   return new SuiteError(
     'unreachable',
-    `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; maxAnswerBytes in the target file allows more`,
+    `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; raise maxAnswerBytes in the target file`,
     { exitCode: 3 },
   )
 }

@@ -1,0 +1,72 @@
+import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
+import type { TextOfKind } from './text-of-kind.ts'
+
+const permissionTexts = {
+  sessions: 'it takes access tokens; --allow sessions permits it',
+  keys: 'it creates API keys; --allow keys permits it',
+  limits: 'it fills a limit of the target; --allow sessions,keys,limits permits it',
+} as const
+
+/** What a target or its user does not offer, and what to do about it. */
+export const gapTexts: TextOfKind<Gap> = {
+  'needs-permission': ({ permission }) => permissionTexts[permission],
+  'needs-fresh-instance': () => 'it needs a fresh instance; --disposable says that this is one',
+  'needs-second-address': ({ because }) => `it calls from a second address; ${secondAddressText(because)}`,
+  'needs-client-address': () =>
+    'the address that the server sees is not known; clientAddress in the target file gives it',
+  'needs-clock-control': () =>
+    'it lets days pass, which takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime',
+  'needs-cleanup': () =>
+    'it creates a key that only a cleanup method can remove; cleanup in the target file names that method',
+  'needs-solutions': () => 'it needs two solutions; solutions in the target file names them',
+  'area-absent': ({ area }) => `the target file declares the API area ${area} absent`,
+  'needs-probe': ({ probe }) => probesText([probe]),
+  'few-places-for-keys': ({ places }) =>
+    `fewer than ${places} places for API keys remain on the target; a cleanup method in the target file frees them`,
+  'no-place-for-keys': ({ fresh, created }) =>
+    fresh
+      ? `the target creates no more API keys after ${created}, although it is fresh; it may count refused creations`
+      : 'the target creates no more API keys, most likely because it has its ten; a cleanup method in the target file frees places',
+  'places-perhaps-used': ({ count }) =>
+    `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
+  'left-out': ({ reason }) => `left out by --skip: ${reason}`,
+  'as-declared': ({ reason }) => reason,
+  'nothing-to-ask': ({ list }) => `there is nothing to ask: "${list}" is empty`,
+  'clock-unknown': () =>
+    "the target's answers carry no Date header, so its clock is not known and no moment can be judged by it",
+  'wait-too-long': ({ waitMs }) => {
+    const seconds = Math.ceil(waitMs / 1000)
+    return `this takes ${seconds} s of waiting; --wait ${seconds} allows it`
+  },
+  'lifetime-too-long': ({ askedMs, refreshLifeMs }) =>
+    `the target need not grant expiresIn:${askedMs}: its refresh tokens live for about ${Math.round(refreshLifeMs / 1000)} s`,
+  'token-ended': () => 'a token had expired, or nearly, when it was used, so its refusal cannot be judged',
+  'cannot-be-sent': ({ reason }) => reason,
+  'test-key-kept': () => 'its key is kept from an earlier run; without the kept test keys a new one is created',
+  'test-key-made-before': () => 'another case needed its key before, so it exists already',
+  'no-call': () => 'No call was made',
+  'nothing-judged': () => 'the target offered nothing that this case could try, so nothing was judged',
+}
+
+function secondAddressText(because: SecondAddressProblem | undefined): string {
+  switch (because?.kind) {
+    case undefined:
+      return 'secondAddress in the target file names one'
+    case 'same-address':
+      return `${because.address} is the address that all other calls come from; secondAddress in the target file names another one`
+    case 'no-answer':
+      return `no call from ${because.address} gets an answer (${because.reason}); secondAddress in the target file names an address of this machine`
+    case 'seen-as-another':
+      return `the target does not see ${because.address} as the address of these calls; a proxy may be in front of it`
+    case 'no-token-accepted':
+      return `the target accepts no token from ${because.address}; that address may not be allowed to call it`
+  }
+}
+
+/** One sentence for all probes that a target file could name. */
+export function probesText(probes: readonly string[]): string {
+  const names = [...probes].sort().map((probe) => `probes.${probe}`)
+  return names.length === 1
+    ? `it calls a method that the document does not show; ${names[0]} in the target file names one`
+    : `it calls methods that the document does not show; ${names.join(', ')} in the target file name them`
+}
