@@ -13,13 +13,19 @@ export async function letPass({ clock }: ServerContext, ms: number): Promise<voi
   else await sleep(ms)
 }
 
-/** Answers a call under the faults that meet it; `answer` makes the right answer, with its effects. */
+interface FaultyAnswering {
+  /** Makes the right answer, with its effects. */
+  answer: (faults: string[] | undefined) => MockAnswer | Promise<MockAnswer>
+  /** Records an answer that a fault gives instead. */
+  noteUnanswered: (answer: MockAnswer, faults: string[]) => MockAnswer
+}
+
+/** Answers a call under the faults that meet it. */
 export async function answerUnderFaults(
   context: ServerContext,
   source: FaultSource,
   request: MockRequest,
-  answer: (faults: string[] | undefined) => MockAnswer | Promise<MockAnswer>,
-  noteUnanswered: (answer: MockAnswer, faults: string[]) => MockAnswer,
+  { answer, noteUnanswered }: FaultyAnswering,
 ): Promise<MockAnswer> {
   const met = source.meet(peek(request.body))
   const names = met.map(({ fault }) => fault)

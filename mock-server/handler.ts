@@ -43,16 +43,13 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   }
 
   function answerFaulty(request: MockRequest): MockAnswer | Promise<MockAnswer> {
-    return answerUnderFaults(
-      context,
-      faults,
-      request,
-      (met) => answerRight(request, met),
-      (instead, met) => {
+    return answerUnderFaults(context, faults, request, {
+      answer: (met) => answerRight(request, met),
+      noteUnanswered: (instead, met) => {
         journal.record(request, instead, { stage: `fault/${met.at(-1)}` }, met)
         return instead
       },
-    )
+    })
   }
 
   function answerRight(request: MockRequest, met?: string[]): MockAnswer | Promise<MockAnswer> {

@@ -102,7 +102,7 @@ export function createJournal(context: ServerContext, { size, bytes }: JournalBo
     record(request, answer, outcome, faults) {
       if (size === 0) return
       total += 1
-      const entry = entryOf(context, total, request, answer, outcome, faults)
+      const entry = entryOf(context, total, request, { status: answer.status, outcome, faults })
       ring.push(entry)
       if (entry.stage !== undefined) answer.notes = { ...answer.notes, stage: entry.stage }
     },
@@ -147,13 +147,17 @@ function createRing(size: number, mostBytes: number) {
   }
 }
 
+interface Recorded {
+  status: number
+  outcome: RpcOutcome | { stage: string }
+  faults: string[] | undefined
+}
+
 function entryOf(
   context: ServerContext,
   number: number,
   request: MockRequest,
-  { status }: MockAnswer,
-  outcome: RpcOutcome | { stage: string },
-  faults: string[] | undefined,
+  { status, outcome, faults }: Recorded,
 ): JournalEntry {
   const entry: JournalEntry = {
     number,

@@ -2,6 +2,7 @@ import { authorizationMutants } from './mutants/authorization.ts'
 import { dataToSignMutants } from './mutants/data-to-sign.ts'
 import { eccMutants } from './mutants/ecc.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
+import { grantMutants } from './mutants/grants.ts'
 import { hmacMutants } from './mutants/hmac.ts'
 import { keyMutants } from './mutants/keys.ts'
 import { limitMutants } from './mutants/limits.ts'
@@ -23,6 +24,7 @@ export const mutants: readonly Mutant[] = [
   ...signatureHeaderMutants,
   ...keyMutants,
   ...limitMutants,
+  ...grantMutants,
   ...tokenMutants,
   ...refreshMutants,
   ...scopeMutants,

@@ -54,7 +54,12 @@ function emptyFolder(name: string, files: { [name: string]: string } = {}): stri
 }
 
 /** What a user does: the whole suite against the bundled server, and the verdict in a report. */
-function checkRun(claim: string, command: string, args: string[], cwd: string, options: SpawnSyncOptions = {}): void {
+function checkRun(
+  claim: string,
+  [command, ...args]: [string, ...string[]],
+  cwd: string,
+  options: SpawnSyncOptions = {},
+): void {
   const ran = run(command, [...args, 'run'], cwd, options)
   check(claim, ran.exitCode === 0 && ran.stdout.includes('Verdict: conforms'), ran)
 }
@@ -112,33 +117,33 @@ function checkConsumers(tarball: string): void {
   const plain = emptyFolder('plain', { 'library.js': library })
   const installed = run('npm', ['install', '--no-audit', '--no-fund', tarball], plain)
   check('npm install into an empty folder', installed.exitCode === 0, installed)
-  checkRun('npx svc-conformance run', 'npx', ['svc-conformance'], plain)
+  checkRun('npx svc-conformance run', ['npx', 'svc-conformance'], plain)
   const used = run('node', ['library.js'], plain)
   check('its exports: mock-server, engine, fixtures/*, spec/*', used.exitCode === 0, used)
 
   const throws = 'throw new Error("the config of the project was read")\n'
   const own = emptyFolder('own-vitest', { 'vitest.config.ts': throws, 'vite.config.ts': throws })
   run('npm', ['install', '--no-audit', '--no-fund', tarball, `vitest@${foreignVitest}`], own)
-  checkRun(`beside a vitest ${foreignVitest} and configurations that throw`, 'npx', ['svc-conformance'], own)
+  checkRun(`beside a vitest ${foreignVitest} and configurations that throw`, ['npx', 'svc-conformance'], own)
 
   const bin = join('node_modules', 'svc-conformance', 'dist', 'suites', 'bin.js')
   if (process.getuid?.() === 0) {
-    checkRun('in a node_modules that cannot be written', 'node', [bin], plain, {
+    checkRun('in a node_modules that cannot be written', ['node', bin], plain, {
       uid: nobody,
       env: { HOME: emptyFolder('home') },
     })
   } else {
     run('chmod', ['-R', 'a-w', 'node_modules'], plain)
-    checkRun('in a node_modules that cannot be written', 'node', [bin], plain)
+    checkRun('in a node_modules that cannot be written', ['node', bin], plain)
     run('chmod', ['-R', 'u+w', 'node_modules'], plain)
   }
 
-  checkRun('npx without an installation', 'npx', ['--yes', '--package', tarball, 'svc-conformance'], emptyFolder('npx'))
+  checkRun('npx without an installation', ['npx', '--yes', '--package', tarball, 'svc-conformance'], emptyFolder('npx'))
 
   const pnpm = emptyFolder('pnpm')
   const added = run('npx', ['--yes', 'pnpm@10', 'add', tarball], pnpm)
   check('pnpm add', added.exitCode === 0, added)
-  checkRun('pnpm exec', 'npx', ['--yes', 'pnpm@10', 'exec', 'svc-conformance'], pnpm)
+  checkRun('pnpm exec', ['npx', '--yes', 'pnpm@10', 'exec', 'svc-conformance'], pnpm)
 }
 
 function installNode(version: string): string {
@@ -153,7 +158,7 @@ function checkNodes(): void {
   for (const version of supported) {
     const node = installNode(version)
     const exact = run(node, ['--version'], plain).stdout.trim()
-    checkRun(`on Node ${version} (${exact})`, node, [bin], plain)
+    checkRun(`on Node ${version} (${exact})`, [node, bin], plain)
     const used = run(node, ['library.js'], plain)
     check('  and its exports', used.exitCode === 0, used)
   }

@@ -68,8 +68,8 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
     return refuse('unauthorized', 'token/address')
   }
   const wait = rules.beforeEffect('session')
-  if (wait) return wait.then(() => finish(context, key, read.request, asked, granted.value))
-  return finish(context, key, read.request, asked, granted.value)
+  if (wait) return wait.then(() => finish(context, key, read.request, { asked, scope: granted.value }))
+  return finish(context, key, read.request, { asked, scope: granted.value })
 }
 
 /** The scopes in force, or why not: unknown words, words beyond the key's, an expiresIn beyond the refresh lifetime. */
@@ -103,8 +103,7 @@ function finish(
   context: ServerContext,
   key: ApiKey,
   wanted: ScopeRequest,
-  asked: string[],
-  scope: string[],
+  { asked, scope }: { asked: string[]; scope: string[] },
 ): Outcome<object> {
   const { rules, profile } = context
   const named = wanted.sessionName !== undefined && rules.sessionCreated(wanted.sessionName)

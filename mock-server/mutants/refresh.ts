@@ -2,9 +2,7 @@ import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
 import type { TokenKind, TokenPair } from '../state.ts'
 import { type Mutant, race } from './mutant.ts'
-import { tokenWords } from './tokens.ts'
-
-const { refreshed, seconds, namedMutants } = tokenWords
+import { namedMutants, refreshed, seconds } from './token-changes.ts'
 
 /** True once for every pair. */
 function once(): (pair: TokenPair) => boolean {

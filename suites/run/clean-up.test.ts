@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { RunEvent } from '../engine/case/events.ts'
 import type { WireAnswer } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
@@ -13,9 +14,10 @@ const keys = ['one', 'two', 'three'].map((id) => ({ id, name: `name of ${id}` })
 test('what is removed is noted, one by one', async () => {
   const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
   const noted: unknown[] = []
-  const { left } = await cleanUp(target, corpus, keys, createEnding(), (event) => {
+  const listener = (event: RunEvent): void => {
     if (event.kind === 'key-noted') noted.push(event.entry)
-  })
+  }
+  const { left } = await cleanUp({ target, corpus, listener }, keys, createEnding())
   expect(left).toEqual([])
   expect(noted).toEqual([{ removed: 'one' }, { removed: 'two' }, { removed: 'three' }])
 })
@@ -36,7 +38,7 @@ test('a clean-up method that never answers is left at the end, and what remains 
     },
     close: async () => settle({ kind: 'none', reason: 'closed', refusedConnection: false, stale: false }),
   })
-  const { left, problems } = await cleanUp({ ...target, open }, corpus, keys, ending, () => {})
+  const { left, problems } = await cleanUp({ target: { ...target, open }, corpus, listener: () => {} }, keys, ending)
   expect(left).toEqual(keys)
   expect(problems).toEqual(['the clean-up took longer than 10 s'])
   expect(calls).toBe(1)
@@ -47,7 +49,10 @@ test('without keys no connection is made', async () => {
   const open = async (): Promise<never> => {
     throw new Error('a connection')
   }
-  expect(await cleanUp({ ...target, open }, corpus, [], createEnding(), () => {})).toEqual({ left: [], problems: [] })
+  expect(await cleanUp({ target: { ...target, open }, corpus, listener: () => {} }, [], createEnding())).toEqual({
+    left: [],
+    problems: [],
+  })
 })
 
 test('each key that remains stands with the call that removes it, without a secret and without what a terminal obeys', () => {

@@ -18,11 +18,9 @@ export const cleanUpLimitMs = 10_000
  * @param listener hears of every key that was removed
  */
 export async function cleanUp(
-  target: Target,
-  corpus: Corpus,
+  { target, corpus, listener }: { target: Target; corpus: Corpus; listener: RunListener },
   keys: readonly CreatedKey[],
   ending: Ending,
-  listener: RunListener,
 ): Promise<Removal> {
   if (keys.length === 0) return { left: [], problems: [] }
   const run = startRun({

@@ -15,8 +15,7 @@ export function rootKey(
   url: string,
   flags: RunFlags,
   env: Environment,
-  file: TargetFile,
-  beside: (path: string) => string,
+  { file, beside }: { file: TargetFile; beside: (path: string) => string },
 ): RootKey {
   const id = flags.keyId ?? given(env.SVC_KEY_ID) ?? file.root?.id
   // The first place that names a secret or a private key wins, whatever the later ones say.

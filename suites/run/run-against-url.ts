@@ -28,8 +28,7 @@ export async function runAgainstUrl(
   suite: SuiteRun,
   options: TargetOptions,
   request: WorkerRequest,
-  endings: Endings,
-  askInWorker: (request: WorkerRequest) => Promise<Asked>,
+  { endings, askInWorker }: { endings: Endings; askInWorker: (request: WorkerRequest) => Promise<Asked> },
 ): Promise<SuiteResult> {
   const keys = openKeysOfTarget(options.keys)
   const target = urlTarget(options)
@@ -52,7 +51,7 @@ export async function runAgainstUrl(
     const found = keys.read()
     const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))
     demandToGoOn(endings)
-    await removeLeftovers(suite, target, keys, endings)
+    await removeLeftovers(suite, { target, keys, endings })
     asked = await askInWorker({
       ...request,
       facts,
@@ -64,7 +63,7 @@ export async function runAgainstUrl(
       exploration = await exploreAfterCases(suite, options, suite.options.explore.calls, [...kept, ...created.keys()])
   } finally {
     created.close()
-    left = await finish(suite, options, target, keys, endings)
+    left = await finish(suite, options, { target, keys, endings })
     if (asked === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
   }
   return { ...asked, left, exploration }
@@ -83,17 +82,19 @@ function demandToGoOn({ cases }: Endings): void {
   throw new SuiteError('interrupted', `Ended before the first case: ${stopText(cases.reason)}`, { exitCode })
 }
 
+/** A target, the keys on it, and what may end the work on them. */
+interface Cleaned {
+  target: Target
+  keys: KeysOfTarget
+  endings: Endings
+}
+
 /** Keys of runs that were killed, or that could not remove them. */
-async function removeLeftovers(
-  { corpus, say }: SuiteRun,
-  target: Target,
-  keys: KeysOfTarget,
-  endings: Endings,
-): Promise<void> {
+async function removeLeftovers({ corpus, say }: SuiteRun, { target, keys, endings }: Cleaned): Promise<void> {
   if (keys.record === null) return
   const found = keys.read().keys.filter((key) => !keys.isKept(key))
   if (found.length === 0) return
-  const { left, problems } = await cleanUp(target, corpus, found, endings.cases, keys.listener)
+  const { left, problems } = await cleanUp({ target, corpus, listener: keys.listener }, found, endings.cases)
   const removed = found.length - left.length
   const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`
   if (removed > 0) say(`Removed ${several(removed)} that earlier runs left on the target`)
@@ -107,9 +108,7 @@ const several = (count: number): string => (count === 1 ? '1 API key' : `${count
 async function finish(
   { corpus, say }: SuiteRun,
   { url, settings }: TargetOptions,
-  target: Target,
-  keys: KeysOfTarget,
-  { cleanUp: ending }: Endings,
+  { target, keys, endings: { cleanUp: ending } }: Cleaned,
 ): Promise<string[]> {
   const { keys: all, unanswered } = keys.read()
   const kept = all.filter(keys.isKept)
@@ -118,7 +117,7 @@ async function finish(
   let removal: { left: readonly CreatedKey[]; problems: readonly string[] } = { left: others, problems: [] }
   try {
     if (keys.record !== null && settings.cleanup !== undefined)
-      removal = await cleanUp(target, corpus, others, ending, keys.listener)
+      removal = await cleanUp({ target, corpus, listener: keys.listener }, others, ending)
   } catch (error) {
     say(`Cannot clean up: ${(error as Error).message}`)
   } finally {

@@ -33,7 +33,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   try {
     if (suite.options.target === null) return { ...(await askInWorker(request)), left: [], exploration: null }
     const { runAgainstUrl } = await import('./run-against-url.ts')
-    return await runAgainstUrl(suite, suite.options.target, request, endings, askInWorker)
+    return await runAgainstUrl(suite, suite.options.target, request, { endings, askInWorker })
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {

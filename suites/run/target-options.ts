@@ -52,7 +52,7 @@ export function readTargetOptions(flags: RunFlags, env: Environment, named: Name
   const url = targetUrl(flags, env, named)
   if (url === null) return null
   const disposable = flags.disposable === true
-  const root = rootKey(url, flags, env, file, beside)
+  const root = rootKey(url, flags, env, named)
   const allow = disposable ? [...safetyClasses] : allowed(flags, env, file)
   return {
     url,

@@ -197,9 +197,7 @@ test.each([
     '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'
   const { verdict, problem } = await ask(runOf(madeUpTarget({ answer: () => ({ result }) })), grant + then)
   expect(verdict).toBe('blocked')
-  expect(problemText(problem)).toMatch(
-    /^the reported expiry has 10 digits; a timestamp in milliseconds has 13/,
-  )
+  expect(problemText(problem)).toMatch(/^the reported expiry has 10 digits; a timestamp in milliseconds has 13/)
 })
 
 test('that a token is refused at its end is no failure, and before it is one', async () => {

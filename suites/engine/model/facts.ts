@@ -17,7 +17,7 @@ export function facts(state: State, call: Call, moment: Span): Fact[] {
   const body = readBody(call.body)
   const envelope = envelopeFacts(state, body)
   if (!isObject(body.params) || envelope.some(({ is }) => is === 'no'))
-    return withAuthorization(state, call, body, envelope, moment)
+    return [...envelope, ...factsOfCaller(state, call, body, moment)]
   if (body.method === 'manager/auth') return [...envelope, ...grantFacts(state, call, body.params, moment)]
   const params =
     body.method === 'manager/createApiKey'
@@ -25,16 +25,13 @@ export function facts(state: State, call: Call, moment: Span): Fact[] {
       : Object.keys(body.params).length === 0 || state.terms.probes.has(String(body.method))
         ? []
         : [open(state, 'envelope/empty-params', body.form)]
-  return [...withAuthorization(state, call, body, envelope, moment), ...params]
+  return [...envelope, ...factsOfCaller(state, call, body, moment), ...params]
 }
 
-function withAuthorization(state: State, call: Call, body: ReadBody, envelope: Fact[], moment: Span): Fact[] {
-  if (body.method === 'manager/auth') return envelope
-  return [
-    ...envelope,
-    ...authorizationFacts(state, call, String(body.method), moment),
-    ...scopeOfNewKey(state, call, body),
-  ]
+/** Whether the caller may make this call; grants have no caller. */
+function factsOfCaller(state: State, call: Call, body: ReadBody, moment: Span): Fact[] {
+  if (body.method === 'manager/auth') return []
+  return [...authorizationFacts(state, call, String(body.method), moment), ...scopeOfNewKey(state, call, body)]
 }
 
 /** Part 1. */

@@ -11,7 +11,8 @@ import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
 import { blurSessions, observeSession, touchSession } from './sessions.ts'
 import type { Answer, Call, Fact, Key, Pair, Span, State, Verdict } from './types.ts'
 
-/** The state after a call was answered. `known` and `verdict` may be given where they were computed before. */
+/** The state after a call was answered. `known` may be given where it was computed before. */
+// biome-ignore lint/complexity/useMaxParams: the fifth is there for speed only
 export function learn(
   state: State,
   call: Call,

@@ -227,6 +227,7 @@ export const shapes = {
   }),
 } as const
 
+// biome-ignore lint/complexity/useMaxParams: the calls are the rows of a table
 function text(
   word: string,
   title: string,
