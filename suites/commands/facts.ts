@@ -1,16 +1,14 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable } from '../engine/printable.ts'
-import { systemRandom } from '../engine/random.ts'
-import { measureFacts } from '../facts/measure.ts'
 import { planFacts, planLines } from '../facts/plan.ts'
 import { renderFacts } from '../facts/text.ts'
 import type { RunFlags } from '../run/flags.ts'
 import { demandPlaceFor } from '../run/inputs.ts'
+import { measureTarget } from '../run/measure-target.ts'
 import { replaceFile } from '../run/replace-file.ts'
-import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/target-options.ts'
+import { readTargetFile, readTargetOptions } from '../run/target-options.ts'
 import { positive } from '../run/values.ts'
-import { urlTarget } from '../targets/url.ts'
 import { packageVersion } from './package-version.ts'
 import { addTargetFlags } from './run-flags.ts'
 import { processOutlet } from './write-reports.ts'
@@ -22,7 +20,7 @@ interface FactsFlags extends RunFlags {
 }
 
 const afterHelp = `
-Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used. Nothing is judged.
+Exit codes: 0 measured; 2 wrong usage; 3 the target cannot be used; 130 interrupted. Nothing is judged.
 
   npx svc-conformance facts --url http://127.0.0.1:8080 --allow sessions --as-profile profile.json
   npx svc-conformance serve --profile profile.json              a mock of that server`
@@ -53,26 +51,20 @@ async function run(flags: FactsFlags): Promise<void> {
   if (target === null)
     throw new SuiteError('usage', 'Name the server to measure, as in "--url https://service.example"')
   if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
-  const { allow, root, url } = target
+  const { allow, root, url, settings } = target
   const outlet = processOutlet(process.env)
-  outlet.stderr(lines(planLines(planFacts(allow, root.kind === 'secret')).map((text) => printable(text))))
+  const say = (text: string): void => outlet.stderr(lines([printable(text)]))
+  for (const text of planLines(planFacts(allow, root.kind === 'secret'), settings.cleanup !== undefined)) say(text)
   if (flags.plan === true) return
   const started = new Date().toISOString()
-  const sheet = await measure(target, {
+  const { sheet, left } = await measureTarget(target, {
     patientMs: positive('--wait', flags.wait, 0) * 1000,
     maxWaitMs: positive('--nonce-wait', flags.nonceWait, 0) * 1000,
+    say,
   })
   if (asProfile !== undefined) replaceFile(asProfile, jsonLine(sheet.profile, 2), 'the profile')
   const meta = { version: packageVersion(), target: url, started, allow, node: process.version }
   outlet.stdout(flags.json === true ? jsonLine({ meta, ...sheet }, 2) : renderFacts(sheet, url))
+  for (const text of left) say(`Left on the target: ${text}`)
   if (asProfile !== undefined) outlet.stderr(lines([line`Wrote ${asProfile}`]))
-}
-
-async function measure(target: TargetOptions, waits: { patientMs: number; maxWaitMs: number }) {
-  const instance = await urlTarget(target).open()
-  try {
-    return await measureFacts(instance, { allow: target.allow, random: systemRandom, ...waits })
-  } finally {
-    await instance.close()
-  }
 }

@@ -63,7 +63,7 @@ async function forwarding(asker: Asker): Promise<Finding> {
 export const addressProbes: readonly Probe[] = [
   {
     name: 'forwarding headers',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 9, refusals: 7, grants: 2 },
     run: forwarding,

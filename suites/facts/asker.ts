@@ -1,6 +1,7 @@
 /** Asks a target single calls, waits out throttling, and keeps track of the target's clock. Judges nothing. */
 import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/case/clock-offset.ts'
 import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
+import { SuiteError } from '../engine/errors.ts'
 import { classify } from '../engine/judge/classify.ts'
 import type { Random } from '../engine/random.ts'
 import { createRedactor, type Redactor } from '../engine/redact.ts'
@@ -59,6 +60,8 @@ export interface Asker {
   serverNowMs(): number
   /** The server's clock minus ours. */
   clockOffsetMs(): number
+  /** @throws SuiteError (`interrupted`, exit code 130) once the measurement was ended from outside; `ask` does the same */
+  demandToGoOn(): void
   ask(what: Ask): Promise<Reply>
 }
 
@@ -75,14 +78,19 @@ export interface SignatureOptions {
   change?: (header: string) => string
 }
 
+/** 128 + SIGINT. */
+const interruptedExitCode = 130
 const contentType: [string, string] = ['content-type', 'application/json']
 const mostThrottledTries = 6
 const longestPauseMs = 5000
 /** 24 characters of base64 without padding. */
 const nonceBytes = 18
 
-/** @param random where nonces and names come from */
-export function createAsker(instance: Instance, random: Random): Asker {
+/**
+ * @param random where nonces and names come from
+ * @param signal ends the measurement
+ */
+export function createAsker(instance: Instance, random: Random, signal?: AbortSignal): Asker {
   const { root, settings, clock } = instance
   const state: { offset: ClockOffset | undefined; nextId: number } = { offset: undefined, nextId: 1 }
   const pace = paceOf(instance, random)
@@ -103,8 +111,13 @@ export function createAsker(instance: Instance, random: Random): Asker {
     redactor: createRedactor(root.kind === 'secret' ? [root.secret] : []),
     serverNowMs: () => clock.now() + offsetMs(state.offset),
     clockOffsetMs: () => offsetMs(state.offset),
+    demandToGoOn() {
+      if (signal?.aborted === true)
+        throw new SuiteError('interrupted', 'Interrupted', { exitCode: interruptedExitCode })
+    },
     ask: async (what) => {
       for (let tries = 1; ; tries += 1) {
+        asker.demandToGoOn()
         await pace.take(clock, 1)
         const body = what.body ?? envelope(what, state.nextId++)
         const { wire, sentMs } = await send(instance, what, body)

@@ -123,12 +123,12 @@ async function listing(asker: Asker): Promise<Finding> {
 }
 
 export const envelopeProbes: readonly Probe[] = [
-  { name: 'listing', needs: null, cost: { calls: 1, refusals: 0 }, run: listing },
-  { name: 'jsonrpc and params', needs: null, cost: { calls: 2, refusals: 2 }, run: envelopeVersion },
-  { name: 'types of ids', needs: null, cost: { calls: 4, refusals: 2 }, run: idTypes },
-  { name: 'no id', needs: null, cost: { calls: 1, refusals: 1 }, run: missingId },
-  { name: 'batch', needs: null, cost: { calls: 1, refusals: 1 }, run: batch },
-  { name: 'content type', needs: null, cost: { calls: 1, refusals: 0 }, run: contentType },
-  { name: 'further members', needs: null, cost: { calls: 2, refusals: 1 }, run: extraMembers },
-  { name: 'order of checks', needs: null, cost: { calls: 5, refusals: 5 }, run: orderOfChecks },
+  { name: 'listing', needs: [], cost: { calls: 1, refusals: 0 }, run: listing },
+  { name: 'jsonrpc and params', needs: [], cost: { calls: 2, refusals: 2 }, run: envelopeVersion },
+  { name: 'types of ids', needs: [], cost: { calls: 4, refusals: 2 }, run: idTypes },
+  { name: 'no id', needs: [], cost: { calls: 1, refusals: 1 }, run: missingId },
+  { name: 'batch', needs: [], cost: { calls: 1, refusals: 1 }, run: batch },
+  { name: 'content type', needs: [], cost: { calls: 1, refusals: 0 }, run: contentType },
+  { name: 'further members', needs: [], cost: { calls: 2, refusals: 1 }, run: extraMembers },
+  { name: 'order of checks', needs: [], cost: { calls: 5, refusals: 5 }, run: orderOfChecks },
 ]

@@ -1,6 +1,7 @@
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Profile } from '../targets/bundled.ts'
 import type { Asker } from './asker.ts'
+import type { Creation, KeyMaker } from './key-maker.ts'
 
 export type FactValue = string | number | boolean
 
@@ -23,17 +24,40 @@ export interface Finding {
   switches?: Partial<Profile>
 }
 
-/** A short measurement. It stays within its safety class. */
-export interface Probe {
+/** About so many calls, of which so many are meant to be refused, are tokens, or create a key. */
+export interface Cost {
+  calls: number
+  refusals: number
+  grants?: number
+  keys?: number
+}
+
+interface ProbeBase {
   name: string
-  /** What must be allowed; null: it leaves nothing behind. */
-  needs: Extract<SafetyClass, 'sessions' | 'limits'> | null
+  /** What must be allowed; nothing: it leaves nothing behind. */
+  needs: readonly SafetyClass[]
   /** It works with the secret of the root key. */
   needsSecret?: true
-  /** About so many calls, of which so many are meant to be refused or are tokens. */
-  cost: { calls: number; refusals: number; grants?: number }
+  cost: Cost
+}
+
+/** A short measurement. It stays within its safety classes. */
+export interface Probe extends ProbeBase {
   /** @param known switches that earlier probes found */
   run(asker: Asker, known: Partial<Profile>, options: ProbeOptions): Promise<Finding>
+}
+
+/** A measurement that creates API keys; what it says of refusals holds only while there is a free place for a key. */
+export interface KeyProbe extends ProbeBase {
+  cost: Cost & { keys: number }
+  run(asker: Asker, maker: KeyMaker, options: KeyProbeOptions): Promise<Finding>
+}
+
+export interface KeyProbeOptions {
+  /** The instance holds its initial key and what this measurement created, and nothing else. */
+  fresh: boolean
+  /** A key that nothing is wrong with: the first that was created. */
+  first: Creation
 }
 
 export interface ProbeOptions {

@@ -1,16 +1,19 @@
 /** Measures a target where the document is silent. Nothing here judges. */
+import type { CreatedKeys } from '../engine/case/created-keys.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Random } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Profile } from '../targets/bundled.ts'
-
 import { demandAccess } from './access.ts'
 import { addressProbes } from './addresses.ts'
 import { type Asker, createAsker, signed } from './asker.ts'
 import { envelopeProbes } from './envelope.ts'
 import { type Fact, type Finding, type Probe, word } from './fact.ts'
 import { grantProbes } from './grants.ts'
+import { createKeyMaker } from './key-maker.ts'
+import { measureKeys } from './measure-keys.ts'
+import { reasonToLeave } from './permission.ts'
 import { refreshProbes } from './refreshes.ts'
 import { measureRefusals, type RefusalTable } from './refusals.ts'
 import { limitProbes, sessionProbes } from './sessions.ts'
@@ -24,6 +27,12 @@ export interface MeasureOptions {
   maxWaitMs: number
   /** How long to wait for the target to come up, in ms. */
   patientMs: number
+  /** Where created keys are noted; null: no key may be created. */
+  created: CreatedKeys | null
+  /** The instance is new: it holds its initial key only. */
+  fresh: boolean
+  /** Ends the measurement. */
+  signal?: AbortSignal
 }
 
 export interface FactSheet extends RefusalTable {
@@ -48,20 +57,13 @@ export const probes: readonly Probe[] = [
   ...waitingProbes,
 ]
 
-/** Why a probe is not asked; null: it is. */
-export function reasonToLeave(probe: Probe, allow: readonly SafetyClass[], hasSecret: boolean): string | null {
-  if (probe.needsSecret === true && !hasSecret) return 'it needs the secret of the key'
-  // A grant opens a session, so what fills the limit needs both.
-  const needed: SafetyClass[] =
-    probe.needs === null ? [] : probe.needs === 'limits' ? ['sessions', 'limits'] : ['sessions']
-  const missing = needed.filter((one) => !allow.includes(one))
-  return missing.length === 0 ? null : `it needs --allow ${missing.join(',')}`
-}
-
-/** @throws SuiteError (`unreachable`, exit code 3) where the target does not answer, or refuses the root key in every way */
+/**
+ * @throws SuiteError (`unreachable`, exit code 3) where the target does not answer, or refuses the root key in every way;
+ * (`interrupted`, exit code 130) where it was ended
+ */
 export async function measureFacts(instance: Instance, options: MeasureOptions): Promise<FactSheet> {
-  const { allow, random, maxWaitMs, patientMs } = options
-  const asker = createAsker(instance, random)
+  const { allow, random, maxWaitMs, patientMs, fresh } = options
+  const asker = createAsker(instance, random, options.signal)
   await demandAccess(asker, patientMs)
   await learnClock(asker)
   const facts: Fact[] = []
@@ -83,7 +85,12 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
   await ask(early)
   const { finding, ...table } = await measureRefusals(asker, hasSecret && allow.includes('sessions'))
   add(finding)
-  await ask([...limitProbes, ...waitingProbes])
+  await ask(limitProbes)
+  const maker = options.created === null ? null : createKeyMaker(asker, options.created)
+  const ofKeys = await measureKeys(asker, maker, allow, fresh)
+  for (const one of ofKeys.findings) add(one)
+  left.push(...ofKeys.left)
+  await ask(waitingProbes)
   facts.push(throttling(asker))
   return { ...redactValue({ facts, ...table }, asker.redactor), profile, left, calls: asker.counts.calls }
 }

@@ -1,8 +1,14 @@
 import type { SafetyClass } from '../engine/fixture/model.ts'
-import { probes, reasonToLeave } from './measure.ts'
+import type { Cost } from './fact.ts'
+import { placesForKeys } from './key-maker.ts'
+import { probes } from './measure.ts'
+import { allKeyProbes } from './measure-keys.ts'
+import { reasonToLeave } from './permission.ts'
 
 /** What the table of refusals asks, without and with tokens. */
 const refusalCost = { calls: 10, refusals: 10, withTokens: { calls: 12, refusals: 9, grants: 4 } }
+const controlKeys = 2
+
 /** The first call, and five that tell the clock. */
 const preparation = 6
 
@@ -10,6 +16,8 @@ export interface FactsPlan {
   calls: number
   refusals: number
   grants: number
+  /** Keys at most; with `cleanup` they are removed one after the other. */
+  keys: number
   /** Names of probes that are left out, by reason. */
   left: Map<string, string[]>
 }
@@ -17,26 +25,34 @@ export interface FactsPlan {
 /** What a measurement will cost, known before the first call. */
 export function planFacts(allow: readonly SafetyClass[], hasSecret: boolean): FactsPlan {
   const left = new Map<string, string[]>()
-  const plan = { calls: preparation + refusalCost.calls, refusals: refusalCost.refusals, grants: 0 }
-  const add = ({ calls, refusals, grants = 0 }: { calls: number; refusals: number; grants?: number }): void => {
+  const plan = { calls: preparation + refusalCost.calls, refusals: refusalCost.refusals, grants: 0, keys: 0 }
+  const add = ({ calls, refusals, grants = 0, keys = 0 }: Cost): void => {
     plan.calls += calls
     plan.refusals += refusals
     plan.grants += grants
+    plan.keys += keys
   }
-  for (const probe of probes) {
+  for (const probe of [...probes, ...allKeyProbes]) {
     const reason = reasonToLeave(probe, allow, hasSecret)
     if (reason === null) add(probe.cost)
     else left.set(reason, [...(left.get(reason) ?? []), probe.name])
   }
   if (hasSecret && allow.includes('sessions')) add(refusalCost.withTokens)
+  // The first key, and the one that shows whether a place was free.
+  if (plan.keys > 0) add({ calls: controlKeys, refusals: 0, keys: controlKeys })
   return { ...plan, left }
 }
 
-/** The plan in lines, without line feeds. */
-export function planLines({ calls, refusals, grants, left }: FactsPlan): string[] {
-  const lasting = grants === 0 ? 'nothing that lasts' : `about ${grants} token pairs, and some sessions`
+/** The plan in lines, without line feeds. @param removesKeys the target file says how keys are removed */
+export function planLines({ calls, refusals, grants, keys, left }: FactsPlan, removesKeys: boolean): string[] {
+  const lasting = [
+    ...(grants === 0 ? [] : [`about ${grants} token pairs`, 'some sessions']),
+    ...(keys === 0
+      ? []
+      : [removesKeys ? `about ${keys} API keys, which it removes` : `up to ${placesForKeys} API keys, which stay`]),
+  ]
   return [
-    `Plan: about ${calls} calls, ${refusals} of them meant to be refused; creates ${lasting}`,
+    `Plan: about ${calls} calls, ${refusals} of them meant to be refused; creates ${lasting.join(', ') || 'nothing that lasts'}`,
     ...[...left].map(([reason, names]) => `  left out, since ${reason}: ${names.join(', ')}`),
   ]
 }

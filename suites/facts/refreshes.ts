@@ -63,21 +63,21 @@ async function keptLifetimes(asker: Asker): Promise<Finding> {
 export const refreshProbes: readonly Probe[] = [
   {
     name: 'used refresh tokens',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 4, refusals: 1, grants: 2 },
     run: family,
   },
   {
     name: 'scope on a refresh',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 2, refusals: 1, grants: 1 },
     run: scopeOnRefresh,
   },
   {
     name: 'lifetimes after a refresh',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 2, refusals: 0, grants: 2 },
     run: keptLifetimes,

@@ -103,7 +103,7 @@ async function oldest(asker: Asker): Promise<Finding> {
 export const sessionProbes: readonly Probe[] = [
   {
     name: 're-used session names',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 3, refusals: 1, grants: 2 },
     run: reusedName,
@@ -113,21 +113,21 @@ export const sessionProbes: readonly Probe[] = [
 export const limitProbes: readonly Probe[] = [
   {
     name: 'oldest session',
-    needs: 'limits',
+    needs: ['sessions', 'limits'],
     needsSecret: true,
     cost: { calls: 20, refusals: 1, grants: 17 },
     run: oldest,
   },
   {
     name: 'counting of sessions',
-    needs: 'limits',
+    needs: ['sessions', 'limits'],
     needsSecret: true,
     cost: { calls: 19, refusals: 0, grants: 18 },
     run: counting,
   },
   {
     name: 'sessions of one name',
-    needs: 'limits',
+    needs: ['sessions', 'limits'],
     needsSecret: true,
     cost: { calls: 34, refusals: 0, grants: 33 },
     run: joinedName,

@@ -130,7 +130,7 @@ async function nonceMemory(asker: Asker, known: Partial<Profile>, { maxWaitMs }:
   }
   return memory(
     rememberedMs,
-    waits.length === 0 ? 'refused at once; --wait SECONDS looks further' : 'as long as this waited',
+    waits.length === 0 ? 'refused at once; --nonce-wait SECONDS looks further' : 'as long as this waited',
   )
 }
 
@@ -182,14 +182,14 @@ async function requestSize(asker: Asker): Promise<Finding> {
 }
 
 export const signatureProbes: readonly Probe[] = [
-  { name: 'time window', needs: null, cost: { calls: 56, refusals: 26 }, run: timeWindow },
-  { name: 'length of nonces', needs: null, cost: { calls: 12, refusals: 4 }, run: nonceLength },
-  { name: 'nonces used again', needs: null, cost: { calls: 6, refusals: 4 }, run: nonceReuse },
-  { name: 'spellings of a signature', needs: null, cost: { calls: 3, refusals: 3 }, run: spelling },
-  { name: 'size of requests', needs: null, cost: { calls: 18, refusals: 4 }, run: requestSize },
+  { name: 'time window', needs: [], cost: { calls: 56, refusals: 26 }, run: timeWindow },
+  { name: 'length of nonces', needs: [], cost: { calls: 12, refusals: 4 }, run: nonceLength },
+  { name: 'nonces used again', needs: [], cost: { calls: 6, refusals: 4 }, run: nonceReuse },
+  { name: 'spellings of a signature', needs: [], cost: { calls: 3, refusals: 3 }, run: spelling },
+  { name: 'size of requests', needs: [], cost: { calls: 18, refusals: 4 }, run: requestSize },
 ]
 
 /** Asked last, since it waits. */
 export const waitingProbes: readonly Probe[] = [
-  { name: 'memory of nonces', needs: null, cost: { calls: 4, refusals: 2 }, run: nonceMemory },
+  { name: 'memory of nonces', needs: [], cost: { calls: 4, refusals: 2 }, run: nonceMemory },
 ]

@@ -12,16 +12,53 @@ export function renderFacts(sheet: FactSheet, target: string): Printable {
   return lines([
     line`What ${target} does where the document is silent. Measured, never judged.`,
     printable(''),
-    ...table(['measured', 'value', 'open question'], facts.map(factRow)),
+    ...factTable(facts),
     printable(''),
     printable('How refusals are answered'),
     ...table(['refusal', 'HTTP', 'code', 'message'], sheet.refusals.map(refusalRow)),
     printable(''),
     printable('What refusals give away, for information only'),
     ...table(['a caller with', 'and one with', 'in', 'can be told apart'], sheet.givesAway.map(givenAwayRow)),
-    ...sheet.left.map(({ name, reason }) => line`Not measured: ${name}: ${reason}`),
+    ...(sheet.left.length === 0 ? [] : [printable('')]),
+    ...leftByReason(sheet.left).map(([reason, names]) => line`Not measured, since ${reason}: ${names.join(', ')}`),
+    printable(''),
     line`${sheet.facts.length} facts from ${sheet.calls} calls`,
   ])
+}
+
+/** The parts of the sheet, by how the ids of their open questions begin; what has no part of its own comes last. */
+const parts: readonly (readonly [heading: string, areas: readonly string[]])[] = [
+  ['Requests', ['envelope', 'solutions']],
+  ['Signatures', ['signatures']],
+  ['Tokens', ['tokens', 'limits/token-lifetimes', 'expires-in', 'grants', 'scopes', 'refresh', 'addresses']],
+  ['Sessions', ['sessions']],
+  ['API keys', ['keys']],
+  ['Limits and refusals', ['']],
+]
+
+const partOf = ({ question }: Fact): string =>
+  parts.find(([, areas]) => areas.some((area) => question.startsWith(area)))?.[0] ?? ''
+
+function factTable(facts: readonly Fact[]): Printable[] {
+  const groups = parts.flatMap(([heading]) => {
+    const own = facts.filter((fact) => partOf(fact) === heading)
+    return own.length === 0 ? [] : [{ heading, own }]
+  })
+  const rows = groups.flatMap(({ own }) => own.map(factRow))
+  const [head, ...printed] = table(['measured', 'value', 'open question'], rows)
+  let from = 0
+  const body = groups.flatMap(({ heading, own }) => {
+    const lines = printed.slice(from, from + own.length)
+    from += own.length
+    return [printable(''), printable(heading), ...lines]
+  })
+  return head === undefined ? [] : [head, ...body]
+}
+
+function leftByReason(left: FactSheet['left']): [reason: string, names: string[]][] {
+  const byReason = new Map<string, string[]>()
+  for (const { name, reason } of left) byReason.set(reason, [...(byReason.get(reason) ?? []), name])
+  return [...byReason]
 }
 
 const factRow = ({ name, value, unit, question }: Fact): string[] => [

@@ -120,21 +120,21 @@ function longWord(outcome: string, pair: Pair | null): string {
 export const tokenProbes: readonly Probe[] = [
   {
     name: 'words before a token',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 9, refusals: 6, grants: 1 },
     run: tokenWords,
   },
   {
     name: 'lifetimes',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 4, refusals: 0, grants: 4 },
     run: lifetimes,
   },
   {
     name: 'expiresIn',
-    needs: 'sessions',
+    needs: ['sessions'],
     needsSecret: true,
     cost: { calls: 6, refusals: 5, grants: 1 },
     run: expiresIn,

@@ -82,6 +82,9 @@ function demandToGoOn({ cases }: Endings): void {
   throw new SuiteError('interrupted', `Ended before the first case: ${stopText(cases.reason)}`, { exitCode })
 }
 
+/** What cleaning up needs of a run. */
+type Cleaner = Pick<SuiteRun, 'corpus' | 'say'>
+
 /** A target, the keys on it, and what may end the work on them. */
 interface Cleaned {
   target: Target
@@ -90,7 +93,7 @@ interface Cleaned {
 }
 
 /** Keys of runs that were killed, or that could not remove them. */
-async function removeLeftovers({ corpus, say }: SuiteRun, { target, keys, endings }: Cleaned): Promise<void> {
+export async function removeLeftovers({ corpus, say }: Cleaner, { target, keys, endings }: Cleaned): Promise<void> {
   if (keys.record === null) return
   const found = keys.read().keys.filter((key) => !keys.isKept(key))
   if (found.length === 0) return
@@ -105,8 +108,8 @@ async function removeLeftovers({ corpus, say }: SuiteRun, { target, keys, ending
 const several = (count: number): string => (count === 1 ? '1 API key' : `${count} API keys`)
 
 /** Removes what the run created, except test keys that are kept. @returns what is still there, in words */
-async function finish(
-  { corpus, say }: SuiteRun,
+export async function finish(
+  { corpus, say }: Cleaner,
   { url, settings }: TargetOptions,
   { target, keys, endings: { cleanUp: ending } }: Cleaned,
 ): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { problemWith } from '../engine/fixture/schemas.ts'
 import { probes } from '../facts/measure.ts'
+import { allKeyProbes } from '../facts/measure-keys.ts'
 import { planFacts } from '../facts/plan.ts'
 import { renderFacts } from '../facts/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -50,7 +51,9 @@ test('refusals tell an unknown key from a wrong secret where the reference serve
 test('without a permission nothing is granted, and the plan says what is left out', () => {
   const plan = planFacts([], true)
   expect(plan.grants).toBe(0)
-  expect([...plan.left.values()].flat()).toEqual(probes.filter(({ needs }) => needs !== null).map(({ name }) => name))
+  expect([...plan.left.values()].flat()).toEqual(
+    [...probes, ...allKeyProbes].filter(({ needs }) => needs.length > 0).map(({ name }) => name),
+  )
 })
 
 test('a sheet shows no secret, even where the server repeats it in a name', async () => {

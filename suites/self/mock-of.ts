@@ -1,12 +1,13 @@
 /** Measures a server, makes a mock of it from its facts, and asks both the same calls. */
 import { compareSessions, type Difference } from '../diff/compare.ts'
 import { planSession, playSession } from '../diff/play.ts'
+import { openCreatedKeys } from '../engine/case/created-keys.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { type FactSheet, measureFacts } from '../facts/measure.ts'
 import { bundledTarget, type ServerOptions } from '../targets/bundled.ts'
 
-const allow = ['sessions', 'limits'] as const
+const allow = ['sessions', 'keys', 'limits'] as const
 const anHourMs = 3_600_000
 const seed = 17
 
@@ -26,7 +27,14 @@ export async function proveMock(
   calls: number,
 ): Promise<MockProof> {
   const sheet = await onInstance(server, settings, (instance) =>
-    measureFacts(instance, { allow, random: seededRandom(seed), maxWaitMs: anHourMs, patientMs: 0 }),
+    measureFacts(instance, {
+      allow,
+      random: seededRandom(seed),
+      maxWaitMs: anHourMs,
+      patientMs: 0,
+      created: openCreatedKeys(),
+      fresh: true,
+    }),
   )
   const { tokenPrefix } = sheet.profile
   const withPrefix = { ...settings, ...(tokenPrefix === undefined ? {} : { tokenPrefix }) }

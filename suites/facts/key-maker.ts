@@ -1,0 +1,91 @@
+/** Creates API keys for measurements: every key is noted before it is asked for, and removed again where the target says how. */
+import type { CreatedKeys } from '../engine/case/created-keys.ts'
+import { resolve } from '../engine/case/references.ts'
+import { type Asker, type Authorize, type Reply, signed } from './asker.ts'
+
+/** Part 8: at most ten. */
+export const placesForKeys = 10
+
+/** Of a key that nothing is wrong with. */
+export const ordinaryScope = ['apikey', 'solution']
+
+export interface MadeKey {
+  id: string
+  name: string
+  /** null where the result has none. */
+  secret: string | null
+}
+
+export interface Creation {
+  reply: Reply
+  /** null: refused, or an answer that names no key. */
+  key: MadeKey | null
+}
+
+export interface KeyParams {
+  name: string
+  /** A list of words, unless a refusal is wanted. */
+  scope: unknown
+  publicKey?: string
+}
+
+export interface KeyMaker {
+  /** Keys of this and earlier measurements that are there, and more of them cannot be told. */
+  readonly created: CreatedKeys
+  /** How many of the ten places may be free. */
+  placesLeft(): number
+  /** Refusals since a key was created: they say nothing as long as the ten places may be taken. */
+  refusalsInDoubt(): number
+  /** Creations that were refused or taken back before the last key was created: a target may count them all the same. */
+  countedBeforeLast(): number
+  create(params: KeyParams, auth?: Authorize): Promise<Creation>
+  /** Removes the keys of this measurement where the target declares how. @returns whether it does */
+  removeAll(): Promise<boolean>
+}
+
+/** @param created where keys are noted; what it holds already takes places */
+export function createKeyMaker(asker: Asker, created: CreatedKeys): KeyMaker {
+  const { cleanup } = asker.instance.settings
+  const mine: MadeKey[] = []
+  let inDoubt = 0
+  let countedBeforeLast = 0
+  return {
+    created,
+    placesLeft: () => placesForKeys - created.keys.length - created.unanswered.length,
+    refusalsInDoubt: () => inDoubt,
+    countedBeforeLast: () => countedBeforeLast,
+    async create(params, auth = signed(asker)) {
+      asker.demandToGoOn()
+      const { name } = params
+      created.intend(name)
+      const reply = await asker.ask({ method: 'manager/createApiKey', params, auth })
+      const key = keyIn(reply, name)
+      if (key !== null) {
+        inDoubt = 0
+        countedBeforeLast = created.perhapsCounted
+        if (key.secret !== null) asker.redactor.add(key.secret)
+        created.created({ id: key.id, name, ...(key.secret === null ? {} : { secret: key.secret }) })
+        mine.push(key)
+      } else if (reply.outcome === 'refused' || reply.outcome === 'throttled') {
+        inDoubt += 1
+        created.notCreated(name)
+      }
+      return { reply, key }
+    },
+    async removeAll() {
+      if (cleanup === undefined) return false
+      for (const { id, name } of mine.splice(0)) {
+        const params = resolve(cleanup.params, { id, name })
+        const { outcome } = await asker.ask({ method: cleanup.method, params, auth: signed(asker) })
+        if (outcome === 'accepted') created.removed(id)
+      }
+      return true
+    },
+  }
+}
+
+function keyIn({ outcome, result }: Reply, name: string): MadeKey | null {
+  if (outcome !== 'accepted' || typeof result !== 'object' || result === null) return null
+  const { id, secret } = result as { id?: unknown; secret?: unknown }
+  return typeof id === 'string' ? { id, name, secret: typeof secret === 'string' ? secret : null } : null
+}

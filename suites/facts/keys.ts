@@ -1,0 +1,182 @@
+/** Part 4.1: which keys are created. Each one takes one of ten places, until the target removes it. */
+import { ed25519KeyPair, publicKeyToPem } from '../engine/signer/pem.ts'
+import type { Profile } from '../targets/bundled.ts'
+import { type Asker, type Reply, signed } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import { type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
+import { type KeyMaker, ordinaryScope } from './key-maker.ts'
+
+const seedBytes = 32
+
+const nameOf = (asker: Asker, what: string): string => `svc-facts-${asker.unique}-${what}`
+const takenOrRefused = ({ outcome }: Reply): 'taken' | 'refused' => (outcome === 'accepted' ? 'taken' : 'refused')
+
+async function names(_asker: Asker, maker: KeyMaker, { first }: KeyProbeOptions): Promise<Finding> {
+  if (first.key === null) return { facts: [] }
+  const again = await maker.create({ name: first.key.name, scope: ordinaryScope })
+  const isSame = again.key?.id === first.key.id
+  const members = Object.keys(first.reply.result as object)
+  const others = members.filter((member) => member !== 'id' && member !== 'secret')
+  return {
+    facts: [
+      word(
+        'keys/create-result-extras',
+        'further members of a created key',
+        others.join(', ') || 'none',
+        `the result has ${members.join(', ')}`,
+      ),
+      word(
+        'keys/name-rules',
+        'a key name used again',
+        again.key === null ? 'refused' : isSame ? 'gives the same key' : 'gives another key',
+        describeReply(again.reply),
+      ),
+    ],
+  }
+}
+
+/** The area of part 5.4 that no example of part 2 shows. */
+const unshownArea = 'thread'
+
+async function scopes(asker: Asker, maker: KeyMaker): Promise<Finding> {
+  const ask = (what: string, words: readonly string[]) =>
+    maker.create({ name: nameOf(asker, what), scope: words }).then(({ reply }) => reply)
+  const unknown = await ask('unknown', ['solution', 'svcUnknown'])
+  const unshown = unknown.outcome === 'accepted' ? null : await ask('unshown', ['solution', unshownArea])
+  const empty = await ask('empty-scope', [])
+  return {
+    facts: [
+      word(
+        'keys/unknown-scopes',
+        'an unknown word in the scope of a key',
+        takenOrRefused(unknown),
+        describeReply(unknown),
+      ),
+      ...(unshown === null
+        ? []
+        : [
+            word(
+              'keys/unknown-scopes',
+              `"${unshownArea}" in the scope of a key`,
+              takenOrRefused(unshown),
+              describeReply(unshown),
+            ),
+          ]),
+      word('keys/empty-scope', 'a key with an empty scope', takenOrRefused(empty), describeReply(empty)),
+    ],
+    switches: { unknownKeyScopes: unknownScopes(unknown, unshown) },
+  }
+}
+
+function unknownScopes(unknown: Reply, unshown: Reply | null): Profile['unknownKeyScopes'] {
+  if (unknown.outcome === 'accepted') return 'kept'
+  return unshown?.outcome === 'accepted' ? 'refused' : 'all-but-shown-refused'
+}
+
+/** Together first: where all three are taken, one place is enough. */
+async function restrictions(asker: Asker, maker: KeyMaker): Promise<Finding> {
+  const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', `session:${asker.unique}`]
+  const ask = async (what: string, some: readonly string[]) =>
+    (await maker.create({ name: nameOf(asker, what), scope: ['solution', ...some] })).reply
+  const all = await ask('restricted', words)
+  const facts: Finding['facts'] = []
+  for (const one of words) {
+    const reply = all.outcome === 'accepted' ? all : await ask(`restricted-${words.indexOf(one)}`, [one])
+    const [form] = one.split(':')
+    facts.push(
+      word('keys/expires-in-scope', `${form}: in the scope of a key`, takenOrRefused(reply), describeReply(reply)),
+    )
+  }
+  return { facts }
+}
+
+/** A neutral point: everybody can sign for it. */
+const neutralPoint = Uint8Array.from({ length: 32 }, (_, index) => (index === 0 ? 1 : 0))
+
+async function publicKeys(asker: Asker, maker: KeyMaker): Promise<Finding> {
+  const { publicKeyPem } = ed25519KeyPair(asker.random.bytes(seedBytes))
+  const create = (what: string, publicKey: string) =>
+    maker.create({ name: nameOf(asker, what), scope: ['solution'], publicKey })
+  const plain = await create('public', publicKeyPem)
+  if (plain.key === null) return { facts: [] }
+  const again = await create('public-again', publicKeyPem)
+  const other = ed25519KeyPair(asker.random.bytes(seedBytes)).publicKeyPem
+  const spaced = await create('public-crlf', `${other.replaceAll('\n', '\r\n')}\r\n`)
+  const weak = await create('public-weak', publicKeyToPem(neutralPoint))
+  const { secret } = plain.key
+  const form = secret === null ? 'none' : secret === '' ? 'an empty text' : `a text of ${secret.length} characters`
+  return {
+    facts: [
+      word('keys/secret-of-public-key', 'secret of a key with a public key', form, 'one created key'),
+      word(
+        'keys/public-key-repeated',
+        'a public key used again',
+        takenOrRefused(again.reply),
+        describeReply(again.reply),
+      ),
+      word('keys/pem-variants', 'a PEM with CRLF', takenOrRefused(spaced.reply), describeReply(spaced.reply)),
+      word('keys/small-order', 'a public key of small order', takenOrRefused(weak.reply), describeReply(weak.reply)),
+    ],
+    switches: {
+      repeatedPublicKeys: again.key === null ? 'refused' : 'accepted',
+      weakPublicKeys: weak.key === null ? 'refused' : 'accepted',
+    },
+  }
+}
+
+async function aboveCreator(asker: Asker, maker: KeyMaker): Promise<Finding> {
+  const creator = (await maker.create({ name: nameOf(asker, 'creator'), scope: ['apikey'] })).key
+  if (creator === null || creator.secret === null) return { facts: [] }
+  const auth = signed(asker, { keyId: creator.id, secret: creator.secret })
+  const { reply, key } = await maker.create({ name: nameOf(asker, 'above'), scope: ['solution'] }, auth)
+  return {
+    facts: [
+      word(
+        'keys/scope-above-creator',
+        'a key with more scope than its creator',
+        takenOrRefused(reply),
+        `a key with apikey asks for one with solution: ${describeReply(reply)}`,
+      ),
+    ],
+    switches: { keyScopeAboveCreator: key === null ? 'refused' : 'kept' },
+  }
+}
+
+const longName = 129
+
+async function nameLengths(asker: Asker, maker: KeyMaker): Promise<Finding> {
+  const long = await maker.create({ name: nameOf(asker, '').padEnd(longName, 'x'), scope: ['solution'] })
+  const empty = await maker.create({ name: '', scope: ['solution'] })
+  return {
+    facts: [
+      word(
+        'keys/name-rules',
+        `a key name of ${longName} characters`,
+        takenOrRefused(long.reply),
+        describeReply(long.reply),
+      ),
+      word('keys/name-rules', 'an empty key name', takenOrRefused(empty.reply), describeReply(empty.reply)),
+    ],
+  }
+}
+
+/** In the order of their worth: without a way to remove keys the ten places do not last for all of them. */
+export const keyProbes: readonly KeyProbe[] = [
+  { name: 'names of keys used again', needs: ['keys'], cost: { calls: 1, refusals: 0, keys: 1 }, run: names },
+  {
+    name: 'scope above the creator',
+    needs: ['keys'],
+    needsSecret: true,
+    cost: { calls: 2, refusals: 1, keys: 2 },
+    run: aboveCreator,
+  },
+  { name: 'scopes of keys', needs: ['keys'], cost: { calls: 3, refusals: 1, keys: 2 }, run: scopes },
+  { name: 'public keys', needs: ['keys'], cost: { calls: 4, refusals: 1, keys: 4 }, run: publicKeys },
+  {
+    name: 'restrictions in the scope of a key',
+    needs: ['keys'],
+    cost: { calls: 4, refusals: 2, keys: 3 },
+    run: restrictions,
+  },
+  { name: 'lengths of key names', needs: ['keys'], cost: { calls: 2, refusals: 2, keys: 2 }, run: nameLengths },
+]

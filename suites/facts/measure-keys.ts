@@ -1,0 +1,101 @@
+/** Asks the probes that create API keys, and believes refusals only where a place for a key was free. */
+import type { SafetyClass } from '../engine/fixture/model.ts'
+import type { Asker } from './asker.ts'
+import { describeReply } from './compare-replies.ts'
+import type { Finding, KeyProbe, KeyProbeOptions } from './fact.ts'
+import { beRefused, keyLimitProbes } from './key-limit.ts'
+import { type Creation, type KeyMaker, ordinaryScope } from './key-maker.ts'
+import { keyProbes } from './keys.ts'
+import { reasonToLeave } from './permission.ts'
+
+export interface KeyMeasurement {
+  findings: Finding[]
+  left: { name: string; reason: string }[]
+}
+
+/** Every probe that creates keys; what fills a limit comes last. */
+export const allKeyProbes: readonly KeyProbe[] = [...keyProbes, ...keyLimitProbes]
+
+/** It works where no place is left. */
+const fillsPlaces = ({ cost }: KeyProbe): boolean => cost.keys === 0
+
+/** @param maker null: no key may be created */
+export async function measureKeys(
+  asker: Asker,
+  maker: KeyMaker | null,
+  allow: readonly SafetyClass[],
+  fresh: boolean,
+): Promise<KeyMeasurement> {
+  const measurement: KeyMeasurement = { findings: [], left: [] }
+  const leave = (probes: readonly KeyProbe[], reason: string): void => {
+    for (const { name } of probes) measurement.left.push({ name, reason })
+  }
+  const hasSecret = asker.secret !== undefined
+  const allowed = allKeyProbes.filter((probe) => {
+    const reason = reasonToLeave(probe, allow, hasSecret)
+    if (reason !== null) leave([probe], reason)
+    return reason === null
+  })
+  if (maker === null || allowed.length === 0) return measurement
+  const first = await control(asker, maker, 'first')
+  if (first.key === null) {
+    leave(allowed, `no key can be created: ${describeReply(first.reply)}`)
+    return measurement
+  }
+  if (allowed.some(fillsPlaces)) await beRefused(asker, maker)
+  await askWithPlaces(asker, maker, allowed, { options: { fresh, first }, measurement, leave })
+  return measurement
+}
+
+interface Asking {
+  options: KeyProbeOptions
+  measurement: KeyMeasurement
+  leave(probes: readonly KeyProbe[], reason: string): void
+}
+
+async function askWithPlaces(
+  asker: Asker,
+  maker: KeyMaker,
+  probes: readonly KeyProbe[],
+  { options, measurement, leave }: Asking,
+): Promise<void> {
+  /** Their refusals may have had another reason: no place for a key. */
+  let inDoubt: { probe: KeyProbe; finding: Finding }[] = []
+  const settle = (): void => {
+    if (maker.refusalsInDoubt() > 0) return
+    measurement.findings.push(...inDoubt.map(({ finding }) => finding))
+    inDoubt = []
+  }
+  for (const probe of probes) {
+    const missing = probe.cost.keys - maker.placesLeft()
+    // The limit itself is looked for where no place is left.
+    if (missing > 0) {
+      leave([probe], 'too few of the ten places for keys are left; "cleanup" in the target file frees them')
+      continue
+    }
+    const fillsTheLimit = fillsPlaces(probe)
+    if (fillsTheLimit && inDoubt.length > 0 && maker.placesLeft() > 0) {
+      await control(asker, maker, 'control')
+      settle()
+      await maker.removeAll()
+    }
+    const finding = await probe.run(asker, maker, options)
+    if (fillsTheLimit) measurement.findings.push(finding)
+    else inDoubt.push({ probe, finding })
+    settle()
+    await maker.removeAll()
+  }
+  if (inDoubt.length > 0 && maker.placesLeft() > 0) await control(asker, maker, 'control')
+  settle()
+  await maker.removeAll()
+  const reason = 'a creation was refused, and no place for a key was free to try whether another one is taken'
+  leave(
+    inDoubt.map(({ probe }) => probe),
+    reason,
+  )
+}
+
+/** A key that nothing is wrong with. */
+function control(asker: Asker, maker: KeyMaker, what: string): Promise<Creation> {
+  return maker.create({ name: `svc-facts-${asker.unique}-${what}`, scope: ordinaryScope })
+}

@@ -1,0 +1,75 @@
+import { openCreatedKeys } from '../engine/case/created-keys.ts'
+import { systemRandom } from '../engine/random.ts'
+import { type FactSheet, measureFacts } from '../facts/measure.ts'
+import { urlTarget } from '../targets/url.ts'
+import { openCorpus } from './corpus-cache.ts'
+import { createEnding, type Endings, endedTarget } from './ending.ts'
+import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys-of-target.ts'
+import { finish, removeLeftovers } from './run-against-url.ts'
+import { listenForSignals } from './signals.ts'
+import type { TargetOptions } from './target-options.ts'
+
+export interface MeasureTargetOptions {
+  /** How long to wait for the target to come up, in ms. */
+  patientMs: number
+  /** The longest wait for a nonce to be forgotten, in ms. */
+  maxWaitMs: number
+  /** Prints a line for the user. */
+  say(line: string): void
+}
+
+/**
+ * Measures a server, and takes back the API keys that this created, also after a failure or Ctrl-C.
+ *
+ * @returns the sheet, and what is left on the target, in words
+ * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage`, where the record of keys cannot be used)
+ */
+export async function measureTarget(
+  options: TargetOptions,
+  { patientMs, maxWaitMs, say }: MeasureTargetOptions,
+): Promise<{ sheet: FactSheet; left: string[] }> {
+  const keys = openKeysOfTarget(options.keys)
+  const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
+  const stopListening = listenForSignals({
+    first: () => endings.cases.end({ kind: 'interrupted', during: 'run' }),
+    second: () => endings.cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
+  })
+  const target = urlTarget(options)
+  let sheet: FactSheet | undefined
+  let left: string[] = []
+  try {
+    await withCorpus(keys, async (corpus) => removeLeftovers({ corpus, say }, { target, keys, endings }))
+    const instance = await endedTarget(target, endings.cases).open()
+    try {
+      sheet = await measureFacts(instance, {
+        allow: options.allow,
+        random: systemRandom,
+        patientMs,
+        maxWaitMs,
+        created:
+          keys.record === null
+            ? null
+            : openCreatedKeys((entry) => keys.listener({ kind: 'key-noted', entry }), asEntries(keys.read())),
+        fresh: options.disposable,
+        signal: endings.cases.signal,
+      })
+    } finally {
+      await instance.close()
+    }
+  } finally {
+    await withCorpus(keys, async (corpus) => {
+      left = await finish({ corpus, say }, options, { target, keys, endings })
+    })
+    stopListening()
+    if (sheet === undefined) for (const line of left) say(`Left on the target: ${line}`)
+  }
+  return { sheet, left }
+}
+
+/** Only where keys may be created is there anything to take back. */
+async function withCorpus(
+  { record }: KeysOfTarget,
+  use: (corpus: Awaited<ReturnType<typeof openCorpus>>) => Promise<void>,
+): Promise<void> {
+  if (record !== null) await use(await openCorpus())
+}
