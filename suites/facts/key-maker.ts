@@ -1,6 +1,6 @@
 /** Creates API keys for measurements: every key is noted before it is asked for, and removed again where the target says how. */
 import type { CreatedKeys } from '../engine/case/created-keys.ts'
-import { resolve } from '../engine/case/references.ts'
+import { resolve } from '../engine/fixture/resolve.ts'
 import { type Asker, type Authorize, type Reply, signed } from './asker.ts'
 
 /** Part 8: at most ten. */
