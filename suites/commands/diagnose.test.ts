@@ -54,7 +54,7 @@ describe('diagnose', () => {
       ruledOut: [],
     })
     expect(diagnoseText(input, diagnose(input))).toContain(
-      'Sentence  signatures/request-line-feeds: Method, URI and body each end with one LF, the body too',
+      'Sentence  signatures/request-line-feeds: Method, URI and body each end with exactly one LF',
     )
   })
 

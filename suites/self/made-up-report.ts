@@ -70,7 +70,7 @@ const requirements: Requirement[] = [
   must('basic/credentials', 'Authorization: Basic BASE64(<api_key_id>:<api_key_secret>) authorizes a call'),
   must('tokens/authorize', 'An access token in the Authorization header authorizes a call'),
   { ...must('keys/public-key-material', 'publicKey is an ED25519 public key in PEM form'), level: 'implied' },
-  must('keys/unique-ids', 'No two keys share an id'),
+  must('keys/unique-ids', 'Key ids are unique'),
   must('addresses/bound', 'A token of scope ipAddr:ADDR works from ADDR and from no other'),
   { ...must('keys/scope-fixed', "A key's scope is fixed"), untestable: { reason: 'No method would change a key' } },
 ]
