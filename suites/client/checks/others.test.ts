@@ -106,6 +106,7 @@ describe('scopes', () => {
     expect(asking('scopes/least', ['Solution', 'session:mine'], ['solution'])).toBe('passed')
     expect(asking('scopes/least', ['solution', 'context'], ['solution'])).toContain('"context"')
     expect(asking('scopes/least', ['solution', 'solution:*'], ['solution'])).toContain('"solution:*"')
+    expect(asking('scopes/least', ['solution', 'solution:7'], ['solution'])).toContain('"solution:7"')
     expect(judged('scopes/least', journal([{ at: 0 }]))).toBe('not exercised')
   })
 
@@ -120,6 +121,7 @@ describe('scopes', () => {
     const short = grant(0, 'a', { lifeMs: 100, faults: ['shorten-lifetime'] })
     const late = (count: number) => Array.from({ length: count }, (_, index) => call(index * 10 + 200, 'a', refused))
     expect(judged(id, journal([short, ...late(1), refresh(300, 'a', 'b')]))).toBe('passed')
+    expect(judged(id, journal([short, ...late(2), refresh(300, 'a', 'b')]))).toBe('passed')
     expect(judged(id, journal([short, ...late(3)]))).toContain('3 times after its expiry')
     expect(judged(id, journal([short, call(9, 'a')]))).toBe('not exercised')
   })

@@ -44,9 +44,13 @@ test('refresh/lost-answer', () => {
   expect(judged(id, journal([grant(0, 'a'), refresh(1100, 'a', 'b')]))).toBe('not exercised')
   const foreign = [grant(0, 'a'), refresh(1100, 'a', 'b', { faults: ['wrong-id'] }), call(1200, 'a', refused)]
   expect(judged(id, journal(foreign))).toContain('no grant follows')
-  const throttled = { status: 503, error: 0, answerHeaders: { 'retry-after': '1' } }
-  const asked = [grant(0, 'a'), refresh(1100, 'a', null, throttled), refresh(2200, 'a', 'b')]
-  expect(judged(id, journal(asked))).toBe('not exercised')
+  const malformed = [grant(0, 'a'), refresh(1100, 'a', 'b', { faults: ['malformed'] }), call(1200, 'a', refused)]
+  expect(judged(id, journal(malformed))).toContain('no grant follows')
+  for (const status of [429, 503]) {
+    const throttled = { status, error: 0, answerHeaders: { 'retry-after': '1' } }
+    const asked = [grant(0, 'a'), refresh(1100, 'a', null, throttled), refresh(2200, 'a', 'b')]
+    expect(judged(id, journal(asked))).toBe('not exercised')
+  }
 })
 
 test('refresh/no-loop-after-refusal', () => {

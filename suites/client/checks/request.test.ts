@@ -8,6 +8,12 @@ test('request/post-json', () => {
   expect(one({ contentType: 'Application/JSON; charset=utf-8' })).toBe('passed')
   expect(judged('request/post-json', journal([]))).toBe('not exercised')
   expect(one({ httpMethod: 'OPTIONS' })).toBe('not exercised')
+  // Neither a call nor a mistake: a look whether the server is there, or at its Date.
+  expect(one({ httpMethod: 'HEAD', target: '/', body: '' })).toBe('not exercised')
+  expect(one({ httpMethod: 'GET', body: '' })).toBe('not exercised')
+  expect(one({ httpMethod: 'GET', body: '', authorization: 'Basic eDp5' })).toContain('The HTTP method is GET')
+  expect(one({ httpMethod: 'GET', body: '', target: '/api?method=a/b' })).toContain('The HTTP method is GET')
+  expect(one({ httpMethod: 'GET' })).toContain('The HTTP method is GET')
   expect(one({ httpMethod: 'PUT' })).toContain('The HTTP method is PUT')
   expect(one({ target: '/api/' })).toContain('goes to "/api/"')
   expect(one({ target: '/api?a=1' })).toContain('goes to "/api?a=1"')

@@ -14,10 +14,17 @@ export const postJson: Check = {
     'Every call is an HTTP POST to {base_url}/api with the header Content-Type: application/json and a JSON body',
   source: 'interface part 1',
   judge({ story }) {
-    // A browser asks with OPTIONS before its call, whatever the client does.
-    const requests = story.requests.filter(({ exchange }) => exchange.httpMethod !== 'OPTIONS')
+    const requests = story.requests.filter((request) => !isNoCall(request))
     return { exercised: requests.length > 0, findings: requests.flatMap(postJsonFindings) }
   },
+}
+
+/** A browser asks with OPTIONS before its call; a client may look whether the server is there, or what its Date is. */
+function isNoCall({ exchange, authorization }: Request): boolean {
+  const { httpMethod, target, bodyBytes } = exchange
+  if (httpMethod === 'OPTIONS') return true
+  const isLook = httpMethod === 'HEAD' || httpMethod === 'GET'
+  return isLook && bodyBytes === 0 && authorization.kind === 'none' && !target.includes('?')
 }
 
 function postJsonFindings({ exchange, body }: Request): Finding[] {

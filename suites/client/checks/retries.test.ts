@@ -14,6 +14,10 @@ test('retry/after-is-kept', () => {
   expect(judged(id, journal([...throttled, grant(100, 'b')]))).toContain('came after 85 ms')
   expect(judged(id, journal([...throttled, call(20, 'a')], { parallel: 2 }))).toBe('not exercised')
   expect(judged(id, journal([grant(0, 'a')]))).toBe('not exercised')
+  // RFC 9110 §10.2.3: a date says the same.
+  const date = { ...wait, answerHeaders: { 'retry-after': 'Thu, 01 Jan 2026 00:00:02 GMT' } }
+  expect(judged(id, journal([grant(0, 'a'), call(10, 'a', date), call(1990, 'a')]))).toBe('passed')
+  expect(judged(id, journal([grant(0, 'a'), call(10, 'a', date), call(1900, 'a')]))).toContain('after 1885 ms')
   const onGrant = [grant(0, 'a', { ...wait, status: 503 }), grant(500, 'a')]
   expect(judged(id, journal(onGrant))).toContain('Retry-After asked for 1000 ms')
 })

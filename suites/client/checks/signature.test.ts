@@ -36,6 +36,8 @@ describe('a signature', () => {
 
   test('is no hex, though hex is valid BASE64 text', () => {
     expect(found(withSignature((signature) => bytesOf(signature).toString('hex')))).toEqual(['base64'])
+    // As many as an ED25519 signature has.
+    expect(found(withSignature(() => 'ab'.repeat(64)))).toEqual(['base64'])
   })
 
   test('is no base64url', () => {
@@ -67,6 +69,18 @@ describe('a signature', () => {
     expect(found((right) => right.replace(/;1;(\d+);([^;]*)/, ';1;$2;$1'))).toEqual(['five-fields'])
     expect(found((right) => right.replace(';1;', ';2;'))).toEqual(['five-fields'])
     expect(found((right) => right.replace('svc-hmac-sha256', 'hmac-sha256'))).toContain('five-fields')
+  })
+
+  test('has bare values, and five of them', () => {
+    const named = (right: string): string =>
+      right.replace(
+        /key-1;1;(\d+);([^;]*);(.*)$/,
+        (_all, timestamp: string, nonce: string, mac: string) =>
+          `id="key-1";v=1;ts=${timestamp};nonce="${nonce}";sig="${mac}"`,
+      )
+    expect(found(named)).toEqual(['five-fields'])
+    expect(found((right) => right.replace(';1;', ';'))).toEqual(['five-fields'])
+    expect(found((right) => right.replace(/;1;(\d+);/, ';1;$1;POST;'))).toEqual(['five-fields'])
   })
 
   test('that nothing explains is told by what is certain', () => {

@@ -69,6 +69,41 @@ function lengthFault(): SignatureFault {
   return { check: 'signature/twenty-bytes', message, diagnosis: [] }
 }
 
+/**
+ * The right values in another form: with names or quotes, with a value more or less, in another order. They are put together again; null
+ * where that gives no right header.
+ */
+export function formFaults(input: VerifyInput): SignatureFault[] | null {
+  const { scheme } = splitHeader(input.header)
+  const words = input.header.slice(scheme.length).split(/[\s;,&|{}]+/)
+  const values = [...new Set(words.flatMap((word) => [word, bareValue(word)]))].filter((value) => value !== '')
+  const timestamp = values.find((value) => /^\d{13}$/.test(value))
+  if (timestamp === undefined) return null
+  const others = values.filter((value) => value !== timestamp && value.length <= longestValue).slice(0, mostValues)
+  // Verifying a signature takes time, so that only what may be one is tried.
+  const signatures = others.filter((value) => [macBytes, ed25519Bytes].includes(Buffer.from(value, 'base64').length))
+  const isSigned = signatures.some((signature) =>
+    others.some((nonce) => {
+      const header = writeHeader(input.scheme, [input.keyId ?? '', '1', timestamp, nonce, signature])
+      return nonce !== signature && isRight({ ...input, header })
+    }),
+  )
+  if (!isSigned) return null
+  const message =
+    'The header does not have its five fields. Send <key id>;1;<timestamp>;<nonce>;<signature>, the bare values with ";" between them'
+  return [{ check: 'signature/five-fields', message, diagnosis: [] }]
+}
+
+/** More than any header needs that has its values in another form. */
+const mostValues = 16
+const longestValue = 512
+const macBytes = 20
+const ed25519Bytes = 64
+
+/** Without a name before it and quotes around it. */
+const bareValue = (word: string): string =>
+  word.replace(/^["']?[A-Za-z_-]{1,24}["']?[=:]/, '').replace(/^["']|["']$/g, '')
+
 /** A body whose id was put in after it was signed. */
 export function otherIdFaults(input: VerifyInput): SignatureFault[] | null {
   const text = new TextDecoder().decode(input.body)

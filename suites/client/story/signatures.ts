@@ -9,6 +9,7 @@ import {
   asSentDiagnosis,
   certainFaults,
   encodingFaults,
+  formFaults,
   isRight,
   otherIdFaults,
   timestampFaults,
@@ -62,7 +63,10 @@ function judgeSignature(
   const host = headerOf(request.exchange, 'host') ?? '127.0.0.1'
   const diagnosis = explain({ ...input, url: `http://${host}${request.exchange.target}` })
   const judged = shownByDiagnosis(key, faults, diagnosis && asSentDiagnosis(input, diagnosis))
-  if (diagnosis === null || diagnosis.explained) return judged
+  if (diagnosis?.explained === true) return judged
+  const ofForm = formFaults(input)
+  if (ofForm !== null) return shown(key, ofForm)
+  if (diagnosis === null) return judged
   return { ...judged, faults: [...judged.faults, ...certainFaults(input, fields)] }
 }
 
