@@ -33,6 +33,7 @@ export const failureTexts: TextOfKind<Failure> = {
     return `${count} of ${answers} successful answers: ${examples}${more > 0 ? `; and ${more} more like these` : ''}`
   },
   'creation-result': ({ lacks }) => lackingText[lacks],
+  'token-unsendable': () => 'the access token has characters that no HTTP header can carry',
 }
 
 /** `at most 16`, for the fixtures' `at-most 16`. */

@@ -14,7 +14,7 @@ import type { Client } from './client.ts'
 import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
 import { allProves } from './test-case.ts'
-import { UnusableValue } from './unusable-value.ts'
+import { UnsendableToken, UnusableValue } from './unusable-value.ts'
 import { isClockKnown, type Wait, waitStep } from './wait.ts'
 
 /** What the steps of a case have in common. */
@@ -93,7 +93,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       refreshLifeMs: client.facts.refreshLifeMs,
     })
   } catch (error) {
-    return judgeUnasked(error, step, attempt)
+    return judgeUnasked(error, placed, attempt)
   }
 }
 
@@ -107,7 +107,7 @@ function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
 }
 
 /** A step whose call could not be made. */
-function judgeUnasked(error: unknown, step: Step, attempt: Attempt): StepVerdict {
+function judgeUnasked(error: unknown, { step, given, proves }: PlacedStep, attempt: Attempt): StepVerdict {
   if (error instanceof UnresolvedReference) {
     const [name = ''] = error.reference.slice(1).split('.')
     if (!attempt.notGiven.has(name)) return end('blocked', { kind: 'value-missing', reference: error.reference })
@@ -118,12 +118,19 @@ function judgeUnasked(error: unknown, step: Step, attempt: Attempt): StepVerdict
   if (error instanceof UnusableValue) {
     return end('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
   }
+  if (error instanceof UnsendableToken) {
+    const judgesIt = !given && proves.includes(tokensAuthorize) && !('wait' in step) && step.expect !== 'refused'
+    return end(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
+  }
   // A mistake that changes nothing against this target: its scheme word may be in capitals already.
   if (error instanceof SuiteError && error.code === 'fixture') {
     return end('not-testable', { kind: 'cannot-be-sent', reason: error.message })
   }
   throw error
 }
+
+/** The requirement that a token without a way into the Authorization header breaks. */
+const tokensAuthorize = 'tokens/authorize'
 
 function isJudged(step: Step): boolean {
   return !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)

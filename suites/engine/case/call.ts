@@ -12,7 +12,7 @@ import { noteAccepted } from './patience.ts'
 import { rememberSent } from './secrets.ts'
 import { standInOf } from './stand-in.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
-import { UnusableValue } from './unusable-value.ts'
+import { UnsendableToken, UnusableValue } from './unusable-value.ts'
 import { writeBody } from './write-body.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -258,6 +258,7 @@ function authorizeRequest(
   })
   if (header === undefined) return
   if (unsendable.test(header)) {
+    if (typeof auth === 'object' && 'token' in auth && !('but' in auth)) throw new UnsendableToken()
     throw new SuiteError(
       'fixture',
       'Cannot send these credentials as they are: HTTP headers do not take their characters',

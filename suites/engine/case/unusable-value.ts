@@ -14,3 +14,8 @@ export class UnusableValue extends Error {
     this.got = showJson(got, longestShown)
   }
 }
+
+/** A token as the server gave it, which no Authorization header can carry: it holds a line feed, or what is not in ISO 8859-1. */
+export class UnsendableToken extends Error {
+  override readonly name = 'UnsendableToken'
+}

@@ -44,6 +44,8 @@ export type Failure =
   /** Departures from the envelope, collected over a whole run. */
   | { kind: 'envelope-of-answers'; departures: EnvelopeProblem[]; more: number; count: number; answers: number }
   | { kind: 'creation-result'; lacks: 'id' | 'secret' | 'sendable-id' }
+  /** An access token is "for the Authorization header" (part 4.2). */
+  | { kind: 'token-unsendable' }
 
 /** What an accepted call leaves behind. */
 export type Effect = 'key' | 'token'
