@@ -1,5 +1,6 @@
 /** No secret leaves: what is printed or written goes through here, unless the user asks for a trace. */
 import type { Exchange } from './exchange.ts'
+import { createFragments, wholeSecret } from './redact-fragments.ts'
 
 export interface Redactor {
   /** A secret that became known on the way: a token, the secret of a created key, a private key. */
@@ -27,8 +28,11 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   let added: string[] = []
   // By how they begin: a run against a lasting server knows thousands, and every text would be searched for each of them.
   const spellings = new Map<string, string[]>()
+  const fragments = createFragments()
   const add = (secret: string): void => {
     if (secret.length < shortestSecret || known.has(secret)) return
+    fragments.add(secret)
+    if (secret.length > wholeSecret) return
     known.add(secret)
     added.push(secret)
   }
@@ -53,7 +57,7 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
     }
     // The longest first, so that a part never stands in for the whole.
     const sorted = [...found].sort((one, other) => other.length - one.length)
-    return sorted.reduce(withoutSpelling, withoutPatterns(plain))
+    return fragments.cutOut(sorted.reduce(withoutSpelling, withoutPatterns(plain)))
   }
   return { add, text }
 }
