@@ -19,6 +19,8 @@ export interface WireRequest {
   raw?: boolean
   /** How long to wait for the whole answer, where that is less than usual. */
   timeoutMs?: number
+  /** Of how many calls the answers are in memory together: they share what a few answers may take. */
+  sharedBy?: number
 }
 
 export type WireAnswer =

@@ -13,6 +13,7 @@ export const madeUpProblems: { readonly [kind in ProblemFacts['kind']]: Extract<
     mismatch: { rule: 'equals', wanted: '"a"', got: '"b"' },
   },
   'wrong-count': { kind: 'wrong-count', side: 'accepted', wanted: 'at-most 16', calls: 17, counted: 17 },
+  'token-unsendable': { kind: 'token-unsendable' },
   'wrong-jsonrpc': { kind: 'wrong-jsonrpc', got: '"1.0"' },
   'wrong-id': { kind: 'wrong-id', sent: '1', got: '2' },
   'wrong-result-type': { kind: 'wrong-result-type', method: 'manager/auth', got: '[]' },

@@ -93,13 +93,21 @@ interface Limits {
   maxAnswerBytes: number
 }
 
+/** Answers that are in memory together may take as much as so many of the longest ones. */
+const longestTogether = 4
+
+/** The most bytes of the answer to this request. */
+function answerLimit({ sharedBy = 1 }: WireRequest, { maxAnswerBytes }: Limits): number {
+  return Math.min(maxAnswerBytes, Math.ceil((longestTogether * maxAnswerBytes) / sharedBy))
+}
+
 async function sendOne(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
   if (request.raw) return sendRaw(baseUrl, request, agent, limits)
   const timeoutMs = request.timeoutMs ?? limits.requestTimeoutMs
   let answer: WireAnswer | undefined
   // supertest reads the body itself: a JSON parser that rejects bad JSON would hide what came.
   const read = (response: http.IncomingMessage, done: (error: Error | null) => void): void => {
-    readAnswer(response, limits.maxAnswerBytes).then(
+    readAnswer(response, answerLimit(request, limits)).then(
       (whole) => {
         answer = whole
         done(null)
@@ -173,7 +181,7 @@ function start(baseUrl: string, request: WireRequest, agent: http.Agent, limits:
       resolve(what)
     }
     outgoing.on('response', (response) => {
-      readAnswer(response, limits.maxAnswerBytes).then(settle, (error) => settle(noAnswer(error, false)))
+      readAnswer(response, answerLimit(request, limits)).then(settle, (error) => settle(noAnswer(error, false)))
     })
     outgoing.on('error', (error) => settle(noAnswer(error, isOnCarrier(outgoing))))
   })

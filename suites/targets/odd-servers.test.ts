@@ -129,6 +129,14 @@ test.each(tooLong.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name, 
   },
 )
 
+test('answers that are in memory together share the bytes of four', async () => {
+  const speak = (socket: Socket): void => void socket.write(head('Content-Length: 900') + ' '.repeat(900))
+  const shared = (sharedBy: number) =>
+    ask(speak, (wire) => wire.send({ ...request, sharedBy }), { maxAnswerBytes: 1000 })
+  expect(await shared(4)).toMatchObject({ kind: 'answer' })
+  expect(await shared(40)).toMatchObject({ kind: 'unread', limitBytes: 100 })
+})
+
 const cutShort: readonly [string, (socket: Socket) => void][] = [
   [
     'a reset within the answer',

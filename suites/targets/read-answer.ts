@@ -2,6 +2,7 @@
 import type http from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { WireAnswer } from '../engine/target.ts'
+import { noteAnswerRead } from './collect-garbage.ts'
 
 /** Reads the body of an answer; an answer longer than the limit is `unread`, and its connection is closed. */
 export function readAnswer(response: http.IncomingMessage, maxBytes: number): Promise<WireAnswer> {
@@ -19,7 +20,10 @@ export function readAnswer(response: http.IncomingMessage, maxBytes: number): Pr
       resolve({ kind: 'unread', status, headers, limitBytes: maxBytes })
       response.destroy()
     })
-    response.on('end', () => resolve(decodedAnswer(status, headers, Buffer.concat(chunks), maxBytes)))
+    response.on('end', () => {
+      noteAnswerRead(length)
+      resolve(decodedAnswer(status, headers, Buffer.concat(chunks.splice(0), length), maxBytes))
+    })
     response.on('error', reject)
     response.on('aborted', () => reject(new Error('the connection was dropped within the answer')))
   })

@@ -138,7 +138,7 @@ function isJudged(step: Step): boolean {
 
 /** Keeps what the fixture keeps, counts successful answers, and notes what an observing step saw. */
 function recordCalls({ step, calls, names }: AskedStep, proves: string[], attempt: Attempt): void {
-  attempt.calls.push(...calls)
+  attempt.calls.push(...calls.map(({ request, wire, throttled: times }) => ({ request, wire, throttled: times })))
   attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
   keepValues({ step, calls, names })
   for (const [name, path] of Object.entries(step.keep ?? {})) if (path === ownMoment) attempt.ownMoments.add(name)

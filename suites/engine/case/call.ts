@@ -37,6 +37,8 @@ export interface CallSpec {
   member?: string
   /** How long to wait for the answer, where that is less than usual. */
   timeoutMs?: number | undefined
+  /** How many calls a step makes whose answers are judged together. */
+  sharedBy?: number | undefined
 }
 
 /** Raw HTTP with its references resolved. */
@@ -48,6 +50,7 @@ export interface RawSpec {
   auth: Auth
   from?: 'first-address' | 'second-address' | undefined
   timeoutMs?: number | undefined
+  sharedBy?: number | undefined
 }
 
 /**
@@ -60,7 +63,7 @@ export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Call
 }
 
 async function makeCallsNow(client: Client, specs: CallSpec[]): Promise<Called[]> {
-  const prepared = specs.map((spec) => prepareCall(client, spec))
+  const prepared = specs.map((spec) => prepareCall(client, { sharedBy: specs.length, ...spec }))
   for (const spec of specs) if (spec.method === 'manager/createApiKey') client.createdKeys.intend(keyName(spec))
   client.calls += specs.length
   const [only] = prepared
@@ -156,7 +159,7 @@ export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
       connection: 'fresh',
       raw: true,
       ...(spec.from === undefined ? {} : { from: spec.from }),
-      ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+      ...limitsOf(spec),
     }
   }
   const delivered = await deliver(client, build)
@@ -197,10 +200,14 @@ function prepareCall(client: Client, spec: CallSpec): { build: Build; sent: Call
     return {
       ...request,
       ...(spec.from === undefined ? {} : { from: spec.from }),
-      ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+      ...limitsOf(spec),
     }
   }
   return { build, sent }
+}
+
+function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedBy'>) {
+  return { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(sharedBy === undefined ? {} : { sharedBy }) }
 }
 
 function connectionOf(
@@ -303,6 +310,9 @@ function keyName(spec: CallSpec): string {
   return typeof name === 'string' ? name : '(no name)'
 }
 
+/** Megabytes of tokens are not kept for a whole run. */
+const longToken = 65_536
+
 /** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
 function learn(client: Client, spec: CallSpec, { answer, moment }: Delivered): void {
   const creates = spec.method === 'manager/createApiKey'
@@ -323,7 +333,7 @@ function learn(client: Client, spec: CallSpec, { answer, moment }: Delivered): v
     const expiry = result[`${kind}TokenExpiry`]
     // What is over when it is granted, or no moment at all, tells nothing about when the token ends.
     const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
-    if (typeof token === 'string' && isToCome) client.tokenExpiries.set(token, expiry)
+    if (typeof token === 'string' && token.length < longToken && isToCome) client.tokenExpiries.set(token, expiry)
   }
   const { id, secret, refreshTokenExpiry } = result
   if (typeof refreshTokenExpiry === 'number') {

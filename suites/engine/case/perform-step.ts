@@ -12,8 +12,9 @@ import { patienceForRefusalMs } from './patience.ts'
 export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
   if (!('send' in step) && step.parallel !== undefined) return performRaces(client, step, names)
   const calls: Called[] = []
-  for (const round of roundsOf(step, names)) {
-    const called = await makeRound(client, step, round)
+  const rounds = roundsOf(step, names)
+  for (const round of rounds) {
+    const called = await makeRound(client, step, round, rounds.length)
     if (mayBeRefused(step)) await checkKeptOut(client, [called])
     calls.push(called)
   }
@@ -27,9 +28,11 @@ async function performRaces(client: Client, step: CallStep, names: Names): Promi
   const calls: Called[] = []
   for (const [round, inRound] of rounds.entries()) {
     const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
-    const specs = roundsOf(race, inRound).map((one) => ({
+    const racers = roundsOf(race, inRound)
+    const specs = racers.map((one) => ({
       ...callSpec(client, race, one),
       warmConnection: connections === 'warm',
+      sharedBy: rounds.length * racers.length,
     }))
     if (connections === 'warm') await warmUp(client, specs.length)
     const racing = await makeCalls(client, specs)
@@ -48,11 +51,11 @@ async function warmUp(client: Client, connections: number): Promise<void> {
   )
 }
 
-function makeRound(client: Client, step: CallStep | SendStep, names: Names): Promise<Called> {
+function makeRound(client: Client, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
   const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(client) : undefined
   return 'send' in step
-    ? sendRaw(client, { ...rawSpec(client, step, names), timeoutMs })
-    : makeCall(client, { ...callSpec(client, step, names), timeoutMs })
+    ? sendRaw(client, { ...rawSpec(client, step, names), timeoutMs, sharedBy })
+    : makeCall(client, { ...callSpec(client, step, names), timeoutMs, sharedBy })
 }
 
 /** Several calls, or one per item. */

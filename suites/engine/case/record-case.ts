@@ -2,8 +2,7 @@
 
 import type { Exchange } from '../exchange.ts'
 import type { Case, Scenario, Step } from '../fixture/model.ts'
-import type { Attempt, CaseStop } from '../judge/attempt.ts'
-import type { Called } from '../judge/called.ts'
+import type { Attempt, CaseStop, Exchanged } from '../judge/attempt.ts'
 import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
 import type { CaseOutcome, Problem } from '../judge/outcome.ts'
 import type { Hint } from '../judge/problem.ts'
@@ -25,7 +24,7 @@ export interface Tried {
 export function recordCase({ client, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
   const isMust = isMustIn(client.run.corpus)
   const judged = judgeCase(attempt, allProves(scenario, testCase), client.facts, isMust)
-  const show = ({ request, wire }: Called): Exchange =>
+  const show = ({ request, wire }: Exchanged): Exchange =>
     showExchange(request, wire, client.facts.secondAddress ?? client.instance.settings.secondAddress)
   return redactOutcome(client, {
     ...unjudged(scenario, testCase, 'blocked', null),
@@ -46,7 +45,7 @@ function problemOf(
   { client, scenario, attempt }: Tried,
   { because }: CaseVerdict,
   hint: Hint | undefined,
-  show: (called: Called) => Exchange,
+  show: (called: Exchanged) => Exchange,
 ): Problem | null {
   if (because === null) return null
   if (because.kind !== 'step') {
@@ -72,7 +71,7 @@ function nameOfStep(step: Step): string {
 }
 
 /** The calls that show the problem; with `--trace` all calls of the case up to where it ended. */
-function exchangesOf(client: Client, attempt: Attempt, { called }: CaseStop): Called[] {
+function exchangesOf(client: Client, attempt: Attempt, { called }: CaseStop): Exchanged[] {
   return client.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
 }
 

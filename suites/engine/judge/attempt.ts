@@ -13,6 +13,9 @@ export interface CaseStop extends StepEnd {
   proves: string[]
 }
 
+/** A call as it is shown. */
+export type Exchanged = Pick<Called, 'request' | 'wire' | 'throttled'>
+
 /** What one try of a case showed. */
 export interface Attempt {
   /** Sides of each requirement that held. */
@@ -34,8 +37,8 @@ export interface Attempt {
   /** Names of moments that we asked for. */
   ownMoments: Set<string>
   throttled: boolean
-  /** Every call, in order. */
-  calls: Called[]
+  /** Every call, in order: what a report shows of it, and not the values of its answer, which may be megabytes. */
+  calls: Exchanged[]
 }
 
 export function emptyAttempt(): Attempt {
