@@ -1,20 +1,26 @@
 /**
  * Attacks the built command line with hostile servers, files and signals, and prints one line for each attack.
  *
- *     npm run hostile [-- ID…]    only attacks whose id begins with one of these
+ *     npm run hostile [-- ID…]                        only attacks whose id begins with one of these
+ *     npm run hostile -- --proxy MINUTES [--seed N]   runs through a proxy that flips bytes, one after the other
  *
  * Exits with 1 when an attack succeeds.
  */
+import { parseArgs } from 'node:util'
 import { attacks } from '../suites/self/hostile/attacks.ts'
-import { runAttack } from '../suites/self/hostile/run-attack.ts'
+import { flipBytes } from '../suites/self/hostile/flip-bytes.ts'
+import { type Finding, runAttack } from '../suites/self/hostile/run-attack.ts'
 
-const wanted = process.argv.slice(2)
-const chosen = attacks.filter(({ id }) => wanted.length === 0 || wanted.some((start) => id.startsWith(start)))
+const { values, positionals: wanted } = parseArgs({
+  options: { proxy: { type: 'string' }, seed: { type: 'string', default: '1' } },
+  allowPositionals: true,
+})
+let made = 0
 let succeeded = 0
 let peakMiB = 0
 let longestMs = 0
-for (const attack of chosen) {
-  const { ran, problems } = await runAttack(attack)
+for await (const { attack, ran, problems } of values.proxy === undefined ? named() : flipped(Number(values.proxy))) {
+  made += 1
   peakMiB = Math.max(peakMiB, ran.peakMiB)
   longestMs = Math.max(longestMs, ran.durationMs)
   const figures = `exit ${ran.exitCode}, ${(ran.durationMs / 1000).toFixed(1)} s, ${ran.peakMiB} MiB`
@@ -23,6 +29,17 @@ for (const attack of chosen) {
   if (problems.length > 0) succeeded += 1
 }
 console.log(
-  `${chosen.length} attacks, ${succeeded} succeeded; ${peakMiB} MiB at most, ${(longestMs / 1000).toFixed(1)} s at most`,
+  `${made} attacks, ${succeeded} succeeded; ${peakMiB} MiB at most, ${(longestMs / 1000).toFixed(1)} s at most`,
 )
 process.exitCode = succeeded === 0 ? 0 : 1
+
+async function* named(): AsyncGenerator<Finding> {
+  for (const attack of attacks) {
+    if (wanted.length === 0 || wanted.some((start) => attack.id.startsWith(start))) yield await runAttack(attack)
+  }
+}
+
+async function* flipped(minutes: number): AsyncGenerator<Finding> {
+  const endsAtMs = performance.now() + minutes * 60_000
+  for (let seed = Number(values.seed); performance.now() < endsAtMs; seed += 1) yield await flipBytes({ seed })
+}

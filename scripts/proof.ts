@@ -22,6 +22,12 @@ const proofs: readonly Proof[] = [
     command: vitest('suites/self/python-runner.test.ts'),
     env: { SVC_PROOF: '1' },
   },
+  ...['1000', '2000'].map(
+    (seed): Proof => ({
+      name: `five minutes behind a proxy that flips bytes, from seed ${seed} on, end every run as runs end`,
+      command: ['node', '.build/scripts/hostile.js', '--proxy', '5', '--seed', seed],
+    }),
+  ),
 ]
 
 const sources = ['fixtures', 'mock-server', 'spec', 'suites', 'scripts', 'package-lock.json']

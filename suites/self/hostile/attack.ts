@@ -40,8 +40,6 @@ export interface Attack {
   saysNot?: RegExp
   /** Longest time in ms; 20 s unless given. */
   withinMs?: number
-  /** Left out of the short form. */
-  slow?: true
   setUp(folder: string): Promise<Setup>
 }
 

@@ -84,7 +84,6 @@ export const attacksOfAnswers: readonly Attack[] = [
     id: 'body-that-drips',
     about: 'one byte every 50 ms, for ever',
     exits: notUsable,
-    slow: true,
     setUp: answering((_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const timer = setInterval(() => response.write(' '), 50)
@@ -263,7 +262,6 @@ export const attacksOfAnswers: readonly Attack[] = [
       })
       return { args: ['run', '--url', url, '--timeout', '5'], cleanUp: close }
     },
-    slow: true,
   },
   {
     id: 'continue-for-ever',
@@ -271,7 +269,6 @@ export const attacksOfAnswers: readonly Attack[] = [
     exits: notUsable,
     setUp: bytes('HTTP/1.1 100 Continue\r\n\r\n'.repeat(5000), 'stay'),
     withinMs: 15_000,
-    slow: true,
   },
   {
     id: 'second-answer',

@@ -267,7 +267,6 @@ export const attacksOfFiles: readonly Attack[] = [
       id: `installed-in-${id}`,
       about: `installed in a folder named "${name}"`,
       exits: [0],
-      slow: true,
       says: /Verdict: (inconclusive|conforms)/,
       setUp: async (folder) => installedIn(join(folder, name)),
     }),

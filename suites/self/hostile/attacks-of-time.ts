@@ -151,7 +151,6 @@ export const attacksOfTime: readonly Attack[] = [
     exits: [0, 1],
     says: /API key [0-9a-f]{8}|deleteApiKey/,
     withinMs: 40_000,
-    slow: true,
     setUp: async (folder) => cleanUpAttack(folder, 'silent'),
   },
   {
@@ -160,7 +159,6 @@ export const attacksOfTime: readonly Attack[] = [
     exits: [0, 1],
     says: /API key [0-9a-f]{8}|deleteApiKey/,
     withinMs: 40_000,
-    slow: true,
     setUp: async (folder) => cleanUpAttack(folder, 'later'),
   },
   {

@@ -84,6 +84,16 @@ export const attacksOfValues: readonly Attack[] = [
     setUp: withResult(auth, { accessToken: 'x'.repeat(megabyte) }, 'tokens/authorize'),
   },
   {
+    id: 'refresh-token-of-two-megabytes',
+    about: 'a refresh token of 2 MB, in every pair of a run',
+    exits,
+    withinMs: 35_000,
+    setUp: async () => {
+      const setup = await withResult(auth, { refreshToken: 'x'.repeat(2 * megabyte) }, 'refresh')()
+      return { ...setup, args: setup.args.slice(0, -2) }
+    },
+  },
+  {
     id: 'token-that-is-a-number',
     about: 'a number as token',
     exits,
