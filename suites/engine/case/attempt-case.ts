@@ -14,7 +14,7 @@ import type { Client } from './client.ts'
 import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
 import { allProves } from './test-case.ts'
-import { UnsendableToken, UnusableValue } from './unusable-value.ts'
+import { UnsendableCredentials, UnusableValue } from './unusable-value.ts'
 import { isClockKnown, type Wait, waitStep } from './wait.ts'
 
 /** What the steps of a case have in common. */
@@ -118,8 +118,8 @@ function judgeUnasked(error: unknown, { step, given, proves }: PlacedStep, attem
   if (error instanceof UnusableValue) {
     return end('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
   }
-  if (error instanceof UnsendableToken) {
-    const judgesIt = !given && proves.includes(tokensAuthorize) && !('wait' in step) && step.expect !== 'refused'
+  if (error instanceof UnsendableCredentials && error.isToken && !('wait' in step) && step.expect !== 'refused') {
+    const judgesIt = !given && proves.includes(tokensAuthorize)
     return end(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
   }
   // A mistake that changes nothing against this target: its scheme word may be in capitals already.

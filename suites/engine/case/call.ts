@@ -1,4 +1,3 @@
-import { SuiteError } from '../errors.ts'
 import type { Auth, BodyForm } from '../fixture/model.ts'
 import type { Called, Delivered } from '../judge/called.ts'
 import { envelopeProblems } from '../judge/envelope.ts'
@@ -12,7 +11,7 @@ import { noteAccepted } from './patience.ts'
 import { rememberSent } from './secrets.ts'
 import { standInOf } from './stand-in.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
-import { UnsendableToken, UnusableValue } from './unusable-value.ts'
+import { UnsendableCredentials, UnusableValue } from './unusable-value.ts'
 import { writeBody } from './write-body.ts'
 
 /** A JSON-RPC call with its references resolved. */
@@ -265,11 +264,7 @@ function authorizeRequest(
   })
   if (header === undefined) return
   if (unsendable.test(header)) {
-    if (typeof auth === 'object' && 'token' in auth && !('but' in auth)) throw new UnsendableToken()
-    throw new SuiteError(
-      'fixture',
-      'Cannot send these credentials as they are: HTTP headers do not take their characters',
-    )
+    throw new UnsendableCredentials(typeof auth === 'object' && 'token' in auth && !('but' in auth))
   }
   headers.push(['authorization', header])
   Object.assign(sent, { header, nonce, timestamp })

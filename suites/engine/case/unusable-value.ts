@@ -1,3 +1,4 @@
+import { SuiteError } from '../errors.ts'
 import { showJson } from '../judge/show-json.ts'
 
 const longestShown = 60
@@ -15,7 +16,14 @@ export class UnusableValue extends Error {
   }
 }
 
-/** A token as the server gave it, which no Authorization header can carry: it holds a line feed, or what is not in ISO 8859-1. */
-export class UnsendableToken extends Error {
-  override readonly name = 'UnsendableToken'
+const unsendable = 'Cannot send these credentials as they are: HTTP headers do not take their characters'
+
+/** Credentials that no Authorization header can carry: they hold a line feed, or what is not in ISO 8859-1. */
+export class UnsendableCredentials extends SuiteError {
+  /** Whether they are a token as it is, which the server gave out unless it is a secret in the place of one. */
+  readonly isToken: boolean
+  constructor(isToken: boolean) {
+    super('fixture', unsendable)
+    this.isToken = isToken
+  }
 }
