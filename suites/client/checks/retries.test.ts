@@ -58,5 +58,8 @@ test('clock/skew-survived', () => {
   expect(judged(id, journal([refusal(0), refusal(9), signed(20, 'n')], skewed))).toContain('2 calls are refused')
   expect(judged(id, journal([refusal(0)], skewed))).toContain('no further call is made')
   expect(judged(id, journal([refusal(0)], { ...skewed, calls: 1 }))).toBe('not exercised')
+  const header = (right: string): string => right.replace(/;1;(\d{10})\d{3};/, ';1;$1;')
+  const inSeconds = [0, 9, 20].map((at) => signed(at, `n${at}`, { error: 24879, stage, header }))
+  expect(judged(id, journal(inSeconds, hmac))).toBe('not exercised')
   expect(judged(id, journal([signed(9, 'n')], hmac))).toBe('not exercised')
 })

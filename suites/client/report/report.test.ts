@@ -69,6 +69,15 @@ describe('the verdict', () => {
     expect(problemWith(report, 'client-report')).toBeUndefined()
   })
 
+  test('is inconclusive where no check that was asked for was exercised', () => {
+    const report = reportOf([right], { reported: (id) => id.startsWith('signature/') })
+    expect([report.verdict, report.exitCode, report.conclusion[0]]).toEqual([
+      'inconclusive',
+      1,
+      'No check was exercised, so nothing is known about this client',
+    ])
+  })
+
   test('is inconclusive where no check of the document passed', () => {
     const report = reportOf([journal([{ at: 0, httpMethod: 'OPTIONS', body: '' }])])
     expect([report.verdict, report.summary.notExercised]).toEqual(['inconclusive', checks.length])

@@ -38,9 +38,13 @@ export function judgeClient(input: VerdictInput): Pick<ClientReport, 'verdict' |
 
 function verdictOf({ summary, documentPassed, meta, nothingCame }: VerdictInput): [ClientVerdict, 0 | 1] {
   if (summary.failed > 0) return ['does-not-conform', 1]
-  if (nothingCame || !documentPassed || meta.stopped !== null) return ['inconclusive', 1]
+  if (nothingCame || !documentPassed || isNothingShown(summary) || meta.stopped !== null) return ['inconclusive', 1]
   return summary.known > 0 ? ['does-not-conform', 0] : ['conforms', 0]
 }
+
+/** Not one of the checks that were asked for was exercised. */
+const isNothingShown = ({ passed, failed, warned, known }: ClientSummary): boolean =>
+  passed + failed + warned + known === 0
 
 function becauseOf({ summary, documentPassed, meta, nothingCame }: VerdictInput, strictFault: boolean): string[] {
   const lines: string[] = []
@@ -48,6 +52,7 @@ function becauseOf({ summary, documentPassed, meta, nothingCame }: VerdictInput,
   if (summary.failed > 0)
     lines.push(`${count(summary.failed, 'check')} of the document failed; each says what is wrong and how to repeat it`)
   if (nothingCame) lines.push('No request of the client reached a server; it must call the URL in SVC_URL')
+  else if (isNothingShown(summary)) lines.push('No check was exercised, so nothing is known about this client')
   else if (!documentPassed) lines.push('No check of the document passed, so nothing is known about this client')
   if (summary.warned > 0)
     lines.push(
