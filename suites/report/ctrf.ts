@@ -5,7 +5,7 @@ import { type CtrfStatus, type CtrfTest, ctrfDocument } from './ctrf-document.ts
 import { caseLines, explainCase } from './explain.ts'
 import { findingLines, verdictOfFinding } from './findings.ts'
 import type { CaseReport, Report } from './model.ts'
-import { type PrintedReport, printedReport } from './printed.ts'
+import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 
 /**
  * The Common Test Report Format: one test for each case, each finding and each stale baseline entry. A blocked case is `other`, because it
@@ -24,6 +24,7 @@ export function renderCtrf(raw: Report): Printable {
     tests: [
       ...report.cases.map((testCase) => testOfCase(report, testCase)),
       ...report.findings.map(testOfFinding),
+      ...newerTests(report),
       ...report.stale.map(testOfStale),
     ],
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
@@ -78,6 +79,19 @@ function testOfFinding(finding: PrintedReport['findings'][number]): CtrfTest {
     trace: findingLines(finding).join('\n'),
     labels: { requirements: [finding.requirement] },
   }
+}
+
+/** What a frozen set does not know changes no verdict: it is told, and fails nothing. */
+function newerTests(report: PrintedReport): CtrfTest[] {
+  const { newer, meta } = report
+  const told = [...brokenNewer(report).map((one) => testOfCase(report, one)), ...newer.findings.map(testOfFinding)]
+  return told.map((test) => ({
+    ...test,
+    testId: `newer: ${test.testId}`,
+    status: 'skipped',
+    suite: ['newer checks', ...test.suite],
+    message: `Found by a newer check, which set ${meta.set} does not know: ${test.message ?? ''}`,
+  }))
 }
 
 function testOfStale({ scenario, case: name, requirement, reason }: PrintedReport['stale'][number]): CtrfTest {

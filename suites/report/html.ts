@@ -8,7 +8,7 @@ import { htmlScript } from './html-script.ts'
 import { htmlStyle } from './html-style.ts'
 import { escapeHtml, linkTo } from './html-text.ts'
 import type { CaseReport, Report } from './model.ts'
-import { type PrintedReport, printedReport } from './printed.ts'
+import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfProblems, problemsOf } from './problems.ts'
 import type { Sources } from './sources.ts'
 import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
@@ -125,7 +125,7 @@ function findings(report: PrintedReport): string {
 
 /** What a frozen set does not judge. */
 function newerChecks(report: PrintedReport, sources: Sources): string {
-  const broken = report.newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  const broken = brokenNewer(report)
   if (broken.length + report.newer.findings.length === 0) return ''
   const details = [
     ...broken.map((testCase) => caseDetails(report, testCase, { sources, like: null, prefix: 'newer' })),

@@ -3,7 +3,7 @@ import { blockedByKnown } from './causes.ts'
 import { caseLines, explainCase, notRunBecause } from './explain.ts'
 import { findingLines, verdictOfFinding } from './findings.ts'
 import type { CaseReport, Report } from './model.ts'
-import { type PrintedReport, printedReport } from './printed.ts'
+import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 
 /**
  * JUnit XML: one test suite per area, one test case per case. failed = failure, blocked = error, not testable and known =
@@ -18,6 +18,8 @@ export function renderJunit(raw: Report): Printable {
   }
   const suites = [...areas].map(([area, cases]) => suite(report, area, cases))
   if (report.findings.length > 0) suites.push(findingSuite(report))
+  const newer = newerTestcases(report)
+  if (newer.length > 0) suites.push(newerSuite(newer))
   if (report.stale.length > 0) suites.push(staleSuite(report))
   return vouchedFor(
     [
@@ -61,6 +63,26 @@ function findingSuite(report: PrintedReport): string {
   ].join('\n')
 }
 
+/** What a frozen set does not know changes no verdict: it is told, and fails nothing. */
+function newerSuite(testcases: readonly string[]): string {
+  const { length } = testcases
+  const properties = { name: 'newer checks', tests: length, failures: 0, errors: 0, skipped: length, time: seconds(0) }
+  return [`  <testsuite${attributes(properties)}>`, ...testcases, '  </testsuite>'].join('\n')
+}
+
+function newerTestcases(report: PrintedReport): string[] {
+  const note = (message: string): string =>
+    `<skipped${attributes({ message: `Found by a newer check, which set ${report.meta.set} does not know: ${message}` })}/>`
+  const told = (name: string, message: string, lines: readonly string[]): string =>
+    `    <testcase${attributes({ classname: 'newer checks', name, time: seconds(0) })}>${note(message)}<system-out>${escapeText(lines.join('\n'))}</system-out></testcase>`
+  return [
+    ...brokenNewer(report).map((testCase) =>
+      told(testCase.key, explainCase(report, testCase)?.but ?? '', caseLines(report, testCase)),
+    ),
+    ...report.newer.findings.map((finding) => told(finding.id, finding.message, findingLines(finding))),
+  ]
+}
+
 function findingTotals({ findings }: PrintedReport) {
   const count = (verdict: string): number => findings.filter((finding) => verdictOfFinding(finding) === verdict).length
   return { tests: findings.length, failures: count('failed'), errors: 0, skipped: count('known') }
@@ -72,7 +94,7 @@ function allTotals(report: PrintedReport) {
   const found = findingTotals(report)
   return {
     ...cases,
-    tests: cases.tests + found.tests,
+    tests: cases.tests + found.tests + brokenNewer(report).length + report.newer.findings.length,
     failures: cases.failures + found.failures,
   }
 }

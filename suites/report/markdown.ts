@@ -13,7 +13,7 @@ import {
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
-import { type PrintedReport, printedReport } from './printed.ts'
+import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
 import { glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
 
@@ -95,7 +95,7 @@ function foundBlock(report: PrintedReport, finding: PrintedReport['findings'][nu
 
 /** What a frozen set does not judge. */
 function newerChecks(report: PrintedReport): string {
-  const broken = report.newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  const broken = brokenNewer(report)
   if (broken.length + report.newer.findings.length === 0) return ''
   return [
     `### Found by newer checks, which set ${inline(report.meta.set)} does not judge`,

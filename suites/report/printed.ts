@@ -25,6 +25,10 @@ function inLines(finding: Finding): LinedFinding {
   return { ...finding, fixture: finding.fixture?.trimEnd().split('\n') ?? null }
 }
 
+/** With a frozen set: cases that show something which the set does not judge. */
+export const brokenNewer = ({ newer }: PrintedReport): PrintedReport['newer']['cases'] =>
+  newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+
 /** A line of an exchange, shorter than other texts. */
 export function printedLine(text: string): Printable {
   return printable(text)

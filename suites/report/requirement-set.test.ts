@@ -5,8 +5,10 @@ import type { Requirement } from '../engine/fixture/model.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { readRequirementSet, requirementSets } from '../run/requirement-sets.ts'
+import { junitProblems } from '../self/junit-rules.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
+import { renderCtrf } from './ctrf.ts'
 import { freezeSet } from './freeze-set.ts'
 import { renderHtml } from './html.ts'
 import { renderJunit } from './junit.ts'
@@ -81,7 +83,19 @@ test('a case that was added turns no verdict, and is told apart', () => {
   expect(text).toContain('✗ new/case\n')
   expect(renderHtml(report)).toContain('id="newer/new/case"')
   expect(renderMarkdown(report)).toContain('### Found by newer checks')
-  expect(renderJunit(report)).not.toContain('<failure')
+  const junit = renderJunit(report)
+  expect(junitProblems(junit)).toEqual([])
+  expect(junit).not.toContain('<failure')
+  expect(junit).toContain('<testcase classname="newer checks" name="new/case" time="0.000"><skipped message="Found by')
+  const { summary, tests } = JSON.parse(renderCtrf(report)).results
+  expect(summary).toMatchObject({ tests: 3, passed: 2, failed: 0, skipped: 1 })
+  expect(tests.at(-1)).toMatchObject({
+    testId: 'newer: new/case',
+    status: 'skipped',
+    rawStatus: 'failed',
+    suite: ['newer checks', 'new', 'case'],
+    message: expect.stringContaining('which set 1.0 does not know'),
+  })
 })
 
 test('what a walk finds turns no verdict either', () => {
@@ -94,6 +108,8 @@ test('what a walk finds turns no verdict either', () => {
     1,
   ])
   expect(renderText(report, { colour: false })).toContain('✗ found/a/one/fact')
+  expect(renderJunit(report)).toContain('<testcase classname="newer checks" name="found/a/one/fact"')
+  expect(JSON.parse(renderCtrf(report)).results.tests.at(-1).testId).toBe('newer: found/a/one/fact')
 })
 
 test('a requirement that a case proves since then does not count for it', () => {

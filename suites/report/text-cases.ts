@@ -4,7 +4,7 @@ import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.t
 import { historyLines } from './history.ts'
 import type { Paint } from './lines.ts'
 import type { CaseReport } from './model.ts'
-import type { PrintedReport } from './printed.ts'
+import { brokenNewer, type PrintedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems } from './problems.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
@@ -67,7 +67,7 @@ export function notRun(report: PrintedReport, paint: Paint): string[][] {
 /** What a frozen set does not judge: one heading, then the same blocks. */
 export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
   const { newer } = report
-  const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  const broken = brokenNewer(report)
   if (broken.length + newer.findings.length === 0) return []
   const heading = `Found by newer checks, which set ${report.meta.set} does not know: verdict and exit code are as without them`
   return [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { problemWith } from '../../engine/fixture/schemas.ts'
+import { junitProblems } from '../../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../../self/made-up-journal.ts'
 import { checks } from '../all-checks.ts'
 import type { Journal } from '../journal.ts'
@@ -136,6 +137,7 @@ describe('every format', () => {
     expect(renderHtml(report)).not.toContain('</script>')
     expect(renderHtml(report)).not.toContain('<b>*')
     expect(renderJunit(report)).not.toContain(']]><b>')
+    expect(junitProblems(renderJunit(report))).toEqual([])
     expect(renderMarkdown(report).replaceAll(/```[\s\S]*?```/g, '')).not.toContain('<b>')
   })
 
