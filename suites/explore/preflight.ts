@@ -42,16 +42,23 @@ export async function learnTokens(x: Explorer, who: string, prefix: string | und
   await x.call(grant(who, ['solution', 'expiresIn:15000'], { as: first }))
   if (!x.lines.has(first)) await x.call(grant(who, ['solution'], { as: first }))
   if (!x.lines.has(first)) return false
+  // Used before the next grant, which may replace this one.
+  await learnPrefix(x, first, prefix)
   // A second number: a constant error in what is reported shows only beside another.
   await x.call(grant(who, ['solution', 'expiresIn:7000']))
-  const reported = (x.names.get(first) as { tokenType?: unknown }).tokenType
+  return learnWords(x, who)
+}
+
+/** The word before a token: that of the user, or the first with which the token is taken. Where none is, it stays unknown. */
+async function learnPrefix(x: Explorer, pair: string, prefix: string | undefined): Promise<void> {
+  const reported = (x.names.get(pair) as { tokenType?: unknown }).tokenType
   const words = [prefix, 'Bearer', typeof reported === 'string' ? reported : undefined, 'Token', '']
   for (const word of prefix === undefined ? new Set(words) : new Set([prefix])) {
     if (word === undefined) continue
     x.setTerms({ tokenPrefix: word })
-    if ((await x.call(list(token(first))))?.answer.kind === 'accepted') return learnWords(x, who)
+    if ((await x.call(list(token(pair))))?.answer.kind === 'accepted') return
   }
-  return learnWords(x, who)
+  if (prefix === undefined) x.setTerms({ tokenPrefix: null })
 }
 
 /** Which scope words are granted. */

@@ -1,5 +1,6 @@
 import type { CreatedKey } from '../engine/case/created-keys.ts'
-import { type Exploration, explore } from '../explore/explore.ts'
+import type { SafetyClass } from '../engine/fixture/model.ts'
+import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
 import type { SuiteRun } from './suite-run.ts'
 import type { TargetOptions } from './target-options.ts'
@@ -10,10 +11,26 @@ const seedOfRelease = 20_260_101
 const millisecondsPerCall = 20
 const walks = 20
 
-/** What never came again when it was tried thirty times may be a slip of ours: `explore` shows it, and no verdict rests on it. */
-const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
+/** What the model may do after the cases, with the test keys that they left: no further key is created. */
+export function afterCases(
+  keys: readonly CreatedKey[],
+  { allow, calls }: { readonly allow: readonly SafetyClass[]; readonly calls: number },
+): Pick<ExploreOptions, 'allow' | 'fresh' | 'knownKeys' | 'seed' | 'maxCalls' | 'seconds' | 'walks'> {
+  return {
+    allow: { sessions: allow.includes('sessions'), keys: false, limits: allow.includes('limits') },
+    fresh: false,
+    knownKeys: keys,
+    seed: seedOfRelease,
+    maxCalls: calls,
+    seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
+    walks,
+  }
+}
 
-/** The model asks what no case asked, with the test keys that the cases left: no further key is created. */
+/** What never came again when it was tried thirty times may be a slip of ours: `explore` shows it, and no verdict rests on it. */
+export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
+
+/** The model asks what no case asked. */
 export async function exploreAfterCases(
   { corpus, say }: SuiteRun,
   target: TargetOptions,
@@ -21,17 +38,10 @@ export async function exploreAfterCases(
   keys: readonly CreatedKey[],
 ): Promise<Exploration> {
   const { options, close } = await openTarget(target)
-  const has = (name: 'sessions' | 'limits'): boolean => target.allow.includes(name)
   try {
     const exploration = await explore({
       ...options,
-      allow: { sessions: has('sessions'), keys: false, limits: has('limits') },
-      fresh: false,
-      knownKeys: keys,
-      seed: seedOfRelease,
-      maxCalls: calls,
-      seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
-      walks,
+      ...afterCases(keys, { allow: target.allow, calls }),
       requirements: corpus.requirements,
       say: (line) => say(`The model found: ${line}`),
     })

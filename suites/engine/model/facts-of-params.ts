@@ -1,5 +1,5 @@
 /** Parts 4.1 and 4.2: whether the params are the documented ones. */
-import { toBase64 } from '../signer/bytes.ts'
+import { sameBytes, toBase64 } from '../signer/bytes.ts'
 import { isOrdinaryPoint } from '../signer/ed25519.ts'
 import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { lifetimeOf, no, open, unsure, yes } from './fact.ts'
@@ -23,18 +23,19 @@ export function createFacts(state: State, params: JsonObject): Fact[] {
     ...(Object.keys(extra).length > 0 ? [unsure('keys/create-params')] : []),
     ...(scope.length === 0 || new Set(scope).size < scope.length ? [unsure('keys/create-params')] : []),
     ...scope.map((word) => keyWordFact(state, word)),
-    ...(publicKey === undefined ? [] : [publicKeyFact(publicKey)]),
+    ...(publicKey === undefined ? [] : [publicKeyFact(state, publicKey)]),
     placeFact(state),
   ]
 }
 
-/** keys/public-key-material; weak points, CRLF and other white space are open. */
-function publicKeyFact(publicKey: unknown): Fact {
+/** keys/public-key-material; weak points, CRLF and other white space are open, and whether two keys may have one public key. */
+function publicKeyFact(state: State, publicKey: unknown): Fact {
   if (typeof publicKey !== 'string') return no('keys/public-key-material')
   try {
     const bytes = publicKeyFromPem(publicKey)
     const written = publicKeyToPem(bytes) === publicKey
-    return written && isOrdinaryPoint(bytes) ? yes('keys/public-key') : unsure('keys/public-key-material')
+    const isNew = [...state.keys.values()].every((key) => key.publicKey === null || !sameBytes(key.publicKey, bytes))
+    return written && isNew && isOrdinaryPoint(bytes) ? yes('keys/public-key') : unsure('keys/public-key-material')
   } catch {
     return looksLikePem(publicKey) ? unsure('keys/public-key-material') : no('keys/public-key-material')
   }
