@@ -1,6 +1,7 @@
 /** Calls at once, judged as histories: on new connections and on warm ones, several rounds each. */
+
+import { keptOut } from './ask-only.ts'
 import { basic, grant, list, refresh, token } from './calls.ts'
-import { keptOut } from './chains.ts'
 import { freshName, granted } from './people.ts'
 import type { CallStep } from './step.ts'
 import type { Asker } from './table.ts'

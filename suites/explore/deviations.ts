@@ -5,7 +5,8 @@ import { SuiteError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readYaml } from '../engine/fixture/yaml-source.ts'
 import { mistakeById, mistakes } from '../engine/signer/mistakes.ts'
-import { type BytesOperation, bodyForms, brokenBodies, type TextOperation } from './operations.ts'
+import { bodyForms, brokenBodies } from './body-forms.ts'
+import type { BytesOperation, TextOperation } from './operations.ts'
 import type { Change, Json, Wrap } from './step.ts'
 
 export interface Field {

@@ -1,41 +1,25 @@
 /** The order of an exploration: every part is asked before any is asked twice, quiet things first, what fills a limit last. */
 import type { Random } from '../engine/random.ts'
+import { addresses } from './address-chains.ts'
 import { refreshBesideUse, refreshRace, sessionRace } from './bursts.ts'
 import { basic, create } from './calls.ts'
-import {
-  addresses,
-  lifetimes,
-  narrowKeys,
-  ownPlaces,
-  refreshChain,
-  replays,
-  scopeLimits,
-  usedTwice,
-  writtenAgain,
-  wrongKinds,
-} from './chains.ts'
-import { type Candidate, type Explorer, TargetGone } from './explorer.ts'
+import { beginExpiry, endExpiry, useWhileWaiting } from './expiry.ts'
+import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
+import { keyLimit } from './key-limit.ts'
+import { lifetimes } from './lifetimes.ts'
+import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
 import { apikeyScope, createPeople, type PairKind, type People, pairOf, peopleOf } from './people.ts'
 import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
-import {
-  beginExpiry,
-  checkLiving,
-  connections,
-  endExpiry,
-  keyLimit,
-  letInEveryKey,
-  letTimePass,
-  longBodies,
-  manySessions,
-  retryDead,
-  rightCalls,
-  sessionReadings,
-  sessionStorm,
-  useWhileWaiting,
-  wrongTries,
-} from './storms.ts'
+import { refreshChain, usedTwice } from './refresh-chains.ts'
+import { connections, rightCalls, wrongTries } from './repeated-calls.ts'
+import { narrowKeys, scopeLimits } from './scope-chains.ts'
+import { manySessions, sessionReadings, sessionStorm } from './session-storms.ts'
+import { checkLiving, letInEveryKey, retryDead } from './still-standing.ts'
 import { type Asker, askCell, type Cell, cells, crossPlaces, deviate, rightCall } from './table.ts'
+import { letTimePass } from './time-passing.ts'
+import { writtenAgain } from './written-bodies.ts'
+import { ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
 
 export interface Plan {
   readonly sessions: boolean

@@ -9,7 +9,8 @@ import { readDeviations } from './deviations.ts'
 import { explore } from './explore.ts'
 import { readMatrix } from './matrix.ts'
 import { openMemoryWire } from './memory-wire.ts'
-import { changeBytes, changeText } from './operations.ts'
+import { changeBytes } from './operations.ts'
+import { changeText } from './text-operations.ts'
 import { sequences } from './walk.ts'
 
 const { requirements } = loadCorpus(packageRoot)

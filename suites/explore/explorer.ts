@@ -1,5 +1,4 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
-
 import {
   type Answer,
   type Call,
@@ -10,13 +9,10 @@ import {
   facts,
   initialState,
   judge,
-  type Key,
   learn,
   type Problem,
   type Span,
-  type State,
   shape,
-  type Terms,
   type Verdict,
 } from '../engine/model/index.ts'
 import { keyIdOf } from '../engine/model/learn.ts'
@@ -24,96 +20,11 @@ import { readBody } from '../engine/model/parse.ts'
 import type { Random } from '../engine/random.ts'
 import { toBase64 } from '../engine/signer/bytes.ts'
 import { countAnswer } from './answer.ts'
-import type { Operations } from './deviations.ts'
+import { contradiction } from './describe-step.ts'
+import { type Entry, type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import { headerBytes, type Rendered, render, resolveAll, Unmakeable } from './render.ts'
-import type { BurstStep, CallStep, Change, Step, Value } from './step.ts'
-import type { Response, Wire } from './wire.ts'
-
-/** One exchange as it happened. */
-export interface Seen {
-  readonly step: CallStep
-  readonly call: Call
-  readonly verdict: Verdict
-  readonly answer: Answer
-  readonly moment: Span
-}
-
-export interface Entry {
-  readonly step: Step
-  readonly seen: readonly Seen[]
-  readonly script: string
-  readonly at: number
-}
-
-export type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
-
-/** An answer that no reading of the document allows, before it was tried again. */
-export interface Candidate extends Problem {
-  readonly kind: Kind
-  /** Distinguishes findings of one requirement for the reader. */
-  readonly fact: string
-  /** Index of the log entry that shows it. */
-  readonly entry: number
-  readonly script: string
-}
-
-/** One of our addresses. */
-export interface Address {
-  readonly name: string
-  /** What to bind to; undefined: whatever the machine takes. */
-  readonly local: string | undefined
-  /** As the target sees it. */
-  readonly seen: string
-}
-
-export interface ExplorerOptions {
-  readonly wire: Wire
-  readonly terms: Terms
-  readonly root: Value
-  readonly rootKey: Key
-  readonly operations: Operations
-  readonly random: Random
-  readonly unique: string
-  /** Our addresses as the target sees them; the first is used unless a step names another. */
-  readonly addresses: readonly Address[]
-  readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]
-  readonly maxCalls: number
-  /** Milliseconds of real time that are left, whatever the target's clock says. */
-  timeLeftMs(): number
-}
-
-/** The target is gone: nothing more can be asked. */
-export class TargetGone extends Error {}
-
-export interface Explorer {
-  readonly options: ExplorerOptions
-  readonly log: Entry[]
-  readonly names: Map<string, Value>
-  /** The line of pairs that a name belongs to. */
-  readonly lines: Map<string, number>
-  state(): State
-  calls(): number
-  /** Replaces what is known of the target's terms. */
-  setTerms(terms: Partial<Terms>): void
-  /** What is added to our time in signatures; while it is not sure, no signature is judged. */
-  setSignatureClock(offsetMs: number, isSure: boolean): void
-  /** The target's clock as its last Date header said it, minus ours, ms. */
-  dateOffset(): number | null
-  /** Wrong tries on a key, or on all, since the beginning. */
-  triesOf(id: string | null): number
-  /** What the model says of a step now; null where it cannot be made. */
-  foresee(step: CallStep): Verdict | null
-  call(step: CallStep, only?: Verdict['is']): Promise<Seen | null>
-  burst(step: BurstStep): Promise<(Seen | null)[]>
-  wait(ms: number): Promise<void>
-  isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
-  /** Those of our addresses from which calls arrive. */
-  addresses: readonly Address[]
-  /** Names the part of the exploration that runs. */
-  script: string
-  /** Where findings go. */
-  report: (candidate: Candidate) => void
-}
+import type { BurstStep, CallStep, Value } from './step.ts'
+import type { Response } from './wire.ts'
 
 const mostThrottled = 6
 
@@ -396,42 +307,4 @@ function nonceOf(kind: CallStep['nonce'], random: Random): string {
 
 function byEnd(seen: readonly Seen[]): number[] {
   return seen.map((_, index) => index).sort((a, b) => (seen[a]?.moment.to ?? 0) - (seen[b]?.moment.to ?? 0))
-}
-
-function contradiction(step: CallStep, verdict: Verdict, answer: Answer): string {
-  const what = describeStep(step)
-  if (verdict.is === 'refused') return `${what} was accepted`
-  return `${what} was ${answer.kind === 'broken' ? `not answered (${answer.reason})` : 'refused'}`
-}
-
-/** A step as a reader would say it. */
-export function describeStep({ method, auth, change, from, params }: CallStep): string {
-  const isRefresh = params.grantType === 'refresh_token'
-  const what = method !== 'manager/auth' ? `A call of ${method}` : isRefresh ? 'A refresh' : 'A grant'
-  const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
-  return `${what}${howOf(method, auth)}${where}${change === undefined ? '' : ` ${describeChange(change)}`}`
-}
-
-function howOf(method: string, auth: CallStep['auth']): string {
-  switch (auth.kind) {
-    case 'none':
-      return method === 'manager/auth' ? '' : ' without authorization'
-    case 'token':
-      return auth.token.endsWith('.refreshToken') ? ' with a refresh token' : ' with an access token'
-    case 'header':
-      return auth.header.startsWith('$') ? ' with the header of another call' : ` with the header "${auth.header}"`
-    case 'basic':
-      return ` with Basic credentials of ${auth.who}`
-    default:
-      return ` with ${auth.kind === 'hmac' ? 'an HMAC' : 'an ED25519 signature'} of ${auth.who}`
-  }
-}
-
-function describeChange({ field, operation, place, value, remove, wrap }: Change): string {
-  const part = field.replace(/^(param|member) /, '')
-  if (field === 'mistake') return `with the mistake ${operation}`
-  if (remove === true) return `without ${part}`
-  if (place !== undefined) return `with ${place.slice(1)} as its ${part}`
-  if (value !== undefined) return `with ${JSON.stringify(value)} as its ${part}`
-  return `with its ${part} changed (${wrap ?? operation})`
 }

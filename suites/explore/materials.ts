@@ -1,6 +1,7 @@
 /** Public keys of other kinds, and what is no public key; keys/public-key-material. The private key is nobody's. */
+
+import { keptOut } from './ask-only.ts'
 import { basic, create, hmac } from './calls.ts'
-import { keptOut } from './chains.ts'
 import type { Asker } from './table.ts'
 
 const lines = (label: string, ...base64: string[]): string =>

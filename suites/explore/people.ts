@@ -1,6 +1,6 @@
 /** The keys and pairs of an exploration: who there is, and a pair that stands whenever one is needed. */
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import type { Explorer } from './explorer.ts'
+import type { Explorer } from './explorer-types.ts'
 import type { Auth, Connection } from './step.ts'
 
 export interface People {

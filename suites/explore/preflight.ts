@@ -1,6 +1,6 @@
 /** Finds out what the target's words are: the token prefix, the spelling of apikey, the clock of its tokens, a second address. */
 import { basic, ecc, grant, hmac, list, token } from './calls.ts'
-import type { Explorer } from './explorer.ts'
+import type { Explorer } from './explorer-types.ts'
 import { everyScope, freshName } from './people.ts'
 
 /** Whether the root key is let in at all: by credentials, which need no clock, or by a signature. */

@@ -5,9 +5,11 @@ import { ed25519Sign } from '../engine/signer/ed25519.ts'
 import { hmacSha256 } from '../engine/signer/hmac.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { draftOf, type SigningKey } from '../engine/signer/sign.ts'
+import { bodyForms, brokenBodies, padded } from './body-forms.ts'
 import type { Operations } from './deviations.ts'
-import { bodyForms, brokenBodies, changeBytes, changeText, padded } from './operations.ts'
+import { changeBytes } from './operations.ts'
 import type { CallStep, Change, Json, Value } from './step.ts'
+import { changeText } from './text-operations.ts'
 
 /** What a call needs besides its step. */
 export interface Surroundings {

@@ -1,5 +1,5 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
-import type { Candidate, Entry, Explorer } from './explorer.ts'
+import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 
 export interface Reproduced {

@@ -3,7 +3,7 @@ import type { Random } from '../engine/random.ts'
 import { shuffled } from '../engine/random.ts'
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Field } from './deviations.ts'
-import type { Explorer } from './explorer.ts'
+import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type PairKind, type People, pairOf } from './people.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 

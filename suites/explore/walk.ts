@@ -1,7 +1,7 @@
 /** Random sequences over the same calls, drawn with fast-check: grants, refreshes and uses in any order, of any credential ever seen. */
 import { array, constantFrom, nat, record, sample } from 'fast-check'
 import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
-import type { Explorer } from './explorer.ts'
+import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName } from './people.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 import { type Asker, deviate } from './table.ts'

@@ -1,0 +1,69 @@
+/** Tokens bound to an address, ours and others. */
+import { creation, keptOut, letIn } from './ask-only.ts'
+import { list, refresh, token } from './calls.ts'
+import { apikeyScope, freshName, granted } from './people.ts'
+import type { Asker } from './table.ts'
+
+/** Addresses in the neighbourhood of ours, and some far away. */
+const neighbours = (own: string): string[] => {
+  const parts = own.split('.')
+  const [a = '', b = '', c = '', d = ''] = parts
+  const next = String((Number(d) + 1) % 256)
+  return [
+    `${a}.${b}.${c}.${next}`,
+    `${a}.${b}.${c}.${d}0`,
+    `${a}.${b}.${c}.2${d}`,
+    `${a}.${b}.${Number(c) + 1}.${d}`,
+    `${a}.${Number(b) + 1}.${c}.${d}`,
+    `${Number(a) === 10 ? 11 : 10}.${b}.${c}.${d}`,
+    `${d}.${c}.${b}.${a}`,
+    '0.0.0.0',
+    '255.255.255.255',
+    '203.0.113.7',
+  ].filter((address) => address !== own && address.split('.').every((part) => Number(part) < 256))
+}
+
+/** addresses/bound: a token bound to another address is of no use from ours, and one bound to ours of none from another. */
+export async function addresses(asker: Asker, who: string): Promise<void> {
+  const { x, people } = asker
+  x.script = `addresses/${who}`
+  const [own, second, ...more] = x.addresses
+  if (own === undefined) return
+  const creates = (): boolean => people.keys && x.state().created <= 9
+  const words = apikeyScope(x) ?? []
+  for (const address of neighbours(own.seen)) {
+    const foreign = await granted(x, { who, scope: ['solution', ...words, `ipAddr:${address}`] })
+    if (foreign === undefined) continue
+    await keptOut(x, list(token(foreign)))
+    if (creates()) await keptOut(x, creation(token(foreign)))
+    const next = freshName(x)
+    await x.call(refresh(foreign, { as: next }))
+    if (x.lines.has(next)) await keptOut(x, list(token(next)))
+  }
+  for (const extra of [[], ['session:'], ['expiresIn:15000'], ['context', 'session:', 'expiresIn:15000']]) {
+    const bound = await granted(x, { who, scope: ['solution', ...words, `ipAddr:${own.seen}`, ...extra] })
+    if (bound === undefined) continue
+    await letIn(x, list(token(bound)))
+    for (const other of [second, ...more]) {
+      if (other === undefined) continue
+      await keptOut(x, list(token(bound), { from: other.name }))
+      await keptOut(x, list(token(bound), { from: other.name, connection: 'new' }))
+      if (creates()) await keptOut(x, creation({ ...token(bound) }))
+      await letIn(x, list(token(bound)))
+    }
+    let pair = bound
+    for (let turn = 0; turn < 3; turn++) {
+      const next = freshName(x)
+      await x.call(refresh(pair, { as: next }))
+      if (!x.lines.has(next)) break
+      pair = next
+      await x.call(list(token(pair)))
+      if (second !== undefined) await keptOut(x, list(token(pair), { from: second.name }))
+    }
+  }
+  if (second === undefined) return
+  const elsewhere = await granted(x, { who, scope: ['solution', `ipAddr:${second.seen}`], from: second.name })
+  if (elsewhere === undefined) return
+  await x.call(list(token(elsewhere), { from: second.name }))
+  await keptOut(x, list(token(elsewhere)))
+}

@@ -1,0 +1,60 @@
+/** Tokens of every kind that end within seconds: used before, tried after. */
+import { keptOut, letIn } from './ask-only.ts'
+import { changed, create, list, refresh, token } from './calls.ts'
+import type { Explorer } from './explorer-types.ts'
+import { apikeyScope, freshName, granted } from './people.ts'
+import type { Asker } from './table.ts'
+
+/** Every kind of pair that is used, then waits until it has ended. */
+export async function beginExpiry(asker: Asker): Promise<{ due: number; pairs: string[] }> {
+  const { x, people } = asker
+  x.script = 'expiry'
+  const lifetimeMs = 3000
+  const own = x.addresses[0]?.seen ?? ''
+  const words = apikeyScope(x) ?? []
+  const made: string[] = []
+  for (const who of people.secret)
+    for (const scope of [
+      ['solution'],
+      ['solution', 'session:'],
+      ['solution', `ipAddr:${own}`],
+      ['solution', ...words],
+    ]) {
+      const pair = await granted(x, { who, scope: [...scope, `expiresIn:${lifetimeMs}`] })
+      if (pair !== undefined) made.push(pair)
+      if (pair !== undefined) await letIn(x, list(token(pair)))
+    }
+  for (const who of people.secret.slice(0, 2)) {
+    const pair = await granted(x, { who, scope: ['solution', `expiresIn:${lifetimeMs}`] })
+    if (pair === undefined) continue
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    if (x.lines.has(next)) made.push(next)
+  }
+  return { due: x.options.wire.now() + lifetimeMs + 1500, pairs: made }
+}
+
+/** A token used again and again lives no longer for it. */
+export async function useWhileWaiting(x: Explorer, pairs: readonly string[]): Promise<void> {
+  for (const pair of pairs.filter((_, at) => at % 2 === 0)) await letIn(x, list(token(pair)))
+}
+
+/** expires-in/enforced, tokens/expire, refresh/after-access-expiry. */
+export async function endExpiry({ x, people }: Asker, pairs: readonly string[]): Promise<void> {
+  x.script = 'expiry'
+  for (const pair of pairs) {
+    await keptOut(x, list(token(pair)))
+    await keptOut(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
+    await keptOut(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
+    await keptOut(x, list(token(pair), { connection: 'new' }))
+    if (people.keys && x.state().created <= 9)
+      await keptOut(x, create(token(pair), { name: 'deviation-$unique', scope: ['solution'] }))
+  }
+  for (const pair of pairs) {
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    if (!x.lines.has(next)) continue
+    await x.call(list(token(next)))
+    await keptOut(x, list(token(pair)))
+  }
+}

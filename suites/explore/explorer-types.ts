@@ -1,0 +1,92 @@
+/** What an explorer is: values that the sequences and the findings share. */
+import type { Answer, Call, Key, Problem, Span, State, Terms, Verdict } from '../engine/model/index.ts'
+import type { Random } from '../engine/random.ts'
+import type { Operations } from './deviations.ts'
+import type { BurstStep, CallStep, Step, Value } from './step.ts'
+import type { Wire } from './wire.ts'
+
+/** One exchange as it happened. */
+export interface Seen {
+  readonly step: CallStep
+  readonly call: Call
+  readonly verdict: Verdict
+  readonly answer: Answer
+  readonly moment: Span
+}
+
+export interface Entry {
+  readonly step: Step
+  readonly seen: readonly Seen[]
+  readonly script: string
+  readonly at: number
+}
+
+export type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
+
+/** An answer that no reading of the document allows, before it was tried again. */
+export interface Candidate extends Problem {
+  readonly kind: Kind
+  /** Distinguishes findings of one requirement for the reader. */
+  readonly fact: string
+  /** Index of the log entry that shows it. */
+  readonly entry: number
+  readonly script: string
+}
+
+/** One of our addresses. */
+export interface Address {
+  readonly name: string
+  /** What to bind to; undefined: whatever the machine takes. */
+  readonly local: string | undefined
+  /** As the target sees it. */
+  readonly seen: string
+}
+
+export interface ExplorerOptions {
+  readonly wire: Wire
+  readonly terms: Terms
+  readonly root: Value
+  readonly rootKey: Key
+  readonly operations: Operations
+  readonly random: Random
+  readonly unique: string
+  /** Our addresses as the target sees them; the first is used unless a step names another. */
+  readonly addresses: readonly Address[]
+  readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]
+  readonly maxCalls: number
+  /** Milliseconds of real time that are left, whatever the target's clock says. */
+  timeLeftMs(): number
+}
+
+/** The target is gone: nothing more can be asked. */
+export class TargetGone extends Error {}
+
+export interface Explorer {
+  readonly options: ExplorerOptions
+  readonly log: Entry[]
+  readonly names: Map<string, Value>
+  /** The line of pairs that a name belongs to. */
+  readonly lines: Map<string, number>
+  state(): State
+  calls(): number
+  /** Replaces what is known of the target's terms. */
+  setTerms(terms: Partial<Terms>): void
+  /** What is added to our time in signatures; while it is not sure, no signature is judged. */
+  setSignatureClock(offsetMs: number, isSure: boolean): void
+  /** The target's clock as its last Date header said it, minus ours, ms. */
+  dateOffset(): number | null
+  /** Wrong tries on a key, or on all, since the beginning. */
+  triesOf(id: string | null): number
+  /** What the model says of a step now; null where it cannot be made. */
+  foresee(step: CallStep): Verdict | null
+  call(step: CallStep, only?: Verdict['is']): Promise<Seen | null>
+  burst(step: BurstStep): Promise<(Seen | null)[]>
+  wait(ms: number): Promise<void>
+  isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
+  /** Those of our addresses from which calls arrive. */
+  addresses: readonly Address[]
+  /** Names the part of the exploration that runs. */
+  script: string
+  /** Where findings go. */
+  report: (candidate: Candidate) => void
+}

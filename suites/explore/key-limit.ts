@@ -1,0 +1,58 @@
+/** The last places for keys: at once, then one by one; and whether every key works. */
+import { letIn } from './ask-only.ts'
+import { basic, create, ecc, grant, hmac, list, token } from './calls.ts'
+import type { Explorer } from './explorer-types.ts'
+import { apikeyScope, freshName, pairOf } from './people.ts'
+import type { Auth } from './step.ts'
+import type { Asker } from './table.ts'
+
+/** limits/ten-keys: the last places, by every way, some at once; then how many keys work. */
+export async function keyLimit(asker: Asker): Promise<void> {
+  const { x, people, pairs } = asker
+  if (!people.keys || !people.limits) return
+  x.script = 'limits/keys'
+  const words = apikeyScope(x)
+  const pair =
+    people.grants && words !== undefined
+      ? await pairOf(x, pairs, { who: 'by-basic', scope: ['solution', ...words] })
+      : undefined
+  const ways: Auth[] = [
+    basic('root'),
+    hmac('root'),
+    ...people.ecc.slice(0, 1).map(ecc),
+    ...(pair === undefined ? [] : [token(pair)]),
+    ...people.secret.slice(1).map(basic),
+  ]
+  // On warm connections a race shows that new ones hide.
+  const lanes = Array.from({ length: 12 }, (_, lane) => lane + 1)
+  for (const lane of lanes) await x.call(list(basic('root'), { connection: lane }))
+  const at = x.log.length
+  const calls = lanes.map((lane) =>
+    create(basic('root'), { name: `at-once-${lane}-$unique`, scope: ['solution'] }, { as: `k${at}x${lane}` }),
+  )
+  await x.burst({ do: 'burst', calls, on: 'warm' })
+  for (const [turn, auth] of ways.entries())
+    for (const [kind, more] of [{}, { publicKey: '$spare.publicKey' }].entries()) {
+      const scope = turn % 2 === 0 ? ['solution'] : ['context']
+      await x.call(
+        create(auth, { name: `more-${turn}-${kind}-$unique`, scope, ...more }, { as: `m${at}x${turn}x${kind}` }),
+      )
+    }
+  await useEveryKey(x)
+}
+
+/** Lets every created key in once, in the way that works for it. */
+async function useEveryKey(x: Explorer): Promise<void> {
+  for (const [name, value] of x.names) {
+    if (value.id === undefined || name === 'root' || !x.state().keys.has(value.id)) continue
+    const key = x.state().keys.get(value.id)
+    if (key?.scope === null || key === undefined) continue
+    const spare = key.publicKey !== null && value.seed === undefined
+    if (spare) x.names.set(name, { ...value, ...x.names.get('spare'), id: value.id })
+    const listed = key.scope.includes('solution')
+    if (key.publicKey !== null) await x.call(list(ecc(name)))
+    else if (listed) await x.call(list(basic(name)))
+    else await x.call(grant(name, ['context'], { as: freshName(x) }))
+  }
+  await letIn(x, list(basic('root')))
+}

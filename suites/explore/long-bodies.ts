@@ -1,0 +1,76 @@
+/** Bodies up to 66 KiB, each signed and each changed after it was signed. */
+import { keptOut, letIn } from './ask-only.ts'
+import { basic, changed, ecc, hmac, list, token } from './calls.ts'
+import { pairOf } from './people.ts'
+import type { Asker } from './table.ts'
+
+const cuts = [
+  'first-1-KiB',
+  'first-4-KiB',
+  'first-8-KiB',
+  'first-16-KiB',
+  'first-32-KiB',
+  'first-64-KiB',
+  'first-1000',
+  'first-10000',
+  'last-1-KiB',
+  'first-256',
+  'compact',
+]
+
+const cutsOfData = [
+  'cut-1024',
+  'cut-4096',
+  'cut-8192',
+  'cut-16384',
+  'cut-32768',
+  'cut-65536',
+  'cut-1000',
+  'cut-10000',
+  'cut-256',
+  'cut-512',
+  'cut-2048',
+]
+
+const sizes = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
+
+/** Long bodies, as far as a Basic call shows that they are taken at all. */
+export async function longBodies(asker: Asker): Promise<void> {
+  const { x, people, pairs } = asker
+  x.script = 'long-bodies'
+  const who = people.secret[0]
+  if (who === undefined) return
+  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const ways = [hmac(who), ...people.ecc.slice(0, 1).map(ecc), ...(pair === undefined ? [] : [token(pair)])]
+  for (const form of sizes) {
+    if ((await x.call(list(basic(who), { form })))?.answer.kind !== 'accepted') continue
+    for (const auth of ways) {
+      await letIn(x, list(auth, { form }))
+      const fields = auth.kind === 'token' ? ['token'] : ['signed-body-text', 'signature', 'signed-nonce', 'nonce']
+      const operations = [
+        'inside-changed',
+        'last-character-changed',
+        'late-changed',
+        'second-half',
+        'first-half',
+        'space-behind',
+        'without-last-character',
+        'empty',
+      ]
+      for (const field of fields)
+        for (const operation of field === 'signed-body-text' ? operations : ['inside-changed'])
+          await keptOut(x, changed(list(auth, { form }), { field, operation }))
+      if (auth.kind !== 'token')
+        for (const operation of cutsOfData.filter((one) => Number(one.slice('cut-'.length)) < form))
+          await keptOut(x, changed(list(auth, { form }), { field: 'data', operation }))
+      if (auth.kind !== 'token')
+        for (const operation of cuts)
+          await keptOut(x, changed(list(auth, { form }), { field: 'signed-body', operation }))
+      if (auth.kind !== 'token')
+        for (const operation of ['spaces-at-the-end', 'line-feed-behind', 'another-id', 'members-reversed'])
+          await keptOut(x, changed(list(auth, { form }), { field: 'sent-body', operation }))
+    }
+    await keptOut(x, changed(list(basic(who), { form }), { field: 'basic-secret', operation: 'inside-changed' }))
+    await keptOut(x, list({ kind: 'none' }, { form }))
+  }
+}

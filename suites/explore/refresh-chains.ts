@@ -1,0 +1,66 @@
+/** Lines of pairs: each refreshed again and again, and what was revoked tried once more. */
+import { creation, keptOut } from './ask-only.ts'
+import { changed, list, refresh, token } from './calls.ts'
+import type { Explorer } from './explorer-types.ts'
+import { freshName, granted, type PairKind } from './people.ts'
+import type { Auth } from './step.ts'
+import { type Asker, deviate } from './table.ts'
+
+/** A line refreshed again and again: what is revoked stays so, by every way, while the newest pair works. */
+export async function refreshChain(asker: Asker, kind: PairKind, length: number): Promise<void> {
+  const { x, people } = asker
+  x.script = `chain/refresh/${kind.who}`
+  const where = kind.from === undefined ? {} : { from: kind.from }
+  const names: string[] = []
+  const first = await granted(x, kind)
+  if (first === undefined) return
+  names.push(first)
+  for (let turn = 1; turn <= length; turn++) {
+    const old = names.at(-1) ?? first
+    await x.call(list(token(old), where))
+    const next = freshName(x)
+    const seen = await x.call(refresh(old, { as: next, ...where, ...(turn % 2 === 0 ? { connection: 'new' } : {}) }))
+    if (seen?.answer.kind !== 'accepted') break
+    names.push(next)
+    await keptOut(x, list(token(old), where))
+    await x.call(list(token(next), where))
+    for (const one of [old, next])
+      await keptOut(x, changed(refresh(next, where), { field: 'param refreshToken', place: `$${one}.accessToken` }))
+    for (const one of [old, next]) await wrongToken(x, people.keys, `$${one}.refreshToken`, where)
+    for (const revoked of names.slice(0, -1))
+      await keptOut(x, list(token(revoked), { ...where, connection: turn % 2 === 0 ? 0 : 'new' }))
+    if (people.keys && x.state().created <= 9) await keptOut(x, creation(token(old)))
+    await deviate(asker, list(token(next), where), { field: 'token', operation: 'inside-changed' })
+  }
+  // Presenting a used refresh token may end the whole line, so this comes last.
+  for (const revoked of names.slice(0, -1)) {
+    await keptOut(x, refresh(revoked, where))
+    await keptOut(x, refresh(revoked, { ...where, connection: 'new' }))
+    await keptOut(x, list(token(revoked), where))
+  }
+}
+
+/** A refresh token where an access token belongs, for every method. */
+export async function wrongToken(
+  x: Explorer,
+  mayCreate: boolean,
+  text: string,
+  where: { from?: string } = {},
+): Promise<void> {
+  const auth: Auth = { kind: 'token', token: text }
+  await keptOut(x, list(auth, where))
+  if (mayCreate && x.state().created <= 9) await keptOut(x, creation(auth))
+}
+
+/** One used refresh token at a time, right after its use, a second later and from a new connection. */
+export async function usedTwice(asker: Asker, kind: PairKind): Promise<void> {
+  const { x } = asker
+  x.script = `chain/used-twice/${kind.who}`
+  const old = await granted(x, kind)
+  if (old === undefined) return
+  const next = freshName(x)
+  await x.call(refresh(old, { as: next }))
+  await keptOut(x, refresh(old))
+  await keptOut(x, refresh(old))
+  await keptOut(x, list(token(old)))
+}

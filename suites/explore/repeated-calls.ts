@@ -1,0 +1,90 @@
+/** The same call again and again, wrong or right, on one connection and on new ones. */
+import { keptOut, letIn } from './ask-only.ts'
+import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
+import { pairOf } from './people.ts'
+import type { Auth, CallStep } from './step.ts'
+import type { Asker } from './table.ts'
+
+/** A wrong call again and again: a server may let in who tries often enough. */
+export async function wrongTries({ x, people, pairs }: Asker, who: string, tries: number): Promise<void> {
+  x.script = `tries/${who}`
+  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const eccKey = people.ecc[0]
+  const steps: CallStep[] = [
+    changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' }),
+    changed(list(hmac(who)), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
+    ...(eccKey === undefined
+      ? []
+      : [changed(list(ecc(eccKey)), { field: 'signature-bytes', operation: 'middle-bit-flipped' })]),
+    ...(people.grants
+      ? [changed(grant(who, ['solution']), { field: 'param apiKeySecret', operation: 'inside-changed' })]
+      : []),
+    ...(pair === undefined ? [] : [changed(list(token(pair)), { field: 'token', operation: 'inside-changed' })]),
+    ...(pair === undefined
+      ? []
+      : [changed(refresh(pair), { field: 'param refreshToken', operation: 'inside-changed' })]),
+    changed(list(basic(who)), { field: 'basic-id', operation: 'inside-changed' }),
+    changed(list(hmac(who)), { field: 'key-id', operation: 'inside-changed' }),
+    list({ kind: 'none' }),
+  ]
+  for (const step of steps) for (let at = 0; at < tries; at++) await keptOut(x, step)
+  // Whether the key is locked now is open; that nobody else is let in is not.
+  for (const step of steps) await keptOut(x, { ...step, connection: 'new' })
+  await x.call(list(basic(who)))
+  await x.call(list(hmac(who)))
+}
+
+/** The same right call many times, on one connection and on new ones. */
+export async function rightCalls({ x, people, pairs }: Asker, times: number): Promise<void> {
+  x.script = 'many-right-calls'
+  const who = people.secret[0] ?? 'root'
+  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const ways: Auth[] = [
+    ...people.secret.slice(0, 2).flatMap((one) => [basic(one), hmac(one)]),
+    ...people.ecc.slice(0, 1).map(ecc),
+    ...(pair === undefined ? [] : [token(pair)]),
+  ]
+  for (const auth of ways) {
+    // Something may end with the hundredth use.
+    const uses = auth.kind === 'token' && x.options.maxCalls > 6000 ? 5 * times : times
+    for (let at = 0; at < uses; at++) await letIn(x, list(auth, { connection: 5 }))
+    for (let at = 0; at < 4; at++) await letIn(x, list(auth, { connection: 'new' }))
+    for (const nonce of ['digits', 'letters', 'padded'] as const) await letIn(x, list(auth, { nonce }))
+    for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
+  }
+}
+
+/** Who was let in on a connection says nothing of the next call on it. */
+export async function connections({ x, people, pairs }: Asker): Promise<void> {
+  x.script = 'connections'
+  const who = people.secret[0] ?? 'root'
+  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const rights: Auth[] = [
+    basic(who),
+    hmac(who),
+    ...people.ecc.slice(0, 1).map(ecc),
+    ...(pair === undefined ? [] : [token(pair)]),
+  ]
+  const wrongs: CallStep[] = [
+    list({ kind: 'none' }),
+    changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' }),
+    changed(list(hmac(who)), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
+    ...(pair === undefined ? [] : [changed(list(token(pair)), { field: 'token', operation: 'inside-changed' })]),
+    ...people.ecc
+      .slice(0, 1)
+      .map((one) => changed(list(ecc(one)), { field: 'signature-bytes', operation: 'middle-bit-flipped' })),
+  ]
+  let lane = 100
+  for (const auth of rights)
+    for (const wrong of wrongs) {
+      lane += 1
+      await letIn(x, list(auth, { connection: lane }))
+      for (let at = 0; at < 3; at++) await keptOut(x, { ...wrong, connection: lane })
+      await letIn(x, list(auth, { connection: lane }))
+      await keptOut(x, { ...wrong, connection: lane })
+    }
+  for (const wrong of wrongs) {
+    lane += 1
+    for (let at = 0; at < 12; at++) await keptOut(x, { ...wrong, connection: lane })
+  }
+}

@@ -1,0 +1,94 @@
+/** Scopes of tokens and of keys: what they open, and what they keep closed, refresh after refresh. */
+import { creation, keptOut, letIn } from './ask-only.ts'
+import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
+import { apikeyScope, freshName, granted } from './people.ts'
+import type { Asker } from './table.ts'
+
+const otherAreas = ['context', 'thread', 'store', 'inbox', 'stream']
+
+/** Scopes without `solution`: each other area, every two of them, and some in company. */
+const limits: readonly (readonly string[])[] = [
+  ...otherAreas.map((area) => [area]),
+  ...otherAreas.flatMap((one, at) => otherAreas.slice(at + 1).map((other) => [one, other])),
+  ['context', 'session:'],
+  ['thread', 'expiresIn:15000'],
+  ['store', 'inbox', 'thread'],
+  ['context', 'solution:*'],
+  otherAreas,
+]
+
+/** Scopes with `solution`, in company and at every place. */
+const opening: readonly (readonly string[])[] = [
+  [...otherAreas, 'solution'],
+  ['solution', ...otherAreas],
+  ['solution', 'solution:*'],
+  ['solution', 'solution:1', 'solution:*'],
+  ['solution:1', 'solution'],
+  ['context', 'solution', 'expiresIn:15000', 'session:'],
+]
+
+/** Tokens are limited to their areas, whatever wider tokens of the same key do before and after. */
+export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): Promise<void> {
+  const { x, people } = asker
+  x.script = `scopes/${who}`
+  const wide = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] })
+  const creates = (): boolean => people.keys && x.state().created <= 9
+  const asked = isFirst ? limits : limits.slice(0, 5)
+  for (const scope of asked) {
+    const narrow = await granted(x, { who, scope })
+    if (narrow === undefined) continue
+    if (wide !== undefined) await letIn(x, list(token(wide)))
+    await keptOut(x, list(token(narrow)))
+    await keptOut(x, list(token(narrow), { connection: 'new' }))
+    if (creates()) await keptOut(x, creation(token(narrow)))
+    const next = freshName(x)
+    await x.call(refresh(narrow, { as: next }))
+    if (x.lines.has(next)) await keptOut(x, list(token(next)))
+    if (creates() && x.lines.has(next)) await keptOut(x, creation(token(next)))
+  }
+  for (const scope of opening) {
+    const open = await granted(x, { who, scope })
+    if (open === undefined) continue
+    await x.call(list(token(open)))
+    const next = freshName(x)
+    await x.call(refresh(open, { as: next }))
+    if (x.lines.has(next)) await x.call(list(token(next)))
+  }
+  const only = await granted(x, { who, scope: ['solution'] })
+  if (only === undefined) return
+  await x.call(list(token(only)))
+  if (creates()) await keptOut(x, creation(token(only)))
+  const next = freshName(x)
+  await x.call(refresh(only, { as: next }))
+  await x.call(list(token(next)))
+  if (creates()) await keptOut(x, creation(token(next)))
+}
+
+/** Keys with a narrow scope open nothing else, by whichever way. */
+export async function narrowKeys({ x, people }: Asker): Promise<void> {
+  x.script = 'scopes/narrow-keys'
+  const creates = (): boolean => people.keys && x.state().created <= 9
+  const ways = [...people.narrow.flatMap((who) => [basic(who), hmac(who)]), ...people.narrowEcc.map(ecc)]
+  for (const auth of ways) {
+    await x.call(list(auth))
+    await keptOut(x, list(auth, { connection: 'new' }))
+    if (creates()) await keptOut(x, creation(auth))
+  }
+  for (const who of people.narrow)
+    for (const scope of [
+      ['solution'],
+      ['context'],
+      ['solution', 'context'],
+      ['thread'],
+      apikeyScope(x) ?? ['apikey'],
+      [],
+    ]) {
+      const pair = await granted(x, { who, scope })
+      if (pair === undefined) continue
+      await x.call(list(token(pair)))
+      if (creates()) await keptOut(x, creation(token(pair)))
+      const next = freshName(x)
+      await x.call(refresh(pair, { as: next }))
+      if (x.lines.has(next)) await x.call(list(token(next)))
+    }
+}

@@ -1,0 +1,160 @@
+/** Sessions: 16, the 17th and many more; whose they are and what counts as one. */
+import { keptOut } from './ask-only.ts'
+import { changed, create, grant, list, refresh, token } from './calls.ts'
+import type { Explorer } from './explorer-types.ts'
+import { apikeyScope, freshName } from './people.ts'
+import type { Asker } from './table.ts'
+
+/** Names that do not sort by age, some of them words of the document. */
+const names = [
+  'zulu',
+  'mike',
+  'alpha',
+  'solution',
+  'root',
+  'yankee',
+  '10',
+  '9',
+  'apikey',
+  'Bravo',
+  'victor',
+  'context',
+  '1',
+  'x',
+  'token',
+  'lima',
+  'sierra',
+  'echo',
+  'default',
+  'A',
+  'quebec',
+  'session',
+  '2',
+  'kilo',
+]
+
+/** A server may keep the time of a session in seconds. */
+const quietMs = 1250
+
+const sessionName = (at: number, storm: string): string =>
+  `session:${names[at % names.length] ?? 's'}-${storm}${at >= names.length ? at : ''}-$unique`
+
+/** Makes sessions one after another. */
+async function makeSessions(
+  x: Explorer,
+  who: string,
+  storm: string,
+  range: readonly [number, number],
+): Promise<string[]> {
+  const made: string[] = []
+  for (let at = range[0]; at < range[1]; at++) {
+    const as = freshName(x)
+    const words = at < 2 ? (apikeyScope(x) ?? []) : []
+    await x.call(
+      grant(
+        who,
+        at % 3 === 0 ? [sessionName(at, storm), 'solution', ...words] : ['solution', sessionName(at, storm), ...words],
+        { as },
+      ),
+    )
+    if (x.lines.has(as)) made.push(as)
+  }
+  return made
+}
+
+/** Uses every session, asking where the model has an opinion and where it has none yet. */
+async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
+  for (const pair of pairs) await x.call(list(token(pair)))
+}
+
+/** The pair after two refreshes, which stays bound to its session. */
+async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<string[]> {
+  let newest = pair
+  for (let turn = 0; turn < 2 && newest !== undefined; turn++) {
+    const next = freshName(x)
+    await x.call(refresh(newest, { as: next }))
+    newest = x.lines.has(next) ? next : undefined
+  }
+  return newest === undefined ? [] : [newest]
+}
+
+/** What passes the time while sessions must not be disturbed: calls that grant nothing. */
+export type Meanwhile = (ms: number) => Promise<void>
+
+/** sessions/…: 16, the 17th, the 18th; the oldest first, whatever its name; used and refreshed ones; then many more. */
+export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhile): Promise<void> {
+  const { x, people } = asker
+  x.script = `sessions/storm/${who}`
+  const storm = freshName(x, 's')
+  const first = await makeSessions(x, who, storm, [0, 2])
+  const oldest = [...first.slice(0, 1), ...(await refreshedTwice(x, first[1]))]
+  await meanwhile(quietMs)
+  const middle = await makeSessions(x, who, storm, [2, 4])
+  await meanwhile(quietMs)
+  const rest = await makeSessions(x, who, storm, [4, 14])
+  // Two names that differ only at their ends.
+  for (const end of ['one', 'two']) {
+    const as = freshName(x)
+    await x.call(grant(who, ['solution', `session:long-name-${storm}-of-session-${end}`], { as }))
+    if (x.lines.has(as)) rest.push(as)
+  }
+  // What is refused, and a refresh, takes no place.
+  for (let at = 0; at < 3; at++)
+    await keptOut(
+      x,
+      changed(grant(who, ['solution', `session:wrong-${at}-$unique`]), {
+        field: 'param apiKeySecret',
+        operation: 'inside-changed',
+      }),
+    )
+  await useAll(x, [...oldest, ...middle, ...rest])
+  const next = freshName(x)
+  if (middle[1] !== undefined) await x.call(refresh(middle[1], { as: next }))
+  await meanwhile(quietMs)
+  const more = await makeSessions(x, who, storm, [16, 17])
+  await useAll(x, more)
+  await useAll(x, [...oldest, ...middle, ...rest])
+  await meanwhile(quietMs)
+  const last = await makeSessions(x, who, storm, [17, 18])
+  await useAll(x, [...last, ...oldest, ...middle, next, ...rest])
+  const creates = people.keys && x.state().created <= 9
+  for (const gone of oldest) {
+    await keptOut(x, list(token(gone), { connection: 'new' }))
+    if (creates) await keptOut(x, create(token(gone), { name: 'deviation-$unique', scope: ['solution'] }))
+    await keptOut(x, refresh(gone))
+  }
+  // The name of a removed session is free again, and brings none of its old tokens back.
+  const again = await makeSessions(x, who, storm, [0, 1])
+  await useAll(x, again)
+  for (const gone of oldest) await keptOut(x, list(token(gone)))
+}
+
+/** Whether grants of others, or without a name, push sessions out; whether a name used again does. */
+export async function sessionReadings(
+  asker: Asker,
+  [who, other]: readonly [string, string],
+  meanwhile: Meanwhile,
+): Promise<void> {
+  const { x } = asker
+  x.script = 'sessions/readings'
+  const storm = freshName(x, 'r')
+  const kept = await makeSessions(x, who, storm, [0, 1])
+  await meanwhile(quietMs)
+  for (let at = 0; at < 16; at++) await x.call(grant(other, ['solution']))
+  await useAll(x, kept)
+  await makeSessions(x, other, `${storm}o`, [0, 17])
+  await useAll(x, kept)
+  await meanwhile(quietMs)
+  const named = await makeSessions(x, who, `${storm}n`, [0, 1])
+  const again = await makeSessions(x, who, `${storm}n`, [0, 1])
+  await useAll(x, [...named, ...again])
+}
+
+/** Sixty-two sessions at once: never more than sixteen live. */
+export async function manySessions(asker: Asker, who: string, count: number): Promise<void> {
+  const { x } = asker
+  x.script = `sessions/many/${who}`
+  const made = await makeSessions(x, who, freshName(x, 'm'), [0, count])
+  await useAll(x, made)
+  for (const pair of made.slice(0, 4)) await keptOut(x, refresh(pair))
+}

@@ -1,0 +1,118 @@
+/** Credentials of the wrong kind, at the wrong place, or of another call. */
+import { creation, keptOut, letIn } from './ask-only.ts'
+import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
+import { apikeyScope, freshName, granted } from './people.ts'
+import { wrongToken } from './refresh-chains.ts'
+import type { Auth, CallStep } from './step.ts'
+import type { Asker } from './table.ts'
+
+/** A key's own credentials, each at the other's place. */
+export async function ownPlaces({ x, people }: Asker): Promise<void> {
+  x.script = 'own-places'
+  for (const who of people.secret) {
+    const pair = people.grants ? await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] }) : undefined
+    const tokens = pair === undefined ? [] : [`$${pair}.accessToken`, `$${pair}.refreshToken`]
+    for (const place of [`$${who}.id`, `$${who}.name`, `$${who}.secret`, ...tokens]) {
+      for (const field of ['basic-id', 'basic-secret', 'basic-text', 'basic-blob'])
+        await keptOut(x, changed(list(basic(who)), { field, place }))
+      for (const field of ['key-id', 'secret', 'signature'])
+        await keptOut(x, changed(list(hmac(who)), { field, place }))
+      if (pair === undefined) continue
+      for (const field of ['param apiKeyId', 'param apiKeySecret'])
+        await keptOut(x, changed(grant(who, ['solution']), { field, place }))
+      await keptOut(x, changed(refresh(pair), { field: 'param refreshToken', place }))
+      await keptOut(x, changed(list(token(pair)), { field: 'token', place }))
+    }
+    await letIn(x, list(basic(who)))
+    if (pair !== undefined) await wrongToken(x, people.keys, `$${pair}.refreshToken`)
+  }
+  for (const who of people.ecc)
+    for (const place of [`$${who}.id`, `$${who}.name`, `$${who}.secret`, `$${who}-own.publicKey`]) {
+      await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', place }))
+      await keptOut(x, changed(list(ecc(who)), { field: 'signature', place }))
+      await keptOut(x, changed(list(hmac(who)), { field: 'secret', place }))
+      if (place !== `$${who}.id`) await keptOut(x, changed(list(ecc(who)), { field: 'key-id', place }))
+    }
+}
+
+/** Headers that prove nothing. */
+const emptyHeaders = (scheme: string): string[] => [
+  '',
+  'Basic',
+  'Basic Og==',
+  'Basic Ogo=',
+  'Bearer',
+  'Bearer null',
+  'Bearer undefined',
+  'Bearer 0',
+  'Token',
+  scheme,
+  `${scheme} ;;;;`,
+  `${scheme} ;1;;;`,
+  'null',
+  'undefined',
+  'true',
+  'Digest username="root"',
+  'Negotiate',
+  'None',
+]
+
+/** What a key with a public key must not be used with, and a key without one. */
+export async function wrongKinds({ x, people }: Asker): Promise<void> {
+  x.script = 'kinds-of-keys'
+  const creates = people.keys && x.state().created <= 9
+  const steps = (auth: Auth): CallStep[] => [
+    list(auth),
+    list(auth, { connection: 'new' }),
+    ...(creates ? [creation(auth)] : []),
+  ]
+  for (const who of [...people.ecc, ...people.narrowEcc]) {
+    for (const step of [...steps(basic(who)), ...steps(hmac(who))]) await keptOut(x, step)
+    for (const scope of [['solution'], ['context'], ['session:wrong-$unique', 'solution']])
+      await keptOut(x, grant(who, scope))
+    await keptOut(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', value: '' }))
+    await keptOut(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', place: `$${who}-own.publicKey` }))
+    await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${who}-own.publicKey` }))
+    await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', operation: 'empty' }))
+    await keptOut(x, changed(list(hmac(who)), { field: 'secret', place: `$${who}-own.publicKey` }))
+    await keptOut(x, changed(list(hmac(who)), { field: 'secret', operation: 'empty' }))
+    await letIn(x, list(ecc(who)))
+    for (const other of [...people.secret, ...people.ecc])
+      if (other !== who) await keptOut(x, changed(list(ecc(who)), { field: 'key-id', place: `$${other}.id` }))
+  }
+  for (const who of people.secret) {
+    for (const other of people.secret) {
+      if (other === who) continue
+      await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${other}.secret` }))
+      await keptOut(x, changed(list(hmac(who)), { field: 'key-id', place: `$${other}.id` }))
+      await keptOut(x, changed(list(hmac(who)), { field: 'secret', place: `$${other}.secret` }))
+      await keptOut(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', place: `$${other}.secret` }))
+    }
+    await letIn(x, list(basic(who)))
+    await letIn(x, list(hmac(who)))
+  }
+  for (const step of steps(none)) await keptOut(x, step)
+  for (const header of emptyHeaders(x.state().terms.scheme))
+    for (const step of steps({ kind: 'header', header })) await keptOut(x, step)
+}
+
+/** A header that was right once, with another call: it was signed for the first one only. */
+export async function replays({ x, people }: Asker): Promise<void> {
+  x.script = 'replays'
+  const creates = (): boolean => people.keys && x.state().created <= 9
+  const ways = [...people.secret.slice(0, 3).map(hmac), ...people.ecc.slice(0, 2).map(ecc)]
+  for (const auth of ways)
+    for (const connection of [0, 'new'] as const) {
+      const as = freshName(x, 'sent')
+      await x.call(list(auth, { as, connection }))
+      if (!x.names.has(as)) continue
+      const again: Auth = { kind: 'header', header: `$${as}.header` }
+      await keptOut(x, list(again, { connection }))
+      await keptOut(x, list(again, { connection, form: 'indented' }))
+      if (creates()) await keptOut(x, { ...creation(again), connection })
+      await keptOut(x, list(again, { form: 'space-behind' }))
+      const signature = { field: 'signature', place: `$${as}.signature` }
+      await keptOut(x, changed(list(auth, { connection }), signature))
+      if (creates()) await keptOut(x, changed(creation(auth), signature))
+    }
+}
