@@ -1,0 +1,138 @@
+/** The state of an exploration and how a call gets from a step to an answer that is taken into it. */
+import {
+  type Answer,
+  type Call,
+  type Fact,
+  learn,
+  type Problem,
+  type Span,
+  type State,
+  shape,
+} from '../engine/model/index.ts'
+import type { Random } from '../engine/random.ts'
+import { toBase64 } from '../engine/signer/bytes.ts'
+import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
+import { headerBytes, type Rendered, render, resolveAll, type Surroundings, Unmakeable } from './render.ts'
+import type { CallStep, Value } from './step.ts'
+import type { Response } from './wire.ts'
+
+/** What an explorer knows and counts; only the functions of this file and of run-burst.ts change it. */
+export interface Core {
+  readonly options: ExplorerOptions
+  readonly log: Entry[]
+  readonly names: Map<string, Value>
+  readonly lines: Map<string, number>
+  readonly tries: Map<string | null, number>
+  /** What is wrong with answers that were taken since the last look. */
+  readonly problems: Problem[]
+  state: State
+  calls: number
+  lastId: number
+  /** Broken answers in a row. */
+  broken: number
+  dateOffset: number | null
+  /** Added to our time in signatures. */
+  sentOffset: number
+  shown: Explorer
+}
+
+function surroundings(core: Core): Surroundings {
+  const { wire, operations, random, unique } = core.options
+  const { scheme, tokenPrefix, uri } = core.state.terms
+  return {
+    scheme,
+    tokenPrefix: tokenPrefix ?? 'Bearer',
+    uri,
+    operations,
+    unique,
+    lookUp: (name) => core.names.get(name),
+    nextId: () => ++core.lastId,
+    nextNonce: (kind) => nonceOf(kind, random),
+    timestamp: () => Math.floor(wire.now() + core.sentOffset),
+  }
+}
+
+const addressOf = ({ shown: { addresses } }: Core, step: CallStep) =>
+  addresses.find(({ name }) => name === step.from) ?? addresses[0] ?? { local: undefined, seen: '' }
+
+export const callOf = (core: Core, step: CallStep, { authorization, body, breaks }: Rendered): Call => ({
+  authorization,
+  body,
+  breaks,
+  from: addressOf(core, step).seen,
+})
+
+export function tryRender(core: Core, step: CallStep): Rendered | null {
+  try {
+    return render(step, surroundings(core))
+  } catch (error) {
+    if (error instanceof Unmakeable) return null
+    throw error
+  }
+}
+
+export const now = ({ options: { wire } }: Core): Span => ({ from: wire.now(), to: wire.now() })
+
+export async function transmit(
+  core: Core,
+  step: CallStep,
+  { authorization, body }: Rendered,
+): Promise<{ response: Response; moment: Span }> {
+  const { wire } = core.options
+  const from = wire.now()
+  core.calls += 1
+  const response = await wire.send({
+    authorization: authorization === undefined ? undefined : headerBytes(authorization),
+    body,
+    from: addressOf(core, step).local,
+    connection: step.connection ?? 0,
+  })
+  const moment = { from, to: wire.now() }
+  const date = response.kind === 'answer' ? Date.parse(response.date ?? '') : Number.NaN
+  if (!Number.isNaN(date)) core.dateOffset = date - moment.to
+  return { response, moment }
+}
+
+/** What an answer shows: the next state, and the names of its result. */
+export function takeAnswer(
+  core: Core,
+  { step, call: made, answer, moment }: Omit<Seen, 'verdict'>,
+  known?: readonly Fact[],
+): void {
+  core.problems.push(...shape(core.state, made, answer, moment))
+  core.state = learn(core.state, made, answer, moment, known)
+  nameResult(core, step, answer, made.authorization)
+}
+
+function nameResult(core: Core, step: CallStep, answer: Answer, header: string | undefined): void {
+  const { as, method, params } = step
+  const { names, state, lines } = core
+  if (as === undefined || answer.kind !== 'accepted') return
+  const result = answer.result as Value
+  if (result === null || typeof result !== 'object') return
+  const own = names.get(`${as}-own`)
+  const seed = own?.seed === undefined ? {} : { seed: own.seed, publicKey: own.publicKey ?? '' }
+  const label =
+    method === 'manager/createApiKey' ? { name: String(resolveAll(params.name ?? '', surroundings(core))) } : {}
+  const sent = header === undefined ? {} : { header, signature: header.split(';').at(-1) ?? '' }
+  names.set(as, { ...result, ...label, ...seed, ...sent })
+  const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined
+  const line = index === undefined ? undefined : state.pairs.get(index)?.line
+  if (line !== undefined) lines.set(as, line)
+}
+
+/** Reports what is wrong with the answers that were taken last. */
+export function reportProblems({ problems, log, shown }: Core): void {
+  const [entry, script] = [log.length - 1, shown.script]
+  for (const problem of problems.splice(0))
+    shown.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
+}
+
+function nonceOf(kind: CallStep['nonce'], random: Random): string {
+  const bytes = random.bytes(24)
+  if (kind === 'digits') return `00${Array.from(bytes.slice(0, 16), (byte) => byte % 10).join('')}`
+  if (kind === 'padded') return toBase64(bytes.slice(0, 16))
+  if (kind === 'letters')
+    return Array.from(bytes, (byte) => String.fromCharCode((byte & 32 ? 65 : 97) + (byte % 26))).join('')
+  return toBase64(bytes)
+}

@@ -1,0 +1,66 @@
+/** Calls at once: sent together, judged as a history. */
+import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
+import { countAnswer } from './answer.ts'
+import { type Core, callOf, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
+import { contradiction } from './describe-step.ts'
+import type { Seen } from './explorer-types.ts'
+import type { BurstStep } from './step.ts'
+
+export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(Seen | null)[]> {
+  const made = calls.map((one, lane) => {
+    const rendered = tryRender(core, one)
+    const connection = on === 'new' ? ('new' as const) : lane + 1
+    return rendered === null ? null : { step: { ...one, connection }, rendered }
+  })
+  if (core.calls + made.length > core.options.maxCalls) return []
+  const before = core.state
+  const sent = await Promise.all(
+    made.map(async (one) => {
+      if (one === null) return null
+      const { response, moment } = await transmit(core, one.step, one.rendered)
+      const counted = countAnswer(response)
+      const answer = counted.kind === 'throttled' ? ({ kind: 'unread' } as const) : counted
+      return { step: one.step, call: callOf(core, one.step, one.rendered), answer, moment }
+    }),
+  )
+  const happened = sent.filter((one) => one !== null)
+  const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.moment)) }))
+  const step: BurstStep = { do: 'burst', calls, on }
+  core.log.push({ step, seen, script: core.shown.script, at: core.options.wire.now() })
+  explainBurst(core, seen)
+  return seen
+}
+
+/** Takes the answers in an order that the model allows; where there is none, in the order of their ends, and the first contradiction is told. */
+function explainBurst(core: Core, seen: readonly Seen[]): void {
+  const history: Exchange[] = seen.map(({ step, call, answer, moment }) => ({
+    call,
+    answer,
+    moment,
+    like: JSON.stringify([step.method, step.params, step.auth, step.change, answer.kind, step.as === undefined]),
+  }))
+  const found = explain(core.state, history)
+  let isTold = found.is !== 'impossible'
+  for (const index of found.is === 'explained' ? found.order : byEnd(seen)) {
+    const one = seen[index]
+    if (one === undefined) continue
+    const verdict = judge(core.state, facts(core.state, one.call, one.moment))
+    if (!isTold && found.is === 'impossible' && contradicts(verdict, one.answer)) {
+      isTold = true
+      reportHistory(core, { ...one, verdict }, found.part.length)
+    }
+    takeAnswer(core, one)
+    reportProblems(core)
+  }
+}
+
+function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, calls: number): void {
+  const message = `${contradiction(step, verdict, answer)}: no order of the ${calls} calls at once is one that the document allows`
+  const { requirement, level } = verdict
+  const entry = log.length - 1
+  shown.report({ requirement, level, message, kind: 'history', fact: 'history', entry, script: shown.script })
+}
+
+function byEnd(seen: readonly Seen[]): number[] {
+  return seen.map((_, index) => index).sort((a, b) => (seen[a]?.moment.to ?? 0) - (seen[b]?.moment.to ?? 0))
+}
