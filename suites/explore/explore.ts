@@ -42,6 +42,8 @@ export interface Exploration {
   readonly gone: string | null
   readonly created: number
   readonly seconds: number
+  /** Calls and milliseconds by stage, for those who tune it. */
+  readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
 }
 
 export async function explore(options: ExploreOptions): Promise<Exploration> {
@@ -86,5 +88,6 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     gone: explored.gone,
     created: x.state().created,
     seconds: elapsed() / 1000,
+    spent: explored.spent,
   }
 }

@@ -24,11 +24,18 @@ interface Seat {
   readonly age: Span
 }
 
+interface Ghost {
+  readonly name: string | null
+  readonly line: number
+}
+
 interface User {
   readonly live: readonly Seat[]
   /** Sessions of which `lost` were removed, nobody knows which. */
   readonly doubt: readonly Seat[]
   readonly lost: number
+  /** Lines that live in the session of their name if that is the one they were granted in; they are in no session that is counted. */
+  readonly ghosts: readonly Ghost[]
   /** Something happened that this table cannot follow: it says nothing of this user. */
   readonly vague: boolean
 }
@@ -38,7 +45,7 @@ export interface SessionTable {
   readonly users: ReadonlyMap<string, User>
 }
 
-const nobody: User = { live: [], doubt: [], lost: 0, vague: false }
+const nobody: User = { live: [], doubt: [], lost: 0, ghosts: [], vague: false }
 
 /** Every combination of readings. */
 export function everySessionTable(): SessionTable[] {
@@ -64,8 +71,8 @@ export interface Member {
 /** Whether a line's session lives, as one table says. */
 export function liveness(table: SessionTable, member: Member): 'live' | 'dead' | 'unknown' {
   if (member.name === null && table.reading.unnamed === 'none') return 'live'
-  const { live, doubt, vague } = userOf(table, member)
-  if (vague) return 'unknown'
+  const { live, doubt, ghosts, vague } = userOf(table, member)
+  if (vague || ghosts.some(({ line }) => line === member.line)) return 'unknown'
   if (live.some(holds(member))) return 'live'
   return doubt.some(holds(member)) ? 'unknown' : 'dead'
 }
@@ -85,7 +92,8 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   const isNamed = member.name !== null || unnamed === 'one'
   // Names may be compared in any case.
   const same = (seat: Seat): boolean => isNamed && seat.name?.toLowerCase() === member.name?.toLowerCase()
-  if (reusedName !== 'adds' && user.doubt.some(same)) return withUser(table, member, { ...user, vague: true })
+  const doubtful = reusedName === 'adds' ? undefined : user.doubt.find(same)
+  if (doubtful !== undefined) return withUser(table, member, usedAgain(user, doubtful, table.reading, member, when))
   const joined = reusedName === 'joins' ? user.live.find(same) : undefined
   if (joined !== undefined) {
     const age = table.reading.age === 'created' ? joined.age : when
@@ -98,14 +106,41 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   return withUser(table, member, { ...evicted, live: [...evicted.live, seat] })
 }
 
+/**
+ * A name used again whose session may be gone. If it lives, nothing is removed now; if not, the oldest may be. At the limit both leave
+ * as many lost as before, among those that were in doubt and those that may be the oldest.
+ */
+function usedAgain(user: User, again: Seat, reading: Reading, member: Member, when: Span): User {
+  const { live, doubt, lost, ghosts } = user
+  if (live.length + doubt.length - lost < sessionLimit) return { ...user, vague: true }
+  const others = doubt.filter((seat) => seat !== again)
+  const candidates = mayBeOldest(live, others)
+  const rest = settled({
+    ...user,
+    live: live.filter((seat) => !candidates.includes(seat)),
+    doubt: [...others, ...candidates],
+  })
+  const { name, line } = member
+  if (reading.reusedName !== 'joins') return { ...rest, live: [...rest.live, { name, lines: [line], age: when }] }
+  // A session that is joined keeps the moment of its creation, and its earlier tokens live with it.
+  const since = reading.age === 'created' ? { from: again.age.from, to: when.to } : when
+  const earlier = again.lines.map((one): Ghost => ({ name, line: one }))
+  return { ...rest, live: [...rest.live, { name, lines: [line], age: since }], ghosts: [...ghosts, ...earlier] }
+}
+
+/** Of the sessions that live those that may be older than every one that is in doubt, or the oldest of all. */
+function mayBeOldest(live: readonly Seat[], doubt: readonly Seat[]): Seat[] {
+  // Any of those in doubt may be the oldest that is left.
+  const oldest = doubt.length > 0 ? doubt.map(({ age }) => age.to) : [Math.min(...live.map(({ age }) => age.to))]
+  const until = Math.max(...oldest) + slackMs
+  return live.filter(({ age }) => age.from <= until)
+}
+
 /** Makes place for one more: of the sessions that may be the oldest, one is lost. */
 function withinLimit(user: User): User {
   const { live, doubt, lost } = user
   if (live.length + doubt.length - lost < sessionLimit) return user
-  // Any of those in doubt may be the oldest that is left.
-  const oldest = doubt.length > 0 ? doubt.map(({ age }) => age.to) : [Math.min(...live.map(({ age }) => age.to))]
-  const until = Math.max(...oldest) + slackMs
-  const candidates = live.filter(({ age }) => age.from <= until)
+  const candidates = mayBeOldest(live, doubt)
   const rest = live.filter((seat) => !candidates.includes(seat))
   return settled({ ...user, live: rest, doubt: [...doubt, ...candidates], lost: lost + 1 })
 }
@@ -133,11 +168,21 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
   if (said !== 'unknown') return said === seen ? table : null
   const user = userOf(table, member)
   if (user.vague) return table
+  const ghost = user.ghosts.find(({ line }) => line === member.line)
+  if (ghost !== undefined) return withUser(table, member, ghostSeen(user, ghost, seen))
   const doubt = user.doubt.filter((seat) => !holds(member)(seat))
   const found = user.doubt.filter(holds(member))
   const next =
     seen === 'live' ? { ...user, live: [...user.live, ...found], doubt } : { ...user, doubt, lost: user.lost - 1 }
   return withUser(table, member, settled(next))
+}
+
+/** The earlier tokens of a session that was joined live with it, or they are gone. */
+function ghostSeen(user: User, { name, line }: Ghost, seen: 'live' | 'dead'): User {
+  const ghosts = user.ghosts.filter((one) => one.line !== line)
+  if (seen === 'dead') return { ...user, ghosts }
+  const joined = (seat: Seat): Seat => (seat.name === name ? { ...seat, lines: [...seat.lines, line] } : seat)
+  return { ...user, ghosts, live: user.live.map(joined), doubt: user.doubt.map(joined) }
 }
 
 /** A grant whose answer was lost may have made a session or not. */

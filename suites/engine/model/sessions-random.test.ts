@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { type Random, seededRandom } from '../random.ts'
+import {
+  addSession,
+  everySessionTable,
+  liveness,
+  type Member,
+  observeSession,
+  type Reading,
+  type SessionTable,
+  sessionLimit,
+  touchSession,
+} from './sessions.ts'
+
+interface Session {
+  name: string | null
+  lines: number[]
+  age: number
+}
+
+/** A server that reads the open questions in one way. It keeps time in whole seconds; of equally old sessions any one leaves. */
+function simulatedServer({ user, unnamed, age, reusedName }: Reading, random: Random) {
+  const users = new Map<string, Session[]>()
+  const userOf = ({ key, keyName, isRoot }: Member): string =>
+    user === 'one key' ? key : user === 'keys of one name' ? keyName : user === 'created keys' && isRoot ? key : ''
+  const sessionsOf = (member: Member): Session[] => {
+    const sessions = users.get(userOf(member)) ?? []
+    users.set(userOf(member), sessions)
+    return sessions
+  }
+  const find = (member: Member) => sessionsOf(member).find(({ lines }) => lines.includes(member.line))
+  const counts = (member: Member): boolean => member.name !== null || unnamed !== 'none'
+  const add = (member: Member, second: number): void => {
+    if (!counts(member)) return
+    const sessions = sessionsOf(member)
+    const isNamed = member.name !== null || unnamed === 'one'
+    const same = sessions.find(({ name }) => isNamed && name === member.name)
+    if (same !== undefined && reusedName === 'joins') {
+      same.lines.push(member.line)
+      if (age !== 'created') same.age = second
+      return
+    }
+    if (same !== undefined && reusedName === 'replaces') sessions.splice(sessions.indexOf(same), 1)
+    if (sessions.length >= sessionLimit) {
+      const least = Math.min(...sessions.map((one) => one.age))
+      const oldest = sessions.filter((one) => one.age === least)
+      sessions.splice(sessions.indexOf(oldest[random.below(oldest.length)] as Session), 1)
+    }
+    sessions.push({ name: member.name, lines: [member.line], age: second })
+  }
+  return {
+    add,
+    lives: (member: Member): boolean => !counts(member) || find(member) !== undefined,
+    touch: (member: Member, how: 'used' | 'refreshed', second: number): void => {
+      const session = find(member)
+      if (session !== undefined && (age === 'used' || (age === 'refreshed' && how === 'refreshed')))
+        session.age = second
+    },
+  }
+}
+
+const keys = [
+  { key: 'root', keyName: '', isRoot: true },
+  { key: 'a', keyName: 'twin', isRoot: false },
+  { key: 'b', keyName: 'twin', isRoot: false },
+]
+
+/** @returns what the table of this reading said wrongly of a server that reads the document so */
+function wrongly(reading: Reading, seed: number): string[] {
+  const random = seededRandom(seed)
+  const server = simulatedServer(reading, random)
+  const members: Member[] = []
+  const wrong: string[] = []
+  let table: SessionTable = { reading, users: new Map() }
+  let nowMs = 0
+  const look = (member: Member, isObserved: boolean): void => {
+    const [said, lives] = [liveness(table, member), server.lives(member)]
+    if (said !== 'unknown' && (said === 'live') !== lives) wrong.push(`${said} after ${members.length} grants`)
+    if (!isObserved || wrong.length > 0) return
+    table = observeSession(table, member, lives ? 'live' : 'dead') ?? table
+    const how = random.below(2) === 0 ? 'used' : 'refreshed'
+    if (!lives) return
+    server.touch(member, how, Math.floor(nowMs / 1000))
+    table = touchSession(table, member, how, { from: nowMs, to: nowMs })
+  }
+  for (let line = 0; line < 60 && wrong.length === 0; line++) {
+    nowMs += random.below(4) === 0 ? 1500 : random.below(40)
+    const name = random.below(5) === 0 ? null : `s${random.below(seed % 2 === 0 ? 40 : 18)}`
+    const member: Member = { ...(keys[random.below(seed % 3 === 0 ? 3 : 1)] ?? keys[0]), line, name } as Member
+    server.add(member, Math.floor(nowMs / 1000))
+    table = addSession(table, member, { from: nowMs, to: nowMs })
+    members.push(member)
+    for (const one of members) look(one, random.below(4) === 0)
+  }
+  return wrong
+}
+
+test('the table of a reading never contradicts a server that reads the document so', () => {
+  const wrong = everySessionTable().flatMap(({ reading }, index) =>
+    [1, 2, 3, 4].flatMap((round) =>
+      wrongly(reading, index * 10 + round).map((what) => `${JSON.stringify(reading)}: ${what}`),
+    ),
+  )
+  expect(wrong).toEqual([])
+})
