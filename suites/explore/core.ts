@@ -27,6 +27,10 @@ export interface Core {
   readonly problems: Problem[]
   state: State
   calls: number
+  /** How many calls may be made in all. */
+  limit: number
+  /** Calls beyond the budget. */
+  repeated: number
   lastId: number
   /** Broken answers in a row. */
   broken: number

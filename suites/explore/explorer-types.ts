@@ -69,6 +69,10 @@ export interface Explorer {
   readonly lines: Map<string, number>
   state(): State
   calls(): number
+  /** Calls that were made beyond the budget, to repeat findings. */
+  repeated(): number
+  /** Lets an action make so many calls more, which the budget does not count. */
+  beyondBudget<T>(calls: number, action: () => Promise<T>): Promise<T>
   /** Replaces what is known of the target's terms. */
   setTerms(terms: Partial<Terms>): void
   /** What is added to our time in signatures; while it is not sure, no signature is judged. */

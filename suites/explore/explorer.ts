@@ -34,6 +34,8 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     problems: [],
     state: initialState(options.terms, options.rootKey),
     calls: 0,
+    limit: options.maxCalls,
+    repeated: 0,
     lastId: 0,
     broken: 0,
     dateOffset: null,
@@ -58,6 +60,8 @@ function explorerOf(core: Core): Explorer {
     lines,
     state: () => core.state,
     calls: () => core.calls,
+    repeated: () => core.repeated,
+    beyondBudget: (calls, action) => beyondBudget(core, calls, action),
     setTerms: (terms) => {
       core.state = { ...core.state, terms: { ...core.state.terms, ...terms } }
     },
@@ -75,7 +79,7 @@ function explorerOf(core: Core): Explorer {
       await options.wire.sleep(ms)
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
-      core.calls + reserve.calls >= options.maxCalls || options.timeLeftMs() <= reserve.ms,
+      core.calls + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
     addresses: options.addresses,
     script: '',
     report: () => {},
@@ -112,11 +116,23 @@ async function exchange(core: Core, step: CallStep, first: Rendered, planned: Ca
   }
 }
 
+async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<T>): Promise<T> {
+  const { limit, calls: before } = core
+  core.limit = before + calls
+  try {
+    return await action()
+  } finally {
+    core.repeated += core.calls - before
+    core.calls = before
+    core.limit = limit
+  }
+}
+
 /** A call that took longer is judged again for the time that it took. */
 const notableMs = 50
 
 export async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<Seen | null> {
-  if (core.calls >= core.options.maxCalls) return null
+  if (core.calls >= core.limit) return null
   const rendered = tryRender(core, step)
   if (rendered === null) return null
   const planned = callOf(core, step, rendered)

@@ -40,7 +40,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const shrunk =
         found.length < mostShrunk
           ? await reproduce(x, candidate)
-          : { steps: closure(x, candidate.entry), failed: 1, tries: 1 }
+          : { steps: closure(x, candidate.entry), outcomes: [], failed: 1, tries: 1 }
       if (isUnproved(candidate, shrunk)) {
         seen.delete(id)
         return
@@ -111,7 +111,7 @@ function idOf({ requirement, kind, fact }: Candidate): string {
 function findingOf(
   x: Explorer,
   candidate: Candidate,
-  { steps, failed, tries }: Reproduced,
+  { steps, outcomes, failed, tries }: Reproduced,
   requirements: readonly Requirement[],
 ): Found {
   const { requirement, level, message, kind } = candidate
@@ -122,21 +122,20 @@ function findingOf(
     requirement,
     level,
     message,
-    steps: stepLines(
-      steps,
-      kind === 'accepted' ? 'accepted' : kind === 'shape' ? 'accepted, with a wrong result' : 'refused',
-    ),
+    steps: stepLines(steps, outcomes, kind === 'shape' ? 'accepted, with a wrong result' : kind),
     reproduced: { failed, tries },
     fixture:
-      kind === 'shape' || kind === 'history' ? null : fixtureText({ requirement, sentence, message, steps, expect }),
+      kind === 'shape' || kind === 'history'
+        ? null
+        : fixtureText({ requirement, sentence, message, steps, outcomes, expect }),
     exchanges: [],
     history: kind === 'history' ? historyOf(x, candidate) : [],
   }
 }
 
-function stepLines(steps: readonly Step[], last: string): string[] {
+function stepLines(steps: readonly Step[], outcomes: readonly string[], last: string): string[] {
   return steps.map((step, index) => {
-    const outcome = index === steps.length - 1 ? last : 'accepted'
+    const outcome = index === steps.length - 1 ? last : (outcomes[index] ?? 'accepted')
     if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
     if (step.do === 'burst') return `${step.calls.length} calls at once: ${step.calls.map(describeStep).join('; ')}`
     return `${describeStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}: ${outcome}`

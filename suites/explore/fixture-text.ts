@@ -1,5 +1,6 @@
 /** A finding as a scenario in the fixture language, where that language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
+import type { Outcome } from './shrink.ts'
 import type { CallStep, Change, Json, Step } from './step.ts'
 
 export interface FixtureInput {
@@ -7,6 +8,8 @@ export interface FixtureInput {
   readonly sentence: string
   readonly message: string
   readonly steps: readonly Step[]
+  /** What each step came to. */
+  readonly outcomes: readonly Outcome[]
   readonly expect: 'accepted' | 'refused'
 }
 
@@ -47,7 +50,7 @@ export function fixtureText(input: FixtureInput): string | null {
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
-    const before = steps.slice(0, -1).map((step) => line(step, names, needs, 'accepted'))
+    const before = steps.slice(0, -1).map((step, at) => line(step, names, needs, outcomeOf(input.outcomes[at])))
     const control =
       last.change === undefined || input.expect === 'accepted' ? { ...controlOf(last) } : withoutChange(last)
     const given = [...before, line(control, names, needs, 'accepted')]
@@ -67,6 +70,12 @@ export function fixtureText(input: FixtureInput): string | null {
     if (error instanceof Unsayable) return null
     throw error
   }
+}
+
+/** A broken answer is no preparation that a scenario could demand; nor is one that was not seen. */
+function outcomeOf(outcome: Outcome = 'accepted'): Outcome {
+  if (outcome === 'broken') throw new Unsayable()
+  return outcome
 }
 
 const controlOf = ({ method }: CallStep): CallStep => ({

@@ -12,7 +12,7 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
     const connection = on === 'new' ? ('new' as const) : lane + 1
     return rendered === null ? null : { step: { ...one, connection }, rendered }
   })
-  if (core.calls + made.length > core.options.maxCalls) return []
+  if (core.calls + made.length > core.limit) return []
   const before = core.state
   const sent = await Promise.all(
     made.map(async (one) => {

@@ -3,6 +3,7 @@ import { keptOut } from './ask-only.ts'
 import { changed, create, grant, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName } from './people.ts'
+import type { CallStep } from './step.ts'
 import type { Asker } from './table.ts'
 
 /** Names that do not sort by age, some of them words of the document. */
@@ -81,52 +82,81 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
 /** What passes the time while sessions must not be disturbed: calls that grant nothing. */
 export type Meanwhile = (ms: number) => Promise<void>
 
-/** sessions/…: 16, the 17th, the 18th; the oldest first, whatever its name; used and refreshed ones; then many more. */
+/** As many sessions as a user may have: whatever counts as one, every earlier session is gone. */
+async function flush(x: Explorer, who: string, storm: string): Promise<void> {
+  for (let at = 0; at < mostSessions; at++)
+    await x.call(grant(who, ['solution', `session:before-${at}-${storm}-$unique`]))
+}
+
+/** The document's limit. */
+const mostSessions = 16
+
+/**
+ * sessions/…: 16, the 17th, the 18th, the 19th. The first two evictions are clear in every reading: what is created first is also used
+ * and refreshed first. The third tells the readings apart.
+ */
 export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhile): Promise<void> {
-  const { x, people } = asker
+  const { x } = asker
   x.script = `sessions/storm/${who}`
   const storm = freshName(x, 's')
-  const first = await makeSessions(x, who, storm, [0, 2])
-  const oldest = [...first.slice(0, 1), ...(await refreshedTwice(x, first[1]))]
+  await flush(x, who, storm)
   await meanwhile(quietMs)
-  const middle = await makeSessions(x, who, storm, [2, 4])
+  const first = await makeSessions(x, who, storm, [0, 1])
   await meanwhile(quietMs)
-  const rest = await makeSessions(x, who, storm, [4, 14])
-  // Two names that differ only at their ends.
+  const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2]))[0])
+  await meanwhile(quietMs)
+  const rest = [...(await makeSessions(x, who, storm, [2, 14])), ...(await longNames(x, who, storm))]
+  // What is refused takes no place.
+  for (let at = 0; at < 3; at++) await keptOut(x, wrongGrant(who, at))
+  await meanwhile(quietMs)
+  const more = await makeSessions(x, who, storm, [14, 15])
+  await useAll(x, [...more, ...first])
+  await useAll(x, second)
+  await meanwhile(quietMs)
+  await useAll(x, rest)
+  await useAll(x, more)
+  await isGone(asker, first)
+  await meanwhile(quietMs)
+  more.push(...(await makeSessions(x, who, storm, [15, 16])))
+  await useAll(x, [...more, ...second, ...rest])
+  await isGone(asker, second)
+  const next = freshName(x)
+  if (rest[0] !== undefined) await x.call(refresh(rest[0], { as: next }))
+  await meanwhile(quietMs)
+  const last = await makeSessions(x, who, storm, [16, 17])
+  await useAll(x, [...last, next, ...rest, ...more])
+  // The name of a removed session is free again, and brings none of its old tokens back.
+  const again = await makeSessions(x, who, storm, [0, 1])
+  await useAll(x, again)
+  for (const gone of [...first, ...second]) await keptOut(x, list(token(gone)))
+}
+
+/** Two names that differ only at their ends. */
+async function longNames(x: Explorer, who: string, storm: string): Promise<string[]> {
+  const made: string[] = []
   for (const end of ['one', 'two']) {
     const as = freshName(x)
-    await x.call(grant(who, ['solution', `session:long-name-${storm}-of-session-${end}`], { as }))
-    if (x.lines.has(as)) rest.push(as)
+    await x.call(grant(who, ['solution', `session:long-name-$unique-${storm}-of-session-${end}`], { as }))
+    if (x.lines.has(as)) made.push(as)
   }
-  // What is refused, and a refresh, takes no place.
-  for (let at = 0; at < 3; at++)
-    await keptOut(
-      x,
-      changed(grant(who, ['solution', `session:wrong-${at}-$unique`]), {
-        field: 'param apiKeySecret',
-        operation: 'inside-changed',
-      }),
-    )
-  await useAll(x, [...oldest, ...middle, ...rest])
-  const next = freshName(x)
-  if (middle[1] !== undefined) await x.call(refresh(middle[1], { as: next }))
-  await meanwhile(quietMs)
-  const more = await makeSessions(x, who, storm, [16, 17])
-  await useAll(x, more)
-  await useAll(x, [...oldest, ...middle, ...rest])
-  await meanwhile(quietMs)
-  const last = await makeSessions(x, who, storm, [17, 18])
-  await useAll(x, [...last, ...oldest, ...middle, next, ...rest])
+  return made
+}
+
+const wrongGrant = (who: string, at: number): CallStep =>
+  changed(grant(who, ['solution', `session:wrong-${at}-$unique`]), {
+    field: 'param apiKeySecret',
+    operation: 'inside-changed',
+  })
+
+/** Neither token of a removed session is of any use. */
+async function isGone({ x, people }: Asker, pairs: readonly string[]): Promise<void> {
   const creates = people.keys && x.state().created <= 9
-  for (const gone of oldest) {
+  for (const gone of pairs) {
+    await keptOut(x, list(token(gone)))
     await keptOut(x, list(token(gone), { connection: 'new' }))
     if (creates) await keptOut(x, create(token(gone), { name: 'deviation-$unique', scope: ['solution'] }))
     await keptOut(x, refresh(gone))
   }
-  // The name of a removed session is free again, and brings none of its old tokens back.
-  const again = await makeSessions(x, who, storm, [0, 1])
-  await useAll(x, again)
-  for (const gone of oldest) await keptOut(x, list(token(gone)))
 }
 
 /** Whether grants of others, or without a name, push sessions out; whether a name used again does. */

@@ -1,10 +1,15 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import { renamed } from './rename-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
+
+export type Outcome = 'accepted' | 'refused' | 'broken'
 
 export interface Reproduced {
   /** The shortest sequence that shows it; its last step is the one that does. */
   readonly steps: readonly Step[]
+  /** What each step came to when the sequence showed the finding last. A burst counts as accepted. */
+  readonly outcomes: readonly Outcome[]
   readonly failed: number
   readonly tries: number
 }
@@ -13,44 +18,74 @@ export interface Reproduced {
 const runs = 3
 /** One that does not repeat at once is run so often. */
 const longRuns = 30
-const longestSequence = 60
+/** Steps of what went before that are tried, the shorter one first. */
+const lengths = [60, 400]
+/** Calls that may be made for one finding, beyond those of the exploration. */
+const callsPerFinding = 4000
 /** Gaps of a sequence that are waited out again. */
 const notableGapMs = 900
 const longestWaitMs = 8000
+/** Where the clock runs by itself a finding is not made shorter for longer. */
+const longestShrinkMs = 25_000
 
 /** The least number of steps that show the finding again, and how often they do. */
 export async function reproduce(x: Explorer, candidate: Candidate): Promise<Reproduced> {
   const entry = x.log[candidate.entry]
-  if (entry === undefined) return { steps: [], failed: 1, tries: 1 }
+  if (entry === undefined) return { steps: [], outcomes: [], failed: 1, tries: 1 }
   const short = closure(x, candidate.entry)
-  if (isCreation(entry.step)) return { steps: short, failed: 1, tries: 1 }
-  const whole = x.log.slice(0, candidate.entry + 1).filter((one) => one.script === candidate.script)
-  const sequences: Step[][] = [
-    short,
-    withGaps(x, short, candidate.entry),
-    withGaps(
-      x,
-      whole.slice(-longestSequence).map(({ step }) => step),
-      candidate.entry,
-    ),
-  ]
-  for (const steps of sequences) {
-    if (!(await shows(x, candidate, steps))) continue
-    const least = await shorter(x, candidate, steps)
+  const seen = outcomesOf(x, short)
+  if (isCreation(entry.step)) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
+  return x.beyondBudget(callsPerFinding, async () => {
+    for (const steps of sequences(x, candidate, short)) {
+      const shown = await shows(x, candidate, steps)
+      if (shown !== null) return confirmed(x, candidate, await shorter(x, candidate, steps, shown))
+    }
     let failed = 0
-    for (let run = 0; run < runs; run++) if (await shows(x, candidate, least)) failed += 1
-    return { steps: least, failed, tries: runs }
+    let outcomes = seen
+    for (let run = 0; run < longRuns && !x.isOver(); run++) {
+      const shown = await shows(x, candidate, short)
+      if (shown === null) continue
+      failed += 1
+      outcomes = shown
+    }
+    return { steps: short, outcomes, failed, tries: longRuns }
+  })
+}
+
+/** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
+function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): Generator<Step[]> {
+  yield short
+  const timed = withGaps(x, short, entry)
+  if (timed.length > short.length) yield timed
+  const before = x.log.slice(0, entry + 1).filter(({ step }, index) => index === entry || !isCreation(step))
+  const ofScript = before.filter((one) => one.script === script)
+  for (const length of lengths) {
+    const steps = (one: readonly Entry[]) =>
+      withGaps(x, [...short, ...one.slice(-length).map(({ step }) => step)], entry)
+    yield steps(ofScript)
+    if (ofScript.length < length) yield steps(before)
+    if (ofScript.length <= length && before.length <= length) return
   }
+}
+
+/** Runs the shortest form a few times more. */
+async function confirmed(
+  x: Explorer,
+  candidate: Candidate,
+  { steps, outcomes }: Pick<Reproduced, 'steps' | 'outcomes'>,
+): Promise<Reproduced> {
   let failed = 0
-  for (let run = 0; run < longRuns && !x.isOver(); run++) if (await shows(x, candidate, short)) failed += 1
-  return { steps: short, failed, tries: longRuns }
+  for (let run = 0; run < runs; run++) if ((await shows(x, candidate, steps)) !== null) failed += 1
+  return { steps, outcomes, failed, tries: runs }
 }
 
 /** A creation that is accepted takes a place, so it is not tried again. */
 function isCreation(step: Step): boolean {
-  const calls = step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
-  return calls.some(({ method }) => method === 'manager/createApiKey')
+  return callsOf(step).some(({ method }) => method === 'manager/createApiKey')
 }
+
+const callsOf = (step: Step): readonly CallStep[] =>
+  step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
 
 /** Every step on which one rests: the grants and refreshes of the lines that it names. Keys stay as they are. */
 export function closure(x: Explorer, at: number): Step[] {
@@ -68,8 +103,7 @@ export function closure(x: Explorer, at: number): Step[] {
 }
 
 function touches(x: Explorer, { step }: Entry, lines: ReadonlySet<number>): boolean {
-  const calls = step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
-  return calls.some(
+  return callsOf(step).some(
     (call) =>
       call.method === 'manager/auth' &&
       call.change === undefined &&
@@ -77,51 +111,71 @@ function touches(x: Explorer, { step }: Entry, lines: ReadonlySet<number>): bool
   )
 }
 
-/** The steps with the time that passed between them. */
+/** What the steps of the log came to. */
+function outcomesOf(x: Explorer, steps: readonly Step[]): Outcome[] {
+  return steps.map((step) => {
+    const kind = x.log.findLast((one) => one.step === step)?.seen[0]?.answer.kind
+    return step.do === 'burst' || kind === undefined || kind === 'unread' ? 'accepted' : kind
+  })
+}
+
+/** The steps in the order of the log, each once, with the time that passed between them. */
 function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
-  const timed = steps.flatMap((step) => x.log.slice(0, at + 1).findLast((one) => one.step === step) ?? [])
+  const wanted = new Set(steps)
+  const timed = x.log.slice(0, at + 1).filter((one) => wanted.has(one.step))
   let left = longestWaitMs
   return timed.flatMap(({ step, at: when }, index): Step[] => {
     const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
-    const waited = step.do !== 'wait' && gap > notableGapMs && gap < left ? gap : 0
+    const isWait = step.do === 'wait' || timed[index - 1]?.step.do === 'wait'
+    const waited = !isWait && gap > notableGapMs && gap < left ? gap : 0
     left -= waited
     return waited > 0 ? [{ do: 'wait', ms: Math.ceil(waited) }, step] : [step]
   })
 }
 
-/** Leaves out one step after another, as long as the rest still shows the finding. */
-async function shorter(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<Step[]> {
-  let least = [...steps]
-  for (let index = least.length - 2; index >= 0 && least.length > 1; index--) {
-    if (x.isOver({ calls: 200, ms: 500 })) break
-    const without = least.filter((_, at) => at !== index)
-    if (isWhole(without) && (await shows(x, candidate, without))) least = without
-  }
+/** Leaves out one part after another, halves first and single steps last, as long as the rest still shows the finding. */
+async function shorter(
+  x: Explorer,
+  candidate: Candidate,
+  steps: readonly Step[],
+  shown: readonly Outcome[],
+): Promise<Pick<Reproduced, 'steps' | 'outcomes'>> {
+  let least = { steps: [...steps], outcomes: [...shown] }
+  const startedMs = x.options.wire.now()
+  const isLate = (): boolean => !x.options.wire.controlled && x.options.wire.now() - startedMs > longestShrinkMs
+  for (let size = Math.ceil((least.steps.length - 1) / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
+    for (let end = least.steps.length - 1; end > 0; end -= size) {
+      if (isLate() || x.isOver()) return least
+      const without = least.steps.filter((_, at) => at < end - size || at >= end)
+      if (without.length === least.steps.length || !isWhole(without)) continue
+      const outcomes = await shows(x, candidate, without)
+      if (outcomes !== null) least = { steps: without, outcomes }
+    }
   return least
 }
 
 /** Whether every pair that a step names is made by an earlier one. */
 function isWhole(steps: readonly Step[]): boolean {
   const made = new Set<string>()
-  const all = new Set(steps.flatMap(madeBy))
   for (const step of steps) {
-    if (namesIn(step).some((name) => all.has(name) === false && /^(pair|race|crowd|burst)\d/.test(name))) return false
-    if (namesIn(step).some((name) => all.has(name) && !made.has(name) && !madeBy(step).includes(name))) return false
-    for (const name of madeBy(step)) made.add(name)
+    const own = madeBy(step)
+    if (namesIn(step).some((name) => isMade(name) && !made.has(name) && !own.includes(name))) return false
+    for (const name of own) made.add(name)
   }
   return true
 }
 
+/** Names of what a sequence makes, as `freshName` gives them; those of keys are not. */
+const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent)\d/.test(name)
+
 function madeBy(step: Step): string[] {
-  if (step.do === 'wait') return []
-  const calls = step.do === 'burst' ? step.calls : [step]
-  return calls.flatMap(({ as }) => as ?? [])
+  return callsOf(step).flatMap(({ as }) => as ?? [])
 }
 
 let replays = 0
 
-/** Runs a sequence anew, with names of its own; whether its last step shows the finding. */
-async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<boolean> {
+/** Runs a sequence again, with names of its own; @returns what each step came to, null where the last does not show the finding */
+async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<Outcome[] | null> {
   const before = x.report
   const script = x.script
   let shown = false
@@ -132,32 +186,25 @@ async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]):
   x.script = 'again'
   replays += 1
   const mine = new Map(steps.flatMap(madeBy).map((name) => [name, `${name}r${replays}`]))
+  const outcomes: Outcome[] = []
   try {
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
-      await run(x, renamed(step, mine))
+      outcomes.push(await run(x, renamed(step, mine, `r${replays}`)))
     }
   } finally {
     x.report = before
     x.script = script
   }
-  return shown
+  return shown ? outcomes : null
 }
 
-async function run(x: Explorer, step: Step): Promise<void> {
+async function run(x: Explorer, step: Step): Promise<Outcome> {
   if (step.do === 'wait') await x.wait(step.ms)
   else if (step.do === 'burst') await x.burst(step)
-  else await x.call(step)
-}
-
-/** The same step with other names for what it makes and uses. */
-export function renamed<S extends Step>(step: S, names: ReadonlyMap<string, string>): S {
-  if (step.do === 'wait') return step
-  if (step.do === 'burst') return { ...step, calls: step.calls.map((call) => renamed(call, names)) }
-  const text = JSON.stringify(step).replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) => {
-    const other = names.get(name)
-    return other === undefined ? whole : `$${other}`
-  })
-  const next = JSON.parse(text) as CallStep
-  return { ...next, ...(next.as === undefined ? {} : { as: names.get(next.as) ?? next.as }) } as S
+  else {
+    const kind = (await x.call(step))?.answer.kind
+    return kind === undefined || kind === 'unread' ? 'broken' : kind
+  }
+  return 'accepted'
 }

@@ -25,7 +25,7 @@ export function learn(
   const noted = noteNonce(state, call)
   if (answer.kind === 'accepted') return accepted(noted, { call, body, moment, known, verdict, result: answer.result })
   if (answer.kind === 'refused') return refused(noted, { call, body, moment, known, verdict })
-  return lost(withTry(noted, keyIdOf(noted, call, body)), body)
+  return lost(withTry(noted, keyIdOf(noted, call, body)), body, moment)
 }
 
 interface Learnt {
@@ -72,8 +72,11 @@ function withTry(state: State, id: string | undefined): State {
   return { ...state, wrongTries: new Map(state.wrongTries).set(id, (state.wrongTries.get(id) ?? 0) + 1) }
 }
 
+/** What a lost call does may be done so late. */
+const lateMs = 10_000
+
 /** A broken answer: what the call was to do may have happened. */
-function lost(state: State, body: ReadBody): State {
+function lost(state: State, body: ReadBody, { from, to }: Span): State {
   if (body.method === 'manager/createApiKey')
     return { ...state, created: state.created + 1, keyNames: namesWith(state, body.params) }
   if (body.method !== 'manager/auth' || !isObject(body.params)) return state
@@ -82,7 +85,7 @@ function lost(state: State, body: ReadBody): State {
   const { apiKeyId, scope } = body.params
   if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
   const member = memberOf(state, { key: apiKeyId, line: -1, scope })
-  return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member)) }
+  return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, { from, to: to + lateMs })) }
 }
 
 /** The pair whose refresh token a grant presents. */
@@ -99,10 +102,10 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
   const others = known.filter((fact) => !isOfSession(fact))
   if (how === 'refused') {
     const onlySession = others.every(({ is }) => is === 'yes')
-    if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead')
-    return verdict.is === 'accepted' ? withStanding(observed(state, pair, 'dead'), pair, 'unknown') : state
+    if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', moment)
+    return verdict.is === 'accepted' ? withStanding(observed(state, pair, 'dead', moment), pair, 'unknown') : state
   }
-  const seen = observed(state, pair, 'live')
+  const seen = observed(state, pair, 'live', moment)
   const sessions = seen.sessions.map((table) => touchSession(table, memberOf(state, pair), 'used', moment))
   // A pair that was let in though it was revoked says no more of what follows.
   return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
@@ -111,11 +114,12 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
 const isOfSession = ({ requirement }: Fact): boolean =>
   requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
 
-function observed(state: State, pair: Pair, seen: 'live' | 'dead'): State {
+function observed(state: State, pair: Pair, seen: 'live' | 'dead', moment: Span): State {
   const member = memberOf(state, pair)
   const kept = state.sessions.flatMap((table) => observeSession(table, member, seen) ?? [])
   // Where every reading is contradicted it is a finding; what follows from it for this user is not known.
-  if (kept.length === 0) return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member)) }
+  if (kept.length === 0)
+    return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, moment)) }
   return { ...state, sessions: kept }
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Random, seededRandom } from '../random.ts'
 import {
   addSession,
+  blurSessions,
   everySessionTable,
   liveness,
   type Member,
@@ -83,13 +84,18 @@ function wrongly(reading: Reading, seed: number): string[] {
     server.touch(member, how, Math.floor(nowMs / 1000))
     table = touchSession(table, member, how, { from: nowMs, to: nowMs })
   }
-  for (let line = 0; line < 60 && wrong.length === 0; line++) {
+  for (let line = 0; line < 70 && wrong.length === 0; line++) {
     nowMs += random.below(4) === 0 ? 1500 : random.below(40)
-    const name = random.below(5) === 0 ? null : `s${random.below(seed % 2 === 0 ? 40 : 18)}`
+    const isOdd = seed % 2 === 1
+    const name =
+      random.below(isOdd && line > 20 ? 40 : 5) === 0
+        ? null
+        : `s${isOdd && line > 20 ? line + 100 : random.below(seed % 4 === 0 ? 40 : 18)}`
     const member: Member = { ...(keys[random.below(seed % 3 === 0 ? 3 : 1)] ?? keys[0]), line, name } as Member
     server.add(member, Math.floor(nowMs / 1000))
     table = addSession(table, member, { from: nowMs, to: nowMs })
     members.push(member)
+    if (line === 20 && seed % 2 === 1) table = blurSessions(table, member, { from: nowMs, to: nowMs })
     for (const one of members) look(one, random.below(4) === 0)
   }
   return wrong

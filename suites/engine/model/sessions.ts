@@ -36,8 +36,17 @@ interface User {
   readonly lost: number
   /** Lines that live in the session of their name if that is the one they were granted in; they are in no session that is counted. */
   readonly ghosts: readonly Ghost[]
-  /** Something happened that this table cannot follow: it says nothing of this user. */
-  readonly vague: boolean
+  /** Something happened that this table cannot follow: it says nothing of this user until so many new sessions were made that no other can live. */
+  readonly vague: Vague | null
+}
+
+interface Vague {
+  /** When something happened last that it cannot follow. */
+  readonly since: number
+  /** Sessions that were made after that, one after another, and nothing else. */
+  readonly recent: readonly Seat[]
+  /** Names that sessions may have. */
+  readonly names: ReadonlySet<string | null>
 }
 
 export interface SessionTable {
@@ -45,7 +54,7 @@ export interface SessionTable {
   readonly users: ReadonlyMap<string, User>
 }
 
-const nobody: User = { live: [], doubt: [], lost: 0, ghosts: [], vague: false }
+const nobody: User = { live: [], doubt: [], lost: 0, ghosts: [], vague: null }
 
 /** Every combination of readings. */
 export function everySessionTable(): SessionTable[] {
@@ -72,7 +81,7 @@ export interface Member {
 export function liveness(table: SessionTable, member: Member): 'live' | 'dead' | 'unknown' {
   if (member.name === null && table.reading.unnamed === 'none') return 'live'
   const { live, doubt, ghosts, vague } = userOf(table, member)
-  if (vague || ghosts.some(({ line }) => line === member.line)) return 'unknown'
+  if (vague !== null || ghosts.some(({ line }) => line === member.line)) return 'unknown'
   if (live.some(holds(member))) return 'live'
   return doubt.some(holds(member)) ? 'unknown' : 'dead'
 }
@@ -81,7 +90,7 @@ export function liveness(table: SessionTable, member: Member): 'live' | 'dead' |
 export function isFreeName(table: SessionTable, member: Member): boolean {
   const { live, doubt, vague } = userOf(table, member)
   const named = (seat: Seat): boolean => seat.name?.toLowerCase() === member.name?.toLowerCase()
-  return !vague && !live.some(named) && !doubt.some(named)
+  return vague === null && !live.some(named) && !doubt.some(named)
 }
 
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
@@ -89,6 +98,7 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   const { unnamed, reusedName } = table.reading
   if (member.name === null && unnamed === 'none') return table
   const user = userOf(table, member)
+  if (user.vague !== null) return withUser(table, member, addedInVague(user, user.vague, member, when))
   const isNamed = member.name !== null || unnamed === 'one'
   // Names may be compared in any case.
   const same = (seat: Seat): boolean => isNamed && seat.name?.toLowerCase() === member.name?.toLowerCase()
@@ -112,7 +122,7 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
  */
 function usedAgain(user: User, again: Seat, reading: Reading, member: Member, when: Span): User {
   const { live, doubt, lost, ghosts } = user
-  if (live.length + doubt.length - lost < sessionLimit) return { ...user, vague: true }
+  if (live.length + doubt.length - lost < sessionLimit) return lostSight(user, member.name, when)
   const others = doubt.filter((seat) => seat !== again)
   const candidates = mayBeOldest(live, others)
   const rest = settled({
@@ -136,6 +146,27 @@ function mayBeOldest(live: readonly Seat[], doubt: readonly Seat[]): Seat[] {
   return live.filter(({ age }) => age.from <= until)
 }
 
+/** From now on nothing is known of a user. */
+function lostSight({ live, doubt, vague }: User, name: string | null, when: Span): User {
+  const names = new Set([
+    ...(vague?.names ?? []),
+    ...[...live, ...doubt].map((seat) => lowered(seat.name)),
+    lowered(name),
+  ])
+  return { ...nobody, vague: { since: when.to, recent: [], names } }
+}
+
+const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
+
+/** Sixteen new sessions in a row, of names that nothing had, push out every other. */
+function addedInVague(user: User, { since, recent, names }: Vague, { name, line }: Member, when: Span): User {
+  const isNew = name !== null && !names.has(lowered(name)) && when.from > since + slackMs
+  if (!isNew) return lostSight(user, name, when)
+  const next = [...recent, { name, lines: [line], age: when }]
+  if (next.length === sessionLimit) return { ...nobody, live: next }
+  return { ...user, vague: { since, recent: next, names: new Set([...names, lowered(name)]) } }
+}
+
 /** Makes place for one more: of the sessions that may be the oldest, one is lost. */
 function withinLimit(user: User): User {
   const { live, doubt, lost } = user
@@ -157,6 +188,8 @@ export function touchSession(table: SessionTable, member: Member, how: 'used' | 
   const { age } = table.reading
   if (age === 'created' || (age === 'refreshed' && how === 'used')) return table
   const user = userOf(table, member)
+  if (user.vague !== null && !user.vague.recent.some(holds(member)))
+    return withUser(table, member, lostSight(user, null, when))
   if (!user.live.some(holds(member))) return table
   const live = user.live.map((seat) => (holds(member)(seat) ? { ...seat, age: when } : seat))
   return withUser(table, member, { ...user, live })
@@ -167,7 +200,7 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
   const said = liveness(table, member)
   if (said !== 'unknown') return said === seen ? table : null
   const user = userOf(table, member)
-  if (user.vague) return table
+  if (user.vague !== null) return table
   const ghost = user.ghosts.find(({ line }) => line === member.line)
   if (ghost !== undefined) return withUser(table, member, ghostSeen(user, ghost, seen))
   const doubt = user.doubt.filter((seat) => !holds(member)(seat))
@@ -181,14 +214,23 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
 function ghostSeen(user: User, { name, line }: Ghost, seen: 'live' | 'dead'): User {
   const ghosts = user.ghosts.filter((one) => one.line !== line)
   if (seen === 'dead') return { ...user, ghosts }
-  const joined = (seat: Seat): Seat => (seat.name === name ? { ...seat, lines: [...seat.lines, line] } : seat)
-  return { ...user, ghosts, live: user.live.map(joined), doubt: user.doubt.map(joined) }
+  const isJoined = (seat: Seat): boolean => seat.name === name
+  const joined = [...user.live, ...user.doubt].filter(isJoined)
+  return settled({
+    ...user,
+    ghosts,
+    live: [
+      ...user.live.filter((seat) => !isJoined(seat)),
+      ...joined.map((seat) => ({ ...seat, lines: [...seat.lines, line] })),
+    ],
+    doubt: user.doubt.filter((seat) => !isJoined(seat)),
+  })
 }
 
 /** A grant whose answer was lost may have made a session or not. */
-export function blurSessions(table: SessionTable, member: Member): SessionTable {
+export function blurSessions(table: SessionTable, member: Member, when: Span): SessionTable {
   if (member.name === null && table.reading.unnamed === 'none') return table
-  return withUser(table, member, { ...userOf(table, member), vague: true })
+  return withUser(table, member, lostSight(userOf(table, member), member.name, when))
 }
 
 const holds =

@@ -1,0 +1,15 @@
+/** The same steps with other names, so that a sequence can be run again beside what it made before. */
+import type { CallStep, Step } from './step.ts'
+
+/** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, so that sessions and keys get new names too */
+export function renamed<S extends Step>(step: S, names: ReadonlyMap<string, string>, mark: string): S {
+  if (step.do === 'wait') return step
+  if (step.do === 'burst') return { ...step, calls: step.calls.map((call) => renamed(call, names, mark)) }
+  const text = JSON.stringify(step).replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) => {
+    if (name === 'unique') return `${mark}-$unique`
+    const other = names.get(name)
+    return other === undefined ? whole : `$${other}`
+  })
+  const next = JSON.parse(text) as CallStep
+  return { ...next, ...(next.as === undefined ? {} : { as: names.get(next.as) ?? next.as }) } as S
+}
