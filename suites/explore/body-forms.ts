@@ -87,6 +87,24 @@ export const richForms = [
   'indented',
 ]
 
+/** Forms that a server may bring a body into before it checks the signature. */
+export const rewritings: ReadonlySet<string> = new Set([
+  'compact',
+  'trimmed',
+  'without-white-space',
+  'crlf-to-lf',
+  'lf-to-crlf',
+  'composed',
+  'decomposed',
+  'compatibility-composed',
+  'lower-case',
+  'ascii-escapes',
+  'ascii-only',
+  'ascii-left',
+  'members-sorted',
+  'line-feed-behind',
+])
+
 /** A body of so many bytes: white space, or a param that nothing else has. */
 export function padded(body: string, bytes: number): string {
   return body.replace('{', `{${' '.repeat(Math.max(0, bytes - body.length))}`)

@@ -22,11 +22,14 @@ interface DeviationsFile {
   readonly bytes: { readonly [name: string]: BytesOperation }
   readonly values: { readonly [name: string]: Json }
   readonly fields: readonly Field[]
+  readonly first: readonly string[]
   readonly sets: { readonly [name: string]: readonly string[] }
 }
 
 export interface Operations {
   readonly fields: readonly Field[]
+  /** Operations that are asked before others. */
+  readonly first: readonly string[]
   text(name: string): TextOperation | readonly TextOperation[]
   bytes(name: string): BytesOperation
   /** Every change of a part, in the order of the file. */
@@ -46,6 +49,7 @@ export function readDeviations(path = join(packageRoot, 'fixtures', 'deviations.
   for (const names of Object.values(file.sets)) for (const name of names) named(file.text, name)
   return {
     fields: file.fields,
+    first: file.first,
     text: (name) => named(file.text, name),
     bytes: (name) => named(file.bytes, name),
     changesOf: (field) => changesOf(file, field),

@@ -6,14 +6,14 @@ import { apikeyScope, freshName, granted } from './people.ts'
 import type { Asker } from './table.ts'
 
 /** Every kind of pair that is used, then waits until it has ended. */
-export async function beginExpiry(asker: Asker): Promise<{ due: number; pairs: string[] }> {
-  const { x, people } = asker
+export async function beginExpiry(asker: Asker, users: readonly string[]): Promise<{ due: number; pairs: string[] }> {
+  const { x } = asker
   x.script = 'expiry'
   const lifetimeMs = 3000
   const own = x.addresses[0]?.seen ?? ''
   const words = apikeyScope(x) ?? []
   const made: string[] = []
-  for (const who of people.secret)
+  for (const who of users)
     for (const scope of [
       ['solution'],
       ['solution', 'session:'],
@@ -24,7 +24,7 @@ export async function beginExpiry(asker: Asker): Promise<{ due: number; pairs: s
       if (pair !== undefined) made.push(pair)
       if (pair !== undefined) await letIn(x, list(token(pair)))
     }
-  for (const who of people.secret.slice(0, 2)) {
+  for (const who of users.slice(0, 2)) {
     const pair = await granted(x, { who, scope: ['solution', `expiresIn:${lifetimeMs}`] })
     if (pair === undefined) continue
     const next = freshName(x)

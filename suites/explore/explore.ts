@@ -37,6 +37,10 @@ export interface Exploration {
   /** Cells of the table that were asked. */
   readonly asked: number
   readonly cells: number
+  /** Parts of calls of which a cell was asked, and how many there are. */
+  readonly fields: { readonly asked: number; readonly all: number }
+  /** Calls that were made to repeat findings. */
+  readonly repeated: number
   readonly pairs: number
   readonly letIn: boolean
   readonly gone: string | null
@@ -83,6 +87,8 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     calls: x.calls(),
     asked: explored.cells.asked,
     cells: explored.cells.all,
+    fields: explored.fields,
+    repeated: x.repeated(),
     pairs,
     letIn: explored.letIn,
     gone: explored.gone,

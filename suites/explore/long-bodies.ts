@@ -32,10 +32,8 @@ const cutsOfData = [
   'cut-2048',
 ]
 
-const sizes = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
-
 /** Long bodies, as far as a Basic call shows that they are taken at all. */
-export async function longBodies(asker: Asker): Promise<void> {
+export async function longBodies(asker: Asker, sizes: readonly number[]): Promise<void> {
   const { x, people, pairs } = asker
   x.script = 'long-bodies'
   const who = people.secret[0]

@@ -2,7 +2,7 @@
 import type { Random } from '../engine/random.ts'
 import { shuffled } from '../engine/random.ts'
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import type { Field } from './deviations.ts'
+import type { Operations } from './deviations.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, type PairKind, type People, pairOf } from './people.ts'
 import type { Auth, CallStep, Change } from './step.ts'
@@ -17,12 +17,17 @@ export interface Cell {
 }
 
 /** One cell for each operation on each part, so ordered that every part is asked before any is asked again. */
-export function cells(fields: readonly Field[], changesOf: (field: Field) => Change[], random: Random): Cell[] {
+export function cells(
+  { fields, first, changesOf }: Pick<Operations, 'fields' | 'first' | 'changesOf'>,
+  random: Random,
+): Cell[] {
+  const rank = ({ operation = '' }: Change): number =>
+    first.includes(operation) ? first.indexOf(operation) : first.length
   const rows = fields.flatMap((field) =>
     field.auth.map((way) =>
-      shuffled(changesOf(field), random).map(
-        (change, turn): Cell => ({ id: `table/${way}/${field.field.replaceAll(' ', '-')}`, way, change, turn }),
-      ),
+      shuffled(changesOf(field), random)
+        .sort((one, other) => rank(one) - rank(other))
+        .map((change, turn): Cell => ({ id: `table/${way}/${field.field.replaceAll(' ', '-')}`, way, change, turn })),
     ),
   )
   return rows.flat().sort((a, b) => a.turn - b.turn)
@@ -154,13 +159,19 @@ export function kindOf(people: People, turn: number): PairKind {
 }
 
 /** Every credential at every other's place. */
-export function crossPlaces(people: People, pair: string, otherPair: string): { way: string; change: Change }[] {
+export function crossPlaces(
+  people: People,
+  pair: string,
+  otherPair: string,
+  most: number,
+): { way: string; change: Change }[] {
   const keys = [...people.secret.slice(0, 3), ...people.ecc.slice(0, 1), ...people.narrow.slice(0, 1)]
-  const credentials = [
+  const all = [
+    ...[pair, otherPair].flatMap((name) => [`$${name}.accessToken`, `$${name}.refreshToken`]),
     ...keys.flatMap((who) => [`$${who}.id`, `$${who}.secret`]),
     ...(people.ecc[0] === undefined ? [] : ['$ecc-a-own.publicKey']),
-    ...[pair, otherPair].flatMap((name) => [`$${name}.accessToken`, `$${name}.refreshToken`]),
   ]
+  const credentials = all.slice(0, most)
   const places: [way: string, field: string][] = [
     ['basic', 'basic-id'],
     ['basic', 'basic-secret'],

@@ -1,11 +1,15 @@
 /** Bodies signed in one form and sent in another. */
 import { keptOut } from './ask-only.ts'
-import { richForms } from './body-forms.ts'
+import { rewritings, richForms } from './body-forms.ts'
 import { basic, changed, create, ecc, hmac, list } from './calls.ts'
 import type { Asker } from './table.ts'
 
-/** Bodies that can be written in many ways, each signed in one and sent in another. */
-export async function writtenAgain(asker: Asker): Promise<void> {
+/**
+ * Bodies that can be written in many ways, each signed in one and sent in another.
+ *
+ * @param every false: only forms that a server may make of a body, each signed by one kind of key
+ */
+export async function writtenAgain(asker: Asker, every: boolean): Promise<void> {
   const { x, people } = asker
   x.script = 'bodies'
   const { fields, changesOf } = x.options.operations
@@ -24,12 +28,16 @@ export async function writtenAgain(asker: Asker): Promise<void> {
       // Basic credentials show whether such a body is taken at all.
       if (who !== undefined && (await x.call(list(basic(who), { form })))?.answer.kind !== 'accepted') continue
       if ((await x.call(right))?.answer.kind !== 'accepted') continue
-      for (const change of changes)
+      for (const [turn, change] of changes.entries()) {
+        const isMine = auths.length < 2 || (turn % 2 === 0) === (auth.kind === 'hmac')
+        if (!every && (change.field !== 'signed-body' || !rewritings.has(change.operation ?? '') || !isMine)) continue
         if (change.field === 'signed-body' || (auth.kind === 'hmac' && change.field === 'mistake'))
           await keptOut(x, changed(right, change))
+      }
     }
   for (const auth of auths)
-    for (const change of changes) {
+    for (const [turn, change] of changes.entries()) {
+      if (!every && turn % 2 === (auth.kind === 'hmac' ? 0 : 1)) continue
       if (!people.keys || x.state().created > 9) return
       const right = create(auth, { name: 'deviation-$unique', scope: ['solution'] })
       await keptOut(x, changed(right, change))

@@ -7,9 +7,9 @@ import type { Auth, CallStep } from './step.ts'
 import type { Asker } from './table.ts'
 
 /** A key's own credentials, each at the other's place. */
-export async function ownPlaces({ x, people }: Asker): Promise<void> {
+export async function ownPlaces({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'own-places'
-  for (const who of people.secret) {
+  for (const who of people.secret.slice(0, users)) {
     const pair = people.grants ? await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] }) : undefined
     const tokens = pair === undefined ? [] : [`$${pair}.accessToken`, `$${pair}.refreshToken`]
     for (const place of [`$${who}.id`, `$${who}.name`, `$${who}.secret`, ...tokens]) {
@@ -58,7 +58,7 @@ const emptyHeaders = (scheme: string): string[] => [
 ]
 
 /** What a key with a public key must not be used with, and a key without one. */
-export async function wrongKinds({ x, people }: Asker): Promise<void> {
+export async function wrongKinds({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'kinds-of-keys'
   const creates = people.keys && x.state().created <= 9
   const steps = (auth: Auth): CallStep[] => [
@@ -80,7 +80,7 @@ export async function wrongKinds({ x, people }: Asker): Promise<void> {
     for (const other of [...people.secret, ...people.ecc])
       if (other !== who) await keptOut(x, changed(list(ecc(who)), { field: 'key-id', place: `$${other}.id` }))
   }
-  for (const who of people.secret) {
+  for (const who of people.secret.slice(0, users)) {
     for (const other of people.secret) {
       if (other === who) continue
       await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${other}.secret` }))
@@ -91,16 +91,25 @@ export async function wrongKinds({ x, people }: Asker): Promise<void> {
     await letIn(x, list(basic(who)))
     await letIn(x, list(hmac(who)))
   }
-  for (const step of steps(none)) await keptOut(x, step)
-  for (const header of emptyHeaders(x.state().terms.scheme))
-    for (const step of steps({ kind: 'header', header })) await keptOut(x, step)
+}
+
+/** authorization/required: no header, and headers that prove nothing. */
+export async function noCredentials({ x, people }: Asker): Promise<void> {
+  x.script = 'no-credentials'
+  const creates = people.keys && x.state().created <= 9
+  const headers = emptyHeaders(x.state().terms.scheme).map((header): Auth => ({ kind: 'header', header }))
+  for (const auth of [none, ...headers]) {
+    await keptOut(x, list(auth))
+    await keptOut(x, list(auth, { connection: 'new' }))
+    if (creates) await keptOut(x, creation(auth))
+  }
 }
 
 /** A header that was right once, with another call: it was signed for the first one only. */
-export async function replays({ x, people }: Asker): Promise<void> {
+export async function replays({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'replays'
   const creates = (): boolean => people.keys && x.state().created <= 9
-  const ways = [...people.secret.slice(0, 3).map(hmac), ...people.ecc.slice(0, 2).map(ecc)]
+  const ways = [...people.secret.slice(0, users).map(hmac), ...people.ecc.slice(0, users).map(ecc)]
   for (const auth of ways)
     for (const connection of [0, 'new'] as const) {
       const as = freshName(x, 'sent')

@@ -1,0 +1,89 @@
+/** How much of each sequence a number of calls allows, so that every kind is asked and none takes the place of another. */
+export interface Sizes {
+  /** Operations that are asked of each part of a call before anything else. */
+  readonly firstTurns: number
+  /** Session storms, and how many sessions the largest makes. */
+  readonly storms: number
+  readonly manySessions: number
+  /** Keys that the sequences are asked with. */
+  readonly users: number
+  readonly raceRounds: number
+  /** Sessions at once. */
+  readonly crowd: number
+  /** Credentials that are tried at every other's place. */
+  readonly crossed: number
+  /** Of what was revoked, how much is tried once more. */
+  readonly deadTries: number
+  /** Uses of one token. */
+  readonly uses: number
+  /** Every form of bodies, or only those that a server may make of one. */
+  readonly everyForm: boolean
+  /** Tokens bound to addresses are asked for so many keys. */
+  readonly boundUsers: number
+  /** Sizes of long bodies, bytes. */
+  readonly longBodies: readonly number[]
+  /** Calls of the matrix and of the walk. */
+  readonly matrixCalls: number
+  readonly walkCalls: number
+  /** Calls that the last stages need. */
+  readonly reserved: number
+}
+
+const everyLength = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
+
+/** @param maxCalls the budget of an exploration */
+export function sizesFor(maxCalls: number): Sizes {
+  if (maxCalls < 2000)
+    return {
+      firstTurns: 2,
+      storms: 0,
+      manySessions: 20,
+      users: 1,
+      raceRounds: 1,
+      crowd: 20,
+      crossed: 3,
+      deadTries: 30,
+      uses: 24,
+      everyForm: false,
+      boundUsers: 1,
+      longBodies: [8300, 20_000],
+      matrixCalls: 100,
+      walkCalls: 100,
+      reserved: Math.round(maxCalls * 0.2),
+    }
+  if (maxCalls < 6000)
+    return {
+      firstTurns: 6,
+      storms: 1,
+      manySessions: 24,
+      users: 2,
+      raceRounds: 2,
+      crowd: 24,
+      crossed: 6,
+      deadTries: 60,
+      uses: 120,
+      everyForm: false,
+      boundUsers: 1,
+      longBodies: [1100, 20_000, 66_000],
+      matrixCalls: 350,
+      walkCalls: 300,
+      reserved: 520,
+    }
+  return {
+    firstTurns: 8,
+    storms: 2,
+    manySessions: 62,
+    users: 5,
+    raceRounds: 5,
+    crowd: 24,
+    crossed: 14,
+    deadTries: 150,
+    uses: 120,
+    everyForm: true,
+    boundUsers: 2,
+    longBodies: everyLength,
+    matrixCalls: Number.POSITIVE_INFINITY,
+    walkCalls: Number.POSITIVE_INFINITY,
+    reserved: 900,
+  }
+}

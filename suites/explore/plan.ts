@@ -1,0 +1,20 @@
+/** What an exploration may do, and who hears of what it finds. */
+import type { Random } from '../engine/random.ts'
+import type { Candidate } from './explorer-types.ts'
+import type { Asker } from './table.ts'
+
+export interface Plan {
+  readonly sessions: boolean
+  readonly keys: boolean
+  readonly limits: boolean
+  /** A token prefix that the user names. */
+  readonly tokenPrefix: string | undefined
+  readonly random: Random
+  makeKeyPair(): { seed: Uint8Array; publicKeyPem: string }
+  /** Called with each finding, at a moment when more may be asked. */
+  onFinding(candidate: Candidate): Promise<void>
+  /** Random sequences, until the budget ends. */
+  walk(asker: Asker, isOver: () => boolean): Promise<void>
+  /** Combinations; see matrix.ts. */
+  combine(asker: Asker, isOver: () => boolean): Promise<void>
+}

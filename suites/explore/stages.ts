@@ -1,0 +1,209 @@
+/** The stages of an exploration: quiet things first, what fills a limit last. */
+import { addresses } from './address-chains.ts'
+import { askCells, grantsNothing, type Table } from './ask-cells.ts'
+import type { Sizes } from './budget.ts'
+import { refreshBesideUse, refreshRace, sessionRace } from './bursts.ts'
+import { basic, create } from './calls.ts'
+import { beginExpiry, endExpiry, useWhileWaiting } from './expiry.ts'
+import { keyLimit } from './key-limit.ts'
+import { lifetimes } from './lifetimes.ts'
+import { longBodies } from './long-bodies.ts'
+import { materials } from './materials.ts'
+import { apikeyScope, type PairKind, pairOf } from './people.ts'
+import type { Plan } from './plan.ts'
+import { refreshChain, usedTwice } from './refresh-chains.ts'
+import { connections, rightCalls, wrongTries } from './repeated-calls.ts'
+import { narrowKeys, scopeLimits } from './scope-chains.ts'
+import { manySessions, sessionReadings, sessionStorm } from './session-storms.ts'
+import { checkLiving, letInEveryKey, retryDead } from './still-standing.ts'
+import { type Asker, crossPlaces, deviate, rightCall } from './table.ts'
+import { letTimePass } from './time-passing.ts'
+import { writtenAgain } from './written-bodies.ts'
+import { noCredentials, ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
+
+/** What the stages share. */
+export interface Stages {
+  readonly asker: Asker
+  readonly plan: Plan
+  readonly sizes: Sizes
+  readonly table: Table
+  /** Pairs that end soon, and when they have. */
+  expiring: { readonly due: number; readonly pairs: readonly string[] }
+  /** Runs one stage, then looks at what it found. */
+  stage(name: string, run: () => Promise<unknown>): Promise<void>
+}
+
+/** Milliseconds that are kept for the last stages. */
+const reservedMs = 2500
+
+const isOver = ({ asker: { x }, sizes }: Stages, calls = 0): boolean =>
+  x.isOver({ calls: sizes.reserved + calls, ms: reservedMs })
+
+const pickOf =
+  ({ plan }: Stages) =>
+  (count: number): number =>
+    plan.random.below(Math.max(1, count))
+
+/** Every part of every kind of call, with the first operations. */
+export async function firstTurns(all: Stages): Promise<void> {
+  const { asker, sizes, table, stage } = all
+  await stage('kinds', () => noCredentials(asker))
+  await stage('table', () =>
+    askCells(asker, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
+  )
+}
+
+/** Sessions need quiet: only what grants nothing is asked meanwhile. */
+export async function sessionStages(all: Stages): Promise<void> {
+  const { asker, plan, stage, table, sizes } = all
+  const { x, people } = asker
+  const { wire } = x.options
+  const meanwhile = async (ms: number): Promise<void> => {
+    const until = wire.now() + ms
+    const { script } = x
+    if (!wire.controlled)
+      await askCells(asker, table, { only: grantsNothing, until, isOver: () => isOver(all, sizes.matrixCalls) })
+    x.script = script
+    if (wire.now() < until) await x.wait(until - wire.now())
+  }
+  const [first = 'root', second = first, third = second] = people.secret
+  if (!plan.limits || !people.grants) return
+  await stage('sessions', () => sessionReadings(asker, [first, second], meanwhile))
+  for (const who of [third, first].slice(0, sizes.storms))
+    await stage('sessions', () => sessionStorm(asker, who, meanwhile))
+  await stage('sessions', () => manySessions(asker, second, sizes.manySessions))
+}
+
+/** Sequences without tokens. */
+export async function keyStages({ asker, stage, sizes }: Stages): Promise<void> {
+  await stage('kinds', () => wrongKinds(asker, sizes.users))
+  await stage('kinds', () => narrowKeys(asker))
+  await stage('places', () => ownPlaces(asker, sizes.users))
+  await stage('replays', () => replays(asker, sizes.users))
+  await stage('bodies', () => writtenAgain(asker, sizes.everyForm))
+  await stage('connections', () => connections(asker))
+  await stage('long bodies', () => longBodies(asker, sizes.longBodies))
+  await stage('right calls', () => rightCalls(asker, 24, sizes.uses))
+  await stage('living', () => letInEveryKey(asker))
+}
+
+/** Sequences of tokens. */
+export async function tokenStages(all: Stages): Promise<void> {
+  const { asker, stage, sizes } = all
+  const { x, people } = asker
+  if (!people.grants) return
+  const users = people.secret.slice(0, sizes.users)
+  await stage('expiry', async () => {
+    all.expiring = await beginExpiry(asker, users)
+  })
+  for (const [at, who] of users.entries()) {
+    await stage('chains', () => refreshChain(asker, chainKind(asker, who, at), at < 2 ? 4 : 3))
+    await stage('chains', () => usedTwice(asker, { who, scope: ['solution'] }))
+    await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
+    await stage('scopes', () => scopeLimits(asker, who, at === 0))
+    await stage('living', () => checkLiving(asker, pickOf(all)))
+  }
+  for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(asker, who))
+  await stage('lifetimes', () => lifetimes(asker, users[0] ?? 'root'))
+  await stage('races', () => races(asker, sizes.raceRounds))
+  await stage('places', () => places(asker, sizes.crossed))
+}
+
+/** Combinations, then what is left of the table. */
+export async function wideStages(all: Stages): Promise<void> {
+  const { asker, plan, stage, table, sizes } = all
+  const { x } = asker
+  const until = (calls: number) => {
+    const end = x.calls() + calls
+    return (): boolean => x.calls() >= end || isOver(all)
+  }
+  const walkCalls = Number.isFinite(sizes.walkCalls) ? sizes.walkCalls : 0
+  await stage('matrix', () => plan.combine(asker, until(sizes.matrixCalls)))
+  while (table.left.length > 0 && !isOver(all, walkCalls)) {
+    await stage('table', () => askCells(asker, table, { most: 150, isOver: () => isOver(all, walkCalls) }))
+    await stage('living', () => checkLiving(asker, pickOf(all)))
+    await expire(all, false)
+  }
+  await expire(all, true)
+  await stage('walk', () => plan.walk(asker, until(sizes.walkCalls)))
+}
+
+/** Tries what has ended, once its time has passed. */
+async function expire(all: Stages, waits: boolean): Promise<void> {
+  const { asker, stage } = all
+  const { x } = asker
+  const { wire } = x.options
+  const { pairs, due } = all.expiring
+  if (pairs.length === 0) return
+  if (waits && wire.controlled)
+    for (let turn = 0; turn < 2; turn++) {
+      await x.wait(850)
+      await stage('expiry', () => useWhileWaiting(x, pairs))
+    }
+  if (waits && wire.now() < due) await x.wait(due - wire.now())
+  if (wire.now() < due) return
+  all.expiring = { due, pairs: [] }
+  await stage('expiry', () => endExpiry(asker, pairs))
+}
+
+/** What fills a limit, may lock a key or lets hours pass. */
+export async function lastStages(all: Stages): Promise<void> {
+  const { asker, plan, stage, sizes } = all
+  const { people, x } = asker
+  const pick = pickOf(all)
+  await stage('materials', () => materials(asker))
+  await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
+  if (plan.limits && people.grants)
+    for (const on of ['warm', 'new'] as const)
+      await stage('session races', () =>
+        sessionRace(asker, people.secret[3] ?? people.secret[0] ?? 'root', on, sizes.crowd),
+      )
+  await stage('creation', () => rightCreation(asker))
+  await stage('key limit', () => keyLimit(asker))
+  await stage('tries', () => wrongTries(asker, people.secret.at(-1) ?? 'root', 12))
+  await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
+  await stage('time', () => letTimePass(asker, pick))
+  await stage('living', () => checkLiving(asker, pick))
+}
+
+/** Lines of every kind: plain, with apikey, bound to a session, an address or a lifetime. */
+function chainKind({ x }: Asker, who: string, at: number): PairKind {
+  const own = x.addresses[0]?.seen ?? ''
+  const kinds = [
+    ['solution'],
+    ['solution', ...(apikeyScope(x) ?? [])],
+    ['solution', 'session:'],
+    ['solution', 'expiresIn:15000'],
+    ['solution', 'context', `ipAddr:${own}`],
+  ]
+  return { who, scope: kinds[at % kinds.length] ?? ['solution'] }
+}
+
+async function races(asker: Asker, rounds: number): Promise<void> {
+  const [first = 'root', second = first] = asker.people.secret
+  for (let round = 0; round < rounds; round++) {
+    for (const on of ['warm', 'new'] as const) await refreshRace(asker, round % 2 === 0 ? first : second, on, 8)
+    for (const on of ['warm', 'new'] as const) await refreshBesideUse(asker, round % 2 === 0 ? second : first, on)
+  }
+}
+
+/** Every credential at every other's place. */
+async function places(asker: Asker, credentials: number): Promise<void> {
+  const { x, people } = asker
+  x.script = 'places'
+  const pair = await pairOf(x, asker.pairs, { who: people.secret[0] ?? 'root', scope: ['solution'] })
+  const other = await pairOf(x, asker.pairs, { who: people.secret[1] ?? 'root', scope: ['solution'] })
+  if (pair === undefined || other === undefined) return
+  let turn = 0
+  for (const { way, change } of crossPlaces(people, pair, other, credentials)) {
+    const right = await rightCall(asker, way, turn++)
+    if (right !== undefined) await deviate(asker, right, change)
+  }
+}
+
+/** The control of every refused creation: a right one is accepted still. */
+async function rightCreation({ x, people }: Asker): Promise<void> {
+  x.script = 'right-creation'
+  if (people.keys && x.state().created <= 9)
+    await x.call(create(basic('root'), { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
+}
