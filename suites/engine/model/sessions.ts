@@ -103,7 +103,7 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   // Names may be compared in any case.
   const same = (seat: Seat): boolean => isNamed && seat.name?.toLowerCase() === member.name?.toLowerCase()
   const doubtful = reusedName === 'adds' ? undefined : user.doubt.find(same)
-  if (doubtful !== undefined) return withUser(table, member, usedAgain(user, doubtful, table.reading, member, when))
+  if (doubtful !== undefined) return withUser(table, member, usedAgain(table, doubtful, member, when))
   const joined = reusedName === 'joins' ? user.live.find(same) : undefined
   if (joined !== undefined) {
     const age = table.reading.age === 'created' ? joined.age : when
@@ -120,7 +120,9 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
  * A name used again whose session may be gone. If it lives, nothing is removed now; if not, the oldest may be. At the limit both leave
  * as many lost as before, among those that were in doubt and those that may be the oldest.
  */
-function usedAgain(user: User, again: Seat, reading: Reading, member: Member, when: Span): User {
+function usedAgain(table: SessionTable, again: Seat, member: Member, when: Span): User {
+  const { reading } = table
+  const user = userOf(table, member)
   const { live, doubt, lost, ghosts } = user
   if (live.length + doubt.length - lost < sessionLimit) return lostSight(user, member.name, when)
   const others = doubt.filter((seat) => seat !== again)
