@@ -16,6 +16,13 @@ interface Proof {
 
 const vitest = (file: string): Proof['command'] => ['npx', 'vitest', 'run', '--config', 'suites/vitest.config.ts', file]
 
+const script = (name: string, ...args: string[]): Proof['command'] => [
+  process.execPath,
+  `.build/scripts/${name}.js`,
+  ...args,
+]
+
+/** The short ones first: what is broken shows soon. */
 const proofs: readonly Proof[] = [
   {
     name: 'the runner in Python reaches every verdict of the suite, on ten broken servers too',
@@ -25,9 +32,17 @@ const proofs: readonly Proof[] = [
   ...['1000', '2000'].map(
     (seed): Proof => ({
       name: `five minutes behind a proxy that flips bytes, from seed ${seed} on, end every run as runs end`,
-      command: ['node', '.build/scripts/hostile.js', '--proxy', '5', '--seed', seed],
+      command: script('hostile', '--proxy', '5', '--seed', seed),
     }),
   ),
+  { name: 'every mutant is caught at the requirement that it breaks', command: script('matrix') },
+  { name: 'no variant fails, alone, on fresh servers and on a lasting one', command: script('variants') },
+  { name: 'mocks made from facts answer as the server does', command: script('facts-proof') },
+  { name: 'every test client is judged rightly', command: script('clients') },
+  { name: 'no attack succeeds', command: script('hostile') },
+  { name: 'no verdict differs from run to run', command: script('steadiness') },
+  { name: 'the model raises no alarm on a conforming server', command: script('explore-proof', '--variants') },
+  { name: 'the model finds servers that nobody wrote a case for', command: script('explore-proof', '--mutants') },
 ]
 
 const sources = ['fixtures', 'mock-server', 'spec', 'suites', 'scripts', 'package-lock.json']

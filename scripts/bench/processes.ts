@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 export interface Started {
@@ -7,6 +8,8 @@ export interface Started {
   line: string
   startMs: number
   process: ChildProcess
+  /** CPU time of the process so far, in ms, as Linux counts it; 0 elsewhere. */
+  cpuMs(): number
   stop(): Promise<void>
 }
 
@@ -30,6 +33,7 @@ export async function startScript(path: string, args: string[], nodeArgs: string
     line,
     startMs: performance.now() - begun,
     process: child,
+    cpuMs: () => cpuMsOf(child.pid),
     stop: () =>
       new Promise((resolve) => {
         child.removeAllListeners('exit')
@@ -37,4 +41,14 @@ export async function startScript(path: string, args: string[], nodeArgs: string
         child.kill('SIGTERM')
       }),
   }
+}
+
+/** Clock ticks of Linux take 10 ms. */
+const tickMs = 10
+
+function cpuMsOf(pid: number | undefined): number {
+  if (process.platform !== 'linux' || pid === undefined) return 0
+  // The name of the program is in parentheses and may hold spaces; user and system time are the 14th and the 15th field.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * tickMs
 }

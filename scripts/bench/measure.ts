@@ -1,0 +1,65 @@
+/** A figure of the benchmark: a median, and where there is one the measure of the same run that it is held against. */
+export interface Figure {
+  name: string
+  value: number
+  unit: 's' | 'ms' | 'calls/s' | '%'
+  /** What was measured beside it. */
+  beside?: { name: string; value: number }
+  /** The value divided by that of its neighbour, each pair of one turn. */
+  ratio?: number
+  wanted: Wanted
+}
+
+/** What must hold: a bound of the value, of the ratio, or of both. */
+export interface Wanted {
+  atMost?: number
+  ratioAtMost?: number
+  ratioAtLeast?: number
+}
+
+export interface Measure {
+  /** Named by `--only`. */
+  id: string
+  run(turns: number): Promise<Figure[]>
+}
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+/** The median of the ratios of each turn: both sides of a turn met the same load of the machine, the medians of each side need not have. */
+export function medianRatio(values: readonly number[], beside: readonly number[]): number {
+  return median(values.map((value, turn) => value / (beside[turn] ?? value)))
+}
+
+export function isMet({ value, ratio, wanted }: Figure): boolean {
+  const { atMost = Number.POSITIVE_INFINITY, ratioAtMost = Number.POSITIVE_INFINITY, ratioAtLeast = 0 } = wanted
+  return value <= atMost && (ratio ?? 0) <= ratioAtMost && (ratio ?? Number.POSITIVE_INFINITY) >= ratioAtLeast
+}
+
+export function valueText({ value, unit }: Pick<Figure, 'value' | 'unit'>): string {
+  if (unit === 'calls/s') return `${Math.round(value).toLocaleString('en')} calls/s`
+  if (unit === 'ms') return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`
+}
+
+export function wantedText({ wanted, unit }: Figure): string {
+  const { atMost, ratioAtMost, ratioAtLeast } = wanted
+  return [
+    atMost === undefined ? [] : `at most ${valueText({ value: atMost, unit })}`,
+    ratioAtMost === undefined ? [] : `ratio at most ${ratioAtMost}`,
+    ratioAtLeast === undefined ? [] : `ratio at least ${ratioAtLeast}`,
+  ]
+    .flat()
+    .join(', ')
+}
+
+/** A row of Markdown for each figure. */
+export function figureTable(figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => {
+    const { name, beside, ratio } = figure
+    const neighbour = beside === undefined ? '' : `${beside.name}: ${valueText({ ...figure, value: beside.value })}`
+    return `| ${name} | ${valueText(figure)} | ${neighbour} | ${ratio?.toFixed(2) ?? ''} | ${wantedText(figure)} |`
+  })
+  return ['| what | measured | beside | ratio | wanted |', '|---|---|---|---|---|', ...rows].join('\n')
+}
