@@ -23,7 +23,16 @@ interface Side {
 
 export const hmacMeasure: Measure = {
   id: 'server-hmac',
-  run: (turns) => besideBare('HMAC', { id: 'bench', secret }, ['hmac', secret], ['--key-secret', secret], turns),
+  run: (turns) =>
+    besideBare(
+      {
+        name: 'HMAC',
+        signer: { id: 'bench', secret },
+        bareArgs: ['hmac', secret],
+        serveArgs: ['--key-secret', secret],
+      },
+      turns,
+    ),
 }
 
 export const eccMeasure: Measure = {
@@ -35,20 +44,25 @@ export const eccMeasure: Measure = {
     const pemFile = join(folder, 'public.pem')
     writeFileSync(pemFile, pem)
     try {
-      return await besideBare('ECC', { id: 'bench', privateKey }, ['ecc', pem], ['--public-key', pemFile], turns)
+      const signer = { id: 'bench', privateKey }
+      return await besideBare(
+        { name: 'ECC', signer, bareArgs: ['ecc', pem], serveArgs: ['--public-key', pemFile] },
+        turns,
+      )
     } finally {
       rmSync(folder, { recursive: true })
     }
   },
 }
 
-async function besideBare(
-  name: string,
-  signer: Signer,
-  bareArgs: string[],
-  serveArgs: string[],
-  turns: number,
-): Promise<Figure[]> {
+interface Compared {
+  name: string
+  signer: Signer
+  bareArgs: string[]
+  serveArgs: string[]
+}
+
+async function besideBare({ name, signer, bareArgs, serveArgs }: Compared, turns: number): Promise<Figure[]> {
   const count = 'secret' in signer ? callsATurn : callsATurn / 4
   const ours = { file: serve, args: ['serve', '--key-id', 'bench', ...serveArgs] }
   const { one, other } = await inTurns({ file: script('./bare-server.js'), args: bareArgs }, ours, turns, () =>
