@@ -9,11 +9,20 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { withBlock } from '../suites/self/marked-block.ts'
+import { installationMeasure } from './bench/installation.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
 import { bundledMeasure, startMeasure, urlMeasure } from './bench/runs.ts'
 import { eccMeasure, hmacMeasure, journalMeasure } from './bench/server.ts'
 
-const measures: readonly Measure[] = [startMeasure, bundledMeasure, urlMeasure, hmacMeasure, eccMeasure, journalMeasure]
+const measures: readonly Measure[] = [
+  installationMeasure,
+  startMeasure,
+  bundledMeasure,
+  urlMeasure,
+  hmacMeasure,
+  eccMeasure,
+  journalMeasure,
+]
 
 interface Bench {
   node: string

@@ -2,7 +2,7 @@
 export interface Figure {
   name: string
   value: number
-  unit: 's' | 'ms' | 'calls/s' | '%'
+  unit: 's' | 'ms' | 'calls/s' | '%' | 'packages' | 'MB'
   /** What was measured beside it. */
   beside?: { name: string; value: number }
   /** The value divided by that of its neighbour, each pair of one turn. */
@@ -39,6 +39,7 @@ export function isMet({ value, ratio, wanted }: Figure): boolean {
 
 export function valueText({ value, unit }: Pick<Figure, 'value' | 'unit'>): string {
   if (unit === 'calls/s') return `${Math.round(value).toLocaleString('en')} calls/s`
+  if (unit === 'packages') return `${value}`
   if (unit === 'ms') return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`
 }
