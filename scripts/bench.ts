@@ -67,9 +67,8 @@ function print(figure: Figure, earlier: Bench | undefined): void {
   const { name, beside, ratio } = figure
   const neighbour = beside === undefined ? '' : `, ${beside.name} ${valueText({ ...figure, value: beside.value })}`
   const ratioText = ratio === undefined ? '' : `, ratio ${ratio.toFixed(2)}`
-  console.log(
-    `${isMet(figure) ? '✓' : '✗'} ${name}: ${valueText(figure)}${neighbour}${ratioText} (${wantedText(figure)})`,
-  )
+  const goal = wantedText(figure) === '' ? '' : ` (${wantedText(figure)})`
+  console.log(`${isMet(figure) ? '✓' : '✗'} ${name}: ${valueText(figure)}${neighbour}${ratioText}${goal}`)
   const before = earlier?.figures.find((one) => one.name === name)
   if (before === undefined) return
   // Two runs of the benchmark meet two machines; what was measured beside a figure met the same one.

@@ -1,11 +1,13 @@
 /**
  * The same server, asked again and again in another order each time, must be judged the same: runs of the built command line
- * against the bundled server and against served ones, each of them fresh.
+ * against the bundled server and against served ones, each of them fresh; and against served ones with 16 calls under way at once,
+ * beside a busy loop on each core.
  *
- *     npm run steadiness [-- --bundled 50] [--url 20]
+ *     npm run steadiness [-- --bundled 50] [--url 20] [--busy 20]
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -14,7 +16,11 @@ import type { Report } from '../suites/report/model.ts'
 
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const { values } = parseArgs({
-  options: { bundled: { type: 'string', default: '50' }, url: { type: 'string', default: '20' } },
+  options: {
+    bundled: { type: 'string', default: '50' },
+    url: { type: 'string', default: '20' },
+    busy: { type: 'string', default: '20' },
+  },
 })
 
 interface Run {
@@ -25,7 +31,8 @@ interface Run {
 
 const differing = [
   ...(await repeat('bundled', Number(values.bundled), () => run([]))),
-  ...(await repeat('url', Number(values.url), runServed)),
+  ...(await repeat('url', Number(values.url), () => runServed())),
+  ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
 if (differing.length > 0) process.exitCode = 1
@@ -77,11 +84,20 @@ async function run(flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promi
   return { exitCode, report: JSON.parse(text) as Report, ms: performance.now() - startedMs }
 }
 
-async function runServed(): Promise<Run> {
+async function besideBusyLoops<T>(work: () => Promise<T>): Promise<T> {
+  const loops = cpus().map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
+  try {
+    return await work()
+  } finally {
+    for (const loop of loops) loop.kill()
+  }
+}
+
+async function runServed(flags: readonly string[] = []): Promise<Run> {
   const server = spawn(process.execPath, [bin, 'serve', '--port', '0'], { stdio: ['ignore', 'pipe', 'ignore'] })
   try {
     const { url, apiKeyId, apiKeySecret } = await announced(server)
-    return await run(['--url', url, '--disposable'], { SVC_KEY_ID: apiKeyId, SVC_KEY_SECRET: apiKeySecret })
+    return await run(['--url', url, '--disposable', ...flags], { SVC_KEY_ID: apiKeyId, SVC_KEY_SECRET: apiKeySecret })
   } finally {
     server.kill()
     await once(server, 'close')
