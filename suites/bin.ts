@@ -7,6 +7,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
 } else {
   const argv = process.argv.slice(2)
   const start = async (): Promise<void> => {
+    // Asked by scripts, and in no need of a parser of options.
+    if (argv[0] === '--version') return console.log((await import('./commands/package-version.ts')).packageVersion())
     // What comes next takes some tenths of a second, in which Ctrl-C is to count already.
     if (argv[0] === 'run') (await import('./run/signals.ts')).leaveOnSignal()
     const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')])

@@ -72,9 +72,8 @@ async function commandLine(name: string | undefined): Promise<Command> {
 
 type Loader = (typeof commands)[string]
 
-/** The version needs none of them; the help and a did-you-mean need all. */
+/** The help and a did-you-mean need all of them. */
 function loadersFor(name: string | undefined): readonly Loader[] {
-  if (name === '--version') return []
   const one = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
   return one === undefined ? Object.values(commands) : [one]
 }
