@@ -11,10 +11,11 @@ export interface WireRequest {
   body: Uint8Array
   from?: 'first-address' | 'second-address'
   /**
-   * `fresh` opens a new connection: what changes state must never be sent twice by a stale kept one. `warm`, in a race: a connection that
-   * carried another call of a race before, where there is one.
+   * `fresh` opens a new connection. `unused`: one that carried no call before, which may have been opened ahead; what changes state must
+   * never be sent twice because a kept connection was stale. `warm`, in a race: a connection that carried another call of a race before,
+   * where there is one.
    */
-  connection?: 'kept' | 'fresh' | 'warm'
+  connection?: 'kept' | 'unused' | 'fresh' | 'warm'
   /** Any bytes, method and path, which a client made for JSON might mend: sent as they are. */
   raw?: boolean
   /** How long to wait for the whole answer, where that is less than usual. */

@@ -58,7 +58,7 @@ export function openWire(options: WireOptions): Wire {
 
   const agentFor = (request: WireRequest): http.Agent => {
     if (request.from === 'second-address') return second
-    return request.connection === 'fresh' ? fresh : kept
+    return request.connection === 'fresh' || request.connection === 'unused' ? fresh : kept
   }
   const racingAgentFor = (request: WireRequest): http.Agent => {
     if (request.from === 'second-address') return second

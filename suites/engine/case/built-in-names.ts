@@ -3,8 +3,8 @@ import type { Names } from '../fixture/resolve.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { publicKeyToPem } from '../signer/pem.ts'
 import type { Credential } from './authorize.ts'
-import { actor, credentialFor } from './call.ts'
 import type { Client } from './client.ts'
+import { actor, credentialFor } from './credential-of.ts'
 import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
 
 /** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */

@@ -7,8 +7,9 @@ import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
 import type { KeptOut } from '../judge/kept-out.ts'
 import type { Effect } from '../judge/problem.ts'
-import { isSendable, makeCall } from './call.ts'
+import { makeCall } from './call.ts'
 import type { Client } from './client.ts'
+import { isSendable } from './credential-of.ts'
 import { noteSilence } from './patience.ts'
 
 /** Whether a step is satisfied by calls that are not let in. */

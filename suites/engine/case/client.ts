@@ -5,11 +5,13 @@ import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
 import type { Instance, RootKey, Target, WireRequest } from '../target.ts'
 import type { Credential } from './authorize.ts'
+import { createCallLimit } from './call-limit.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
 import type { Line } from './deliver.ts'
 import type { RunListener } from './events.ts'
-import { createQueue, type Queue } from './one-at-a-time.ts'
+import { createGrantLanes, type GrantLanes } from './grant-lanes.ts'
 import { createPace, gentleStart } from './pace.ts'
+import { createSilence, type Silence } from './silence.ts'
 import { createStopping, type Stopping } from './stopping.ts'
 import type { TargetFacts } from './target-facts.ts'
 
@@ -63,11 +65,14 @@ export interface Client extends Line {
   /** Knows everything that must not appear in a report. */
   redactor: Redactor
   nextId: number
-  /** How many sessions were named for grants that ask for none. */
-  ownSessions: number
+  /** Counts the sessions that were named for grants that ask for none. */
+  ownSessions: { next(): number }
   calls: number
-  /** Grants are made one at a time. */
-  grants: Queue
+  /** Grants of one user are made one at a time. */
+  grants: GrantLanes
+  silence: Silence
+  /** The key of the case that runs; null outside of cases. */
+  caseKey: string | null
   /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
   tokenExpiries: Map<string, number>
 }
@@ -125,9 +130,15 @@ export async function openClient(run: Run): Promise<Client> {
     testKeyScopes: new Map(),
     redactor: createRedactor(secretsOf(instance)),
     nextId: 1,
-    ownSessions: 0,
+    ownSessions: createCounter(),
     calls: 0,
-    grants: createQueue(),
+    grants: createGrantLanes(),
+    limit: createCallLimit(
+      callsAtOnce(instance),
+      instance.settings.rate > 0 ? Math.ceil(instance.settings.rate) : undefined,
+    ),
+    silence: createSilence(run.stopping),
+    caseKey: null,
     tokenExpiries: new Map(),
   }
   for (const key of run.keptTestKeys) {
@@ -137,6 +148,21 @@ export async function openClient(run: Run): Promise<Client> {
   }
   if (run.target.lasting) run.sharedClient = client
   return client
+}
+
+/** Where the clock is moved instead of waiting, it tells nothing of how quickly answers come: then one at a time. */
+function callsAtOnce({ clock, settings }: Instance): number | null {
+  return settings.concurrency ?? (clock.controlled ? 1 : null)
+}
+
+function createCounter(): { next(): number } {
+  let count = 0
+  return {
+    next: () => {
+      count += 1
+      return count
+    },
+  }
 }
 
 function isLoopback(baseUrl: string): boolean {

@@ -1,6 +1,7 @@
 import type { Delivered } from '../judge/called.ts'
 import { classify } from '../judge/classify.ts'
 import type { Instance, WireAnswer, WireRequest } from '../target.ts'
+import type { CallLimit } from './call-limit.ts'
 import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
 import { cutAnswer } from './cut-evidence.ts'
 import type { RunListener } from './events.ts'
@@ -15,6 +16,7 @@ export interface Line {
   instance: Instance
   facts: TargetFacts
   pace: Pace
+  limit: CallLimit
   emit: RunListener
 }
 
@@ -49,11 +51,14 @@ export async function deliverTogether(line: Line, builds: Build[], tries = throt
 
 async function once(line: Line, build: Build, connection: Pick<WireRequest, 'connection'> = {}): Promise<Delivered> {
   const { instance } = line
-  await line.pace.take(instance.clock, 1)
-  const sentLocalMs = instance.clock.now()
-  const request = { ...build(signingNow(line)), ...connection }
-  const wire = await instance.send(request)
-  return concludeCall(line, request, wire, sentLocalMs)
+  return line.limit.run(async () => {
+    await line.pace.take(instance.clock, 1)
+    const sentLocalMs = instance.clock.now()
+    const request = { ...build(signingNow(line)), ...connection }
+    const wire = await instance.send(request)
+    if (request.connection === 'kept') line.limit.hear(instance.clock.now() - sentLocalMs, wire)
+    return concludeCall(line, request, wire, sentLocalMs)
+  })
 }
 
 async function waitOut(line: Line, build: Build, first: Delivered, tries: number): Promise<Delivered> {

@@ -57,8 +57,10 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       goFaster(nowMs)
       recent = [...recent.filter((atMs) => atMs > nowMs - 1000), ...Array.from({ length: calls }, () => nowMs)]
       if (rate === null) return
-      if (freeAtMs > nowMs) await clock.sleep(Math.ceil(freeAtMs - nowMs))
+      // The place is taken before the wait, so that calls that are made beside one another wait one after another.
+      const waitMs = Math.ceil(freeAtMs - nowMs)
       freeAtMs = Math.max(freeAtMs, nowMs) + (1000 / rate) * calls
+      if (waitMs > 0) await clock.sleep(waitMs)
     },
     slowDown(clock) {
       const nowMs = clock.now()

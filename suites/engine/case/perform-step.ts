@@ -3,18 +3,19 @@ import { type Names, resolve } from '../fixture/resolve.ts'
 import type { Called } from '../judge/called.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { alter } from './authorize.ts'
-import { actor, type CallSpec, makeCall, makeCalls, type RawSpec, sendRaw } from './call.ts'
+import { makeCall, makeCalls, sendRaw } from './call.ts'
+import type { CallSpec, RawSpec } from './call-spec.ts'
 import { checkKeptOut, mayBeRefused } from './check-kept-out.ts'
 import type { Client } from './client.ts'
+import { actor } from './credential-of.ts'
 import { patienceForRefusalMs } from './patience.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
   if (!('send' in step) && step.parallel !== undefined) return performRaces(client, step, names)
   const calls: Called[] = []
-  const rounds = roundsOf(step, names)
-  for (const round of rounds) {
-    const called = await makeRound(client, step, round, rounds.length)
+  for (const round of roundsOf(step, names)) {
+    const called = await makeRound(client, step, round)
     if (mayBeRefused(step)) await checkKeptOut(client, [called])
     calls.push(called)
   }
@@ -55,7 +56,7 @@ function makeRound(client: Client, step: CallStep | SendStep, names: Names, shar
   const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(client) : undefined
   return 'send' in step
     ? sendRaw(client, { ...rawSpec(client, step, names), timeoutMs, sharedBy })
-    : makeCall(client, { ...callSpec(client, step, names), timeoutMs, sharedBy })
+    : makeCall(client, { ...callSpec(client, step, names), timeoutMs, sharedBy, mustBeRefused: step.expect === 'refused' })
 }
 
 /** Several calls, or one per item. */

@@ -2,9 +2,10 @@ import type { Auth, TestKey } from '../fixture/model.ts'
 import type { Called } from '../judge/called.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
-import { actor, isSendable, makeCall } from './call.ts'
+import { makeCall } from './call.ts'
 import { type Client, credentialOfKey, type Run } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
+import { actor, isSendable } from './credential-of.ts'
 import { type Way, ways } from './test-key-scenario.ts'
 
 /** Makes sure that test keys exist on this client, created in whatever way works; returns why one of them cannot be created. */

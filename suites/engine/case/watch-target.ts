@@ -1,8 +1,9 @@
 /** Notices when a lasting target goes away or locks the root key out: then no further verdict would be true. */
 import type { Auth } from '../fixture/model.ts'
 import type { Attempt, CaseStop } from '../judge/attempt.ts'
-import { actor, makeCall } from './call.ts'
+import { makeCall } from './call.ts'
 import type { Client } from './client.ts'
+import { actor } from './credential-of.ts'
 
 export const isUnanswered = ({ called }: CaseStop): boolean =>
   called.some(({ answer }) => answer.outcome === 'broken' && answer.status === null)

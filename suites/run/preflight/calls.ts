@@ -1,6 +1,7 @@
 /** The calls that a first look at a target makes. */
-import { isSendable, makeCall } from '../../engine/case/call.ts'
+import { makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
+import { isSendable } from '../../engine/case/credential-of.ts'
 import { noteSilence, patienceForRefusalMs } from '../../engine/case/patience.ts'
 import type { Auth } from '../../engine/fixture/model.ts'
 import type { Called } from '../../engine/judge/called.ts'

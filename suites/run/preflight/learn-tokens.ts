@@ -1,5 +1,5 @@
-import { isSendable } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
+import { isSendable } from '../../engine/case/credential-of.ts'
 import { createKeyOf } from '../../engine/case/test-keys.ts'
 import { accessTokenOf, call, grant } from './calls.ts'
 

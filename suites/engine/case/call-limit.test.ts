@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import type { WireAnswer } from '../target.ts'
+import { createCallLimit } from './call-limit.ts'
+
+const answered: WireAnswer = { kind: 'answer', status: 200, headers: {}, body: new Uint8Array() }
+const lost: WireAnswer = { kind: 'none', reason: 'reset', refusedConnection: false, stale: false }
+
+function hear(limit: ReturnType<typeof createCallLimit>, times: number, tookMs: number): void {
+  for (let heard = 0; heard < times; heard += 1) limit.hear(tookMs, answered)
+}
+
+test('no more calls are under way than there are places, and they start in the order in which they came', async () => {
+  const limit = createCallLimit(2)
+  const events: string[] = []
+  const ends: (() => void)[] = []
+  const made = ['one', 'two', 'three', 'four'].map((name) =>
+    limit.run(() => {
+      events.push(name)
+      return new Promise<void>((end) => ends.push(end))
+    }),
+  )
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await settle()
+  expect(events).toEqual(['one', 'two'])
+  ends[1]?.()
+  await settle()
+  expect(events).toEqual(['one', 'two', 'three'])
+  for (const end of ends) end()
+  await settle()
+  for (const end of ends) end()
+  await Promise.all(made)
+  expect(events).toEqual(['one', 'two', 'three', 'four'])
+})
+
+test('there are more places while answers stay quick, up to sixteen', () => {
+  const limit = createCallLimit(null)
+  expect(limit.atOnce).toBe(4)
+  hear(limit, 8, 100)
+  expect(limit.atOnce).toBe(6)
+  hear(limit, 1000, 110)
+  expect(limit.atOnce).toBe(16)
+})
+
+test('there are fewer when answers become slower, or when one is lost', () => {
+  const limit = createCallLimit(null)
+  hear(limit, 8, 100)
+  hear(limit, 12, 200)
+  expect(limit.atOnce).toBe(4)
+  limit.hear(5, lost)
+  expect(limit.atOnce).toBe(2)
+  limit.hear(5, { ...answered, status: 429 })
+  limit.hear(5, { ...answered, status: 429 })
+  expect(limit.atOnce).toBe(1)
+})
+
+test('a number that somebody gave stays, and a rate bounds it', () => {
+  const fixed = createCallLimit(3)
+  hear(fixed, 100, 1)
+  fixed.hear(1, lost)
+  expect(fixed.atOnce).toBe(3)
+  expect(createCallLimit(null, 2).atOnce).toBe(2)
+})

@@ -1,0 +1,71 @@
+/** How many calls are under way at once: more while the target bears it, fewer as soon as it answers slower or not at all. */
+import type { WireAnswer } from '../target.ts'
+
+export interface CallLimit {
+  /** How many calls may be under way now. */
+  readonly atOnce: number
+  /** Makes a call as soon as there is a place for it. */
+  run<T>(call: () => Promise<T>): Promise<T>
+  /** How long an ordinary call took, and what came. In ms. */
+  hear(tookMs: number, answer: WireAnswer): void
+}
+
+/** Where nobody says how many: so many at first, and so many at most. */
+const first = 4
+const most = 16
+
+/** An answer is slower when it takes so many times as long as the quickest ones did, and so much longer. */
+const timesSlower = 1.5
+const slowerByMs = 5
+
+/** @param fixed how many; null: as many as the target bears */
+export function createCallLimit(fixed: number | null, highest = most): CallLimit {
+  let atOnce = fixed ?? Math.min(first, highest)
+  let underWay = 0
+  const waiting: (() => void)[] = []
+  let took: number[] = []
+  let quickestMs = Number.POSITIVE_INFINITY
+  const startNext = (): void => {
+    while (underWay < atOnce) {
+      const start = waiting.shift()
+      if (start === undefined) return
+      underWay += 1
+      start()
+    }
+  }
+  const change = (to: number): void => {
+    took = []
+    atOnce = Math.min(Math.max(1, to), highest)
+    startNext()
+  }
+  return {
+    get atOnce() {
+      return atOnce
+    },
+    async run(call) {
+      if (underWay < atOnce && waiting.length === 0) underWay += 1
+      else await new Promise<void>((start) => waiting.push(start))
+      try {
+        return await call()
+      } finally {
+        underWay -= 1
+        startNext()
+      }
+    },
+    hear(tookMs, answer) {
+      if (fixed !== null) return
+      if (answer.kind === 'none' || [429, 503].includes(answer.kind === 'answer' ? answer.status : 0)) {
+        change(Math.floor(atOnce / 2))
+        return
+      }
+      took.push(tookMs)
+      if (took.length < 2 * atOnce) return
+      const usualMs = median(took)
+      quickestMs = Math.min(quickestMs, usualMs)
+      change(usualMs > timesSlower * quickestMs + slowerByMs ? Math.floor(0.75 * atOnce) : atOnce + 2)
+    },
+  }
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import type { CallSpec } from './call-spec.ts'
+import { createGrantLanes, type Lane, laneOf, meet } from './grant-lanes.ts'
+
+const grant = (params: { [name: string]: unknown }, more: Partial<CallSpec> = {}): CallSpec => ({
+  method: 'manager/auth',
+  auth: 'none',
+  params: { grantType: 'api_key_credentials', apiKeyId: 'a', ...params },
+  ...more,
+})
+
+test.each<[string, CallSpec[], Lane | undefined]>([
+  ['a call that grants nothing', [{ method: 'solution/listSolutions', auth: 'none', params: {} }], undefined],
+  ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: 'a', named: false }],
+  ['a session', [grant({ scope: ['solution', 'session:one'] })], { kind: 'grant', user: 'a', named: true }],
+  ['a grant that must be refused', [grant({ scope: ['solution'] }, { mustBeRefused: true })], undefined],
+  ['a refresh', [grant({ grantType: 'refresh_token' })], { kind: 'refresh' }],
+  ['a race', [grant({}), grant({})], { kind: 'race' }],
+])('%s has its lane', (_name, specs, lane) => {
+  expect(laneOf(specs)).toEqual(lane)
+})
+
+const lanes = {
+  ofRoot: { kind: 'grant', user: 'root', named: false },
+  ofErin: { kind: 'grant', user: 'erin', named: false },
+  session: { kind: 'grant', user: 'erin', named: true },
+  refresh: { kind: 'refresh' },
+  race: { kind: 'race' },
+} as const satisfies { [name: string]: Lane }
+
+test.each<[Lane, Lane, boolean]>([
+  [lanes.ofRoot, lanes.ofRoot, true],
+  [lanes.ofRoot, lanes.ofErin, false],
+  [lanes.ofErin, lanes.session, true],
+  [lanes.refresh, lanes.refresh, true],
+  [lanes.refresh, lanes.ofRoot, false],
+  [lanes.refresh, lanes.session, true],
+  [lanes.race, lanes.ofRoot, true],
+])('%j and %j: kept apart %s', (one, other, isKeptApart) => {
+  expect([meet(one, other), meet(other, one)]).toEqual([isKeptApart, isKeptApart])
+})
+
+test('grants of one user come one after another, in order, and those of another user meanwhile', async () => {
+  const queue = createGrantLanes()
+  const events: string[] = []
+  const made: Promise<void>[] = []
+  const ends = new Map<string, () => void>()
+  const begin = (name: string, lane: Lane): void => {
+    const running = new Promise<void>((end) => ends.set(name, end))
+    made.push(
+      queue.run(lane, () => {
+        events.push(`${name} begins`)
+        return running
+      }),
+    )
+  }
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  begin('one', lanes.ofRoot)
+  begin('two', lanes.ofRoot)
+  begin('hers', lanes.ofErin)
+  await settle()
+  expect(events).toEqual(['one begins', 'hers begins'])
+  ends.get('one')?.()
+  await settle()
+  expect(events).toEqual(['one begins', 'hers begins', 'two begins'])
+  begin('race', lanes.race)
+  begin('late', lanes.ofErin)
+  ends.get('hers')?.()
+  ends.get('two')?.()
+  await settle()
+  // The late one does not overtake the race, which would else wait for ever.
+  expect(events.slice(3)).toEqual(['race begins'])
+  ends.get('race')?.()
+  ends.get('late')?.()
+  await Promise.all(made)
+  expect(events.slice(4)).toEqual(['late begins'])
+})

@@ -1,0 +1,74 @@
+/** What an answer tells about the target and what it holds, whatever its case makes of it. */
+import type { Delivered } from '../judge/called.ts'
+import type { Moment } from '../judge/match.ts'
+import type { CallSpec } from './call-spec.ts'
+import type { Client } from './client.ts'
+import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
+
+/** The moment of a grant with what else is known of the clock of its expiry; what this grant says of it is known from now on. */
+export function witnessed({ facts }: Client, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
+  const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
+  if (answer.outcome === 'accepted' && typeof answer.result === 'object' && answer.result !== null) {
+    const { accessTokenExpiry } = answer.result as { accessTokenExpiry?: unknown }
+    sightTokenClock(facts, lifeAskedMs, accessTokenExpiry, moment)
+  }
+  return { ...moment, witnesses }
+}
+
+export function lifeAsked({ method, params }: CallSpec): number | undefined {
+  if (method !== 'manager/auth' || typeof params !== 'object' || params === null || !('scope' in params))
+    return undefined
+  const scopes: unknown[] = Array.isArray(params.scope) ? params.scope : []
+  const asked = scopes.flatMap((scope) => /^expiresIn:(\d+)$/.exec(String(scope))?.[1] ?? [])
+  return asked.length === 0 ? undefined : Math.max(...asked.map(Number))
+}
+
+export function tokenUsed({ auth, params }: CallSpec): string {
+  if (typeof auth === 'object' && 'token' in auth) return String(auth.token)
+  return typeof params === 'object' && params !== null && 'refreshToken' in params ? String(params.refreshToken) : ''
+}
+
+export function keyName(spec: CallSpec): string {
+  const { params } = spec
+  const name = typeof params === 'object' && params !== null && 'name' in params ? params.name : undefined
+  return typeof name === 'string' ? name : '(no name)'
+}
+
+/** Megabytes of tokens are not kept for a whole run. */
+const longToken = 65_536
+
+/** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
+export function learnAnswer(client: Client, spec: CallSpec, { answer, moment }: Delivered): void {
+  const creates = spec.method === 'manager/createApiKey'
+  if (answer.outcome !== 'accepted') {
+    if (creates && answer.status !== null) client.createdKeys.notCreated(keyName(spec))
+    return
+  }
+  if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)
+  const result = (typeof answer.result === 'object' && answer.result !== null ? answer.result : {}) as {
+    [name: string]: unknown
+  }
+  for (const name of ['secret', 'accessToken', 'refreshToken']) {
+    const value = result[name]
+    if (typeof value === 'string') client.redactor.add(value)
+  }
+  for (const kind of ['access', 'refresh']) {
+    const token = result[`${kind}Token`]
+    const expiry = result[`${kind}TokenExpiry`]
+    // What is over when it is granted, or no moment at all, tells nothing about when the token ends.
+    const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
+    if (typeof token === 'string' && token.length < longToken && isToCome) client.tokenExpiries.set(token, expiry)
+  }
+  const { id, secret, refreshTokenExpiry } = result
+  if (typeof refreshTokenExpiry === 'number') {
+    client.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
+  }
+  if (!creates) return
+  client.createdKeys.created({
+    id: typeof id === 'string' ? id : '(no id)',
+    name: keyName(spec),
+    ...(typeof secret === 'string' ? { secret } : {}),
+    ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
+    ...(spec.member === undefined ? {} : { member: spec.member }),
+  })
+}

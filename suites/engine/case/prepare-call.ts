@@ -1,0 +1,145 @@
+/** From what a step asks to a request that is ready to be signed and sent. */
+import type { Auth } from '../fixture/model.ts'
+import type { Called } from '../judge/called.ts'
+import type { WireRequest } from '../target.ts'
+import { authorize } from './authorize.ts'
+import type { CallSpec, RawSpec } from './call-spec.ts'
+import type { Client } from './client.ts'
+import { credentialFor, unsendable } from './credential-of.ts'
+import type { Build } from './deliver.ts'
+import { rememberSent } from './secrets.ts'
+import { UnsendableCredentials } from './unusable-value.ts'
+import { writeBody } from './write-body.ts'
+
+/** A call that can be sent, again and again: every try is signed by itself. */
+export interface PreparedCall {
+  build: Build
+  /** What the latest request was made of. */
+  sent: Called['sent']
+}
+
+export function prepareCall(client: Client, spec: CallSpec): PreparedCall {
+  const id = spec.id === undefined ? client.nextId++ : spec.id
+  const text = writeBody(
+    [
+      ['jsonrpc', '2.0'],
+      ['id', id],
+      ['method', spec.method],
+      ['params', withScopeNames(client, spec)],
+    ],
+    spec.form,
+  )
+  const body = new TextEncoder().encode(text)
+  const sent: Called['sent'] = { id }
+  const build: Build = (signedAtMs) => {
+    const headers: [string, string][] = [['content-type', 'application/json']]
+    authorizeRequest(client, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
+    rememberSent(client, sent.header, spec.params)
+    for (const [name, value] of Object.entries(spec.headers ?? {})) {
+      const index = headers.findIndex(([known]) => known === name.toLowerCase())
+      if (index >= 0) headers.splice(index, 1)
+      headers.push([name, value])
+    }
+    const request: WireRequest = {
+      method: 'POST',
+      path: '/api',
+      headers: withTargetHeaders(client, headers),
+      body,
+      connection: connectionOf(client, spec),
+    }
+    return {
+      ...request,
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+      ...limitsOf(spec),
+    }
+  }
+  return { build, sent }
+}
+
+function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedBy'>) {
+  return { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(sharedBy === undefined ? {} : { sharedBy }) }
+}
+
+function connectionOf(
+  { run }: Client,
+  { method, freshConnection, warmConnection }: CallSpec,
+): NonNullable<WireRequest['connection']> {
+  if (warmConnection) return 'warm'
+  if (freshConnection) return 'fresh'
+  // What changes state is never sent on a connection that may be stale.
+  return run.target.lasting && method.startsWith('manager/') ? 'unused' : 'kept'
+}
+
+/** Scope words are written as this deployment spells them. */
+function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
+  const { scopeNames } = client.instance.settings
+  if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
+  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
+    return params
+  const spell = (scope: unknown): unknown => {
+    if (typeof scope !== 'string') return scope
+    const [word = '', ...rest] = scope.split(':')
+    return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
+  }
+  // A list within the list is what a probe needs beside its own scope.
+  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(client, method, params.scope)] }
+}
+
+/** A session of its own for a grant that asks for none, where such grants would end one another. */
+function ownSession(client: Client, method: string, scope: unknown[]): string[] {
+  if (client.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
+  if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
+  return [`session:own-${client.run.unique}-${client.ownSessions.next()}`]
+}
+
+/** Raw HTTP is sent as it is, on a connection of its own. */
+export function prepareRaw(client: Client, spec: RawSpec): PreparedCall {
+  const sent: Called['sent'] = {}
+  const build: Build = (signedAtMs) => {
+    const headers: [string, string][] = Object.entries(spec.headers)
+    authorizeRequest(client, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
+    rememberSent(client, sent.header, {})
+    return {
+      method: spec.method,
+      path: spec.path,
+      headers: withTargetHeaders(client, headers),
+      body: spec.body,
+      connection: 'fresh',
+      raw: true,
+      ...(spec.from === undefined ? {} : { from: spec.from }),
+      ...limitsOf(spec),
+    }
+  }
+  return { build, sent }
+}
+
+/** Adds the Authorization header, and notes in `sent` what it was made of. */
+function authorizeRequest(
+  client: Client,
+  { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },
+  headers: [string, string][],
+  sent: Called['sent'],
+): void {
+  const { header, nonce, timestamp } = authorize({
+    auth,
+    method,
+    body,
+    settings: client.instance.settings,
+    url: `${client.instance.baseUrl}/api`,
+    tokenPrefix: client.facts.tokenPrefix ?? 'Bearer',
+    serverNowMs: signedAtMs,
+    random: client.run.random,
+    keyWay: client.facts.keyWay ?? 'hmac',
+    credential: (member) => credentialFor(client, member),
+  })
+  if (header === undefined) return
+  if (unsendable.test(header)) {
+    throw new UnsendableCredentials(typeof auth === 'object' && 'token' in auth && !('but' in auth))
+  }
+  headers.push(['authorization', header])
+  Object.assign(sent, { header, nonce, timestamp })
+}
+
+function withTargetHeaders(client: Client, headers: [string, string][]): [string, string][] {
+  return [...Object.entries(client.instance.settings.headers), ...headers]
+}
