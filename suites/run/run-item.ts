@@ -1,9 +1,8 @@
 import type { Item } from '../engine/case/cases.ts'
 import type { Run } from '../engine/case/client.ts'
 import { createTestKey } from '../engine/case/create-test-key.ts'
-import { runCase } from '../engine/case/run-case.ts'
+import { type RanCase, runCase } from '../engine/case/run-case.ts'
 import { unjudged } from '../engine/case/test-case.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { removeKeys } from './remove-keys.ts'
 
 /** The interface allows so many created keys (part 8). */
@@ -12,7 +11,7 @@ const keyLimit = 10
 const placesKept = 3
 
 /** Runs one item of a run. What it cannot be asked was decided before (capabilities.ts), except what only the run itself shows. */
-export async function runItem(run: Run, item: Item): Promise<CaseOutcome> {
+export async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item.member)
   const { scenario, testCase } = item
   const client = run.sharedClient

@@ -45,7 +45,7 @@ export interface RunSetup {
   listener?: RunListener
 }
 
-/** A run whose target was looked at. Items are asked one after another, in the order of `items`. */
+/** A run whose target was looked at. Items of one server may run before they are asked for, beside one another. */
 interface OpenRun {
   items: readonly Item[]
   facts: TargetFacts
@@ -57,7 +57,11 @@ interface OpenRun {
 /** @throws SuiteError (`unreachable`, exit code 3) when the target cannot be used at all */
 export async function openRun(setup: RunSetup): Promise<OpenRun> {
   const facts = setup.facts ?? (await lookAtTarget(setup))
-  const run = engineRun(setup, facts)
+  const listeners: RunListener[] = setup.listener === undefined ? [] : [setup.listener]
+  const listener: RunListener = (event) => {
+    for (const listen of listeners) listen(event)
+  }
+  const run = engineRun({ ...setup, listener }, facts)
   const client = await openClient(run)
   const { instance } = client
   await closeClient(client)
@@ -68,18 +72,19 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     seededRandom(setup.seed),
     standInOf(setup.corpus.testKeys, instance.root),
   )
-  const runner = createRunner(run, items, capabilities)
   const countFailure = failureCounter(setup, run)
+  const runner = createRunner(run, items, capabilities, {
+    started: ({ key }) => run.emit({ kind: 'case-started', key }),
+    ended: (outcome) => {
+      run.emit({ kind: 'case-ended', outcome })
+      countFailure(outcome)
+    },
+  })
+  listeners.push(runner.listener)
   return {
     items,
     facts,
-    ask: async (item) => {
-      run.emit({ kind: 'case-started', key: item.key })
-      const outcome = await runner(item)
-      run.emit({ kind: 'case-ended', outcome })
-      countFailure(outcome)
-      return outcome
-    },
+    ask: runner.ask,
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
   }

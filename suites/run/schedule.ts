@@ -1,64 +1,179 @@
+/** Runs the items of a run: those of one server beside one another, as far as none spoils what another one sees. */
 import { type Item, skipItem } from '../engine/case/cases.ts'
-import { openClient, type Run } from '../engine/case/client.ts'
+import { claimsOf } from '../engine/case/claims.ts'
+import { type Client, openClient, type Run } from '../engine/case/client.ts'
+import type { RunEvent } from '../engine/case/events.ts'
+import type { RanCase } from '../engine/case/run-case.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
 import { testKeysUsed } from '../engine/case/test-case.ts'
 import { ensureTestKeys } from '../engine/case/test-keys.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { type Capabilities, cannotAsk } from './capabilities.ts'
+import { type Board, type Entry, nextToStart } from './may-start.ts'
 import { runItem } from './run-item.ts'
 
-/** Runs items in their order, each once. */
-type Runner = (item: Item) => Promise<CaseOutcome>
+/** Runs each item once. What is asked of one server starts with the first item that anybody asks for. */
+interface Runner {
+  ask(item: Item): Promise<CaseOutcome>
+  /** Of the run: who waits does not keep others from running. */
+  listener(event: RunEvent): void
+}
 
-/**
- * Runs items one after another. Only cases that wait for a moment on a lasting target wait together: the first one that comes starts
- * them all, so that a run waits for the longest of them and not for their sum. Nothing else runs beside them: where every grant
- * counts as a session, the tokens of other cases would push out theirs.
- */
-export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities): Runner {
-  const started = new Map<string, Promise<CaseOutcome>>()
-  let placesAreFilled = false
-  const askable = (wanted: (item: Item) => boolean): Item[] =>
-    items.filter((item) => wanted(item) && cannotAsk(item, capabilities) === undefined)
-  const start = (item: Item): Promise<CaseOutcome> => {
+/** Told when an item really starts, which may be long before somebody asks for it, and when it has ended. */
+interface Watch {
+  started(item: Item): void
+  ended(outcome: CaseOutcome): void
+}
+
+export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities, watch: Watch): Runner {
+  const start = async (item: Item): Promise<RanCase> => {
     const reason = cannotAsk(item, capabilities)
-    return reason === undefined ? runItem(run, item) : Promise.resolve(skipItem(item, reason))
+    return reason === undefined ? runItem(run, item) : skipItem(item, reason)
   }
-  return async (item) => {
-    if (run.target.lasting && !placesAreFilled && fillsPlaces(item)) {
-      placesAreFilled = true
-      await createTestKeys(run, askable(fillsPlaces))
-    }
-    // A clock that is moved moves for all cases, so cases that move it cannot run side by side.
-    if (!run.target.lasting || capabilities.clockControlled || !waitsForTime(item)) return start(item)
-    if (started.size === 0) {
-      await createTestKeys(run, askable(waitsForTime))
-      for (const other of items) if (waitsForTime(other)) started.set(other.key, start(other))
-      await Promise.allSettled(started.values())
-    }
-    return started.get(item.key) ?? start(item)
+  if (!run.target.lasting) return { ask: (item) => watched(item, start, watch), listener: () => {} }
+  const schedule = createSchedule(run, items, {
+    start,
+    watch,
+    askable: (item) => cannotAsk(item, capabilities) === undefined,
+  })
+  return schedule
+}
+
+async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watch: Watch): Promise<CaseOutcome> {
+  watch.started(item)
+  const { mayBeOfOthers: _, ...outcome } = await start(item)
+  watch.ended(outcome)
+  return outcome
+}
+
+interface Scheduled {
+  start(item: Item): Promise<RanCase>
+  askable(item: Item): boolean
+  watch: Watch
+}
+
+interface Slot extends Entry {
+  item: Item
+  /** Others ran beside it. */
+  hadCompany: boolean
+  isWaiting: boolean
+  settle(outcome: CaseOutcome): void
+  fail(error: unknown): void
+  outcome: Promise<CaseOutcome>
+}
+
+function slotOf(item: Item, askable: boolean): Slot {
+  let settle: Slot['settle'] = () => {}
+  let fail: Slot['fail'] = () => {}
+  const outcome = new Promise<CaseOutcome>((resolve, reject) => {
+    settle = resolve
+    fail = reject
+  })
+  // Whoever asks for the item hears of it; until then nobody does.
+  outcome.catch(() => {})
+  const claims = askable ? claimsOf(item) : unasked
+  return {
+    key: item.key,
+    isTestKey: item.kind === 'test-key',
+    claims,
+    state: 'pending',
+    isAgain: false,
+    startedAfterGrants: 0,
+    item,
+    hadCompany: false,
+    isWaiting: false,
+    settle,
+    fail,
+    outcome,
   }
 }
 
-/** After this there may be no place left for the key of a member. */
-function fillsPlaces(item: Item): boolean {
-  return item.kind === 'case' && ['limits', 'keys'].every((need) => item.scenario.needs.some((one) => one === need))
+/** What is not asked claims nothing. */
+const unasked = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false } as const
+
+function createSchedule(run: Run, items: readonly Item[], { start, askable, watch }: Scheduled): Runner {
+  const slots = new Map(items.map((item) => [item.key, slotOf(item, askable(item))]))
+  const board: Board<Slot> = { entries: [...slots.values()], grants: 0, movesClock: false }
+  let client: Client | null = null
+  let haveTestKeys = false
+
+  const running = (): Slot[] => board.entries.filter(({ state }) => state === 'running')
+  const startMore = async (): Promise<void> => {
+    client ??= await openClient(run)
+    board.movesClock = client.instance.clock.controlled
+    for (;;) {
+      const now = running()
+      if (now.filter(({ isWaiting }) => !isWaiting).length >= client.limit.atOnce) return
+      const next = nextToStart(board)
+      if (next === undefined) return
+      // Before the places for keys are filled, and before two cases need the same key.
+      if (!next.isTestKey && !haveTestKeys) {
+        haveTestKeys = true
+        await createTestKeys(client, items.filter(askable))
+      }
+      begin(next, now)
+    }
+  }
+  const begin = (slot: Slot, beside: readonly Slot[]): void => {
+    slot.state = 'running'
+    slot.startedAfterGrants = board.grants
+    board.grants += slot.claims.grants
+    slot.hadCompany = beside.length > 0
+    for (const other of beside) other.hadCompany = true
+    if (!slot.isAgain) watch.started(slot.item)
+    start(slot.item).then(
+      (outcome) => end(slot, outcome),
+      (error: unknown) => {
+        slot.state = 'done'
+        slot.fail(error)
+        goOn()
+      },
+    )
+  }
+  const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
+    const isUnsure = mayBeOfOthers === true && slot.hadCompany && !slot.isAgain && isRepeatable(slot)
+    slot.state = isUnsure && run.stopping.reason === null ? 'pending' : 'done'
+    slot.isAgain = isUnsure
+    if (slot.state === 'done') {
+      watch.ended(outcome)
+      slot.settle(outcome)
+    }
+    goOn()
+  }
+  let underWay: Promise<void> = Promise.resolve()
+  const goOn = (): void => {
+    underWay = underWay.then(startMore).catch((error: unknown) => {
+      for (const slot of slots.values()) slot.fail(error)
+    })
+  }
+  let isBegun = false
+  return {
+    ask: (item) => {
+      if (!isBegun) goOn()
+      isBegun = true
+      return slots.get(item.key)?.outcome ?? Promise.reject(new Error(`"${item.key}" is not of this run`))
+    },
+    listener: (event) => {
+      if (event.kind !== 'wait-started' && event.kind !== 'wait-ended') return
+      const slot = slots.get(event.key)
+      if (slot === undefined) return
+      slot.isWaiting = event.kind === 'wait-started'
+      if (slot.isWaiting) goOn()
+    },
+  }
 }
+
+/** Keys are there for good: what creates some or fills a limit is asked once. */
+const isRepeatable = ({ claims }: Entry): boolean => !claims.makesKeys && claims.fills === null
 
 /** Members of the test keys before the cases that use them: all of them while there is room, and each only once. */
-async function createTestKeys(run: Run, items: readonly Item[]): Promise<void> {
+async function createTestKeys(client: Client, items: readonly Item[]): Promise<void> {
+  const { run } = client
   const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
   if (run.stopping.reason !== null || cases.length === 0) return
-  const client = await openClient(run)
   const names = run.corpus.testKeys.map(({ name }) => name)
   const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
   if (used.has('root')) used.add(standInOf(run.corpus.testKeys, client.instance.root))
   // A member that cannot be made is told by every case that needs it.
   for (const name of used) await ensureTestKeys(client, [name])
-}
-
-/** What fills a limit runs alone: it may end the tokens of others. */
-function waitsForTime(item: Item): boolean {
-  if (item.kind === 'test-key' || item.scenario.needs.some((need) => need === 'limits' || need === 'keys')) return false
-  return [...item.scenario.given, ...item.scenario.steps].some((step) => 'wait' in step)
 }

@@ -31,6 +31,8 @@ export const loadVariants = async (): Promise<readonly Variant[]> =>
   (await import('../../mock-server/variants.ts')).variants
 
 const requestTimeoutMs = 10_000
+/** Kept ones: a run has no more calls under way than its target bears. */
+const mostConnections = 64
 
 /**
  * The bundled server as a target: every instance is in the state of a fresh start, with a virtual clock of its own that `sleep`
@@ -90,7 +92,7 @@ async function startBundled(options: ServerOptions, settings: Partial<TargetSett
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   // Loaded here, so that `serve`, which comes through this door too, need not wait for it.
   const { openWire } = await import('./http.ts')
-  const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress })
+  const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress, connections: mostConnections })
   return { server, wire, startMs: server.clock.now() }
 }
 

@@ -5,12 +5,15 @@ import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
 import { throughProxy } from './proxy.ts'
 import { flatHeaders, readAnswer } from './read-answer.ts'
+import { openSpares } from './spare-connections.ts'
 
 interface WireOptions {
   baseUrl: string
   requestTimeoutMs: number
   /** A longer answer is not read. */
   maxAnswerBytes?: number | undefined
+  /** How many kept connections there may be; 1 unless given. */
+  connections?: number | undefined
   /** The local address for requests `from: second-address`. */
   secondAddress?: string | undefined
   tls?: Tls | undefined
@@ -47,31 +50,43 @@ export function openWire(options: WireOptions): Wire {
   const { insecure = false, ...pem } = options.tls ?? {}
   const tls = secure ? { ...pem, rejectUnauthorized: !insecure } : {}
   const Agent = secure ? https.Agent : http.Agent
-  const kept = throughProxy(new Agent({ keepAlive: true, maxSockets: 1, ...tls }), proxy)
+  const kept = throughProxy(new Agent({ keepAlive: true, maxSockets: options.connections ?? 1, ...tls }), proxy)
   noteCarriers(kept)
   // As many as race at once: they stay open between two races.
   const warm = throughProxy(new Agent({ keepAlive: true, ...tls }), proxy)
   noteCarriers(warm)
   const fresh = throughProxy(new Agent({ keepAlive: false, ...tls }), proxy)
+  const unused = throughProxy(new Agent({ keepAlive: false, ...tls }), proxy)
+  const spares = proxy === null ? openSpares(unused) : undefined
   const second =
     secondAddress === undefined ? fresh : new Agent({ keepAlive: false, localAddress: secondAddress, ...tls })
 
   const agentFor = (request: WireRequest): http.Agent => {
     if (request.from === 'second-address') return second
-    return request.connection === 'fresh' || request.connection === 'unused' ? fresh : kept
+    if (request.connection === 'unused') return unused
+    return request.connection === 'fresh' ? fresh : kept
   }
   const racingAgentFor = (request: WireRequest): http.Agent => {
     if (request.from === 'second-address') return second
     return request.connection === 'warm' ? warm : fresh
   }
 
+  const isIdle = (): boolean => Object.keys(kept.freeSockets).length > 0
   return {
-    send: (request) => sendOne(baseUrl, request, agentFor(request), limits),
+    send: async (request) => {
+      const wasIdle = isIdle()
+      const answer = await sendOne(baseUrl, request, agentFor(request), limits)
+      // A server that serves one connection at a time would wait for what never comes on another one.
+      if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
+      return answer
+    },
     sendTogether: (requests) => race(baseUrl, requests, racingAgentFor, limits),
     close: () => {
       kept.destroy()
       warm.destroy()
       fresh.destroy()
+      spares?.close()
+      unused.destroy()
       second.destroy()
     },
   }

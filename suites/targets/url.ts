@@ -19,6 +19,9 @@ export interface UrlTargetOptions {
   disposable: boolean
 }
 
+/** Which of them are used is for the run to say: it has no more calls under way than its target bears. */
+const mostConnections = 64
+
 const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
 
 /** `localhost` is 127.0.0.1, since no ipAddr scope can name ::1; where a server listens on ::1 alone, it is that. */
@@ -41,6 +44,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
       requestTimeoutMs,
       maxAnswerBytes,
       secondAddress: settings.secondAddress,
+      connections: mostConnections,
       tls,
       proxy,
     })

@@ -13,13 +13,21 @@ import { patienceForRefusalMs } from './patience.ts'
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
 export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
   if (!('send' in step) && step.parallel !== undefined) return performRaces(client, step, names)
-  const calls: Called[] = []
-  for (const round of roundsOf(step, names)) {
-    const called = await makeRound(client, step, round)
+  const rounds = roundsOf(step, names)
+  const make = async (round: Names): Promise<Called> => {
+    const called = await makeRound(client, step, round, rounds.length)
     if (mayBeRefused(step)) await checkKeptOut(client, [called])
-    calls.push(called)
+    return called
   }
+  if (client.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
+  const calls: Called[] = []
+  for (const round of rounds) calls.push(await make(round))
   return calls
+}
+
+/** Whether the rounds of a step must come one after another: not where they change nothing, and only their sum is judged. */
+function isOrdered(step: CallStep | SendStep): boolean {
+  return 'send' in step || step.observe !== undefined || step.call !== 'solution/listSolutions'
 }
 
 /** One race, or one for each item of `for`: then every second one on connections that carried calls before. */
@@ -56,7 +64,12 @@ function makeRound(client: Client, step: CallStep | SendStep, names: Names, shar
   const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(client) : undefined
   return 'send' in step
     ? sendRaw(client, { ...rawSpec(client, step, names), timeoutMs, sharedBy })
-    : makeCall(client, { ...callSpec(client, step, names), timeoutMs, sharedBy, mustBeRefused: step.expect === 'refused' })
+    : makeCall(client, {
+        ...callSpec(client, step, names),
+        timeoutMs,
+        sharedBy,
+        mustBeRefused: step.expect === 'refused',
+      })
 }
 
 /** Several calls, or one per item. */

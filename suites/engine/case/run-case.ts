@@ -1,5 +1,5 @@
 import type { Case, Scenario } from '../fixture/model.ts'
-import type { Attempt } from '../judge/attempt.ts'
+import type { Attempt, CaseStop } from '../judge/attempt.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { attemptCase } from './attempt-case.ts'
@@ -8,24 +8,35 @@ import { type Client, closeClient, isMustIn, openClient, type Run } from './clie
 import { explainRefusal } from './explain-refusal.ts'
 import { noPlaceForKeys, placesUsedBefore } from './full-target.ts'
 import { recordCase } from './record-case.ts'
+import { createSilence } from './silence.ts'
 import { noteSpoilt, spoiltBefore } from './spoilt-limit.ts'
 import { standInOf } from './stand-in.ts'
-import { testKeysUsed, unjudged } from './test-case.ts'
+import { caseKey, testKeysUsed, unjudged } from './test-case.ts'
 import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 import { withoutTokenWord } from './token-word.ts'
-import { isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
+import { isRefusedInstead, isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
 
 /** How often a case is tried when the server's clock jumps, a call is throttled, a moment is missed or a token ends. */
 const tries = 3
 
+/** What a case showed, and whether the cases that ran beside it may be the reason. */
+export interface RanCase extends CaseOutcome {
+  mayBeOfOthers?: true
+}
+
 /** Runs one case on its own client and returns what it showed. Never throws for what a target does. */
-export async function runCase(run: Run, scenario: Scenario, testCase: Case): Promise<CaseOutcome> {
+export async function runCase(run: Run, scenario: Scenario, testCase: Case): Promise<RanCase> {
   const startedMs = performance.now()
   let calls = 0
   for (let number = 1; ; number += 1) {
     const shared = await openClient(run)
-    // Cases that wait together share a client; each counts its own calls.
-    const client = { ...shared, calls: 0 }
+    // Cases of a lasting target share a client; each counts its own calls.
+    const client = {
+      ...shared,
+      calls: 0,
+      silence: createSilence(run.stopping),
+      caseKey: caseKey(scenario, testCase),
+    }
     try {
       const outcome = await tryCase(client, scenario, testCase, number)
       calls += client.calls
@@ -40,12 +51,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
 }
 
 /** One try: makes sure of the test keys, asks the steps, and records what they showed unless something spoilt them. */
-async function tryCase(
-  client: Client,
-  scenario: Scenario,
-  testCase: Case,
-  number: number,
-): Promise<CaseOutcome | 'again'> {
+async function tryCase(client: Client, scenario: Scenario, testCase: Case, number: number): Promise<RanCase | 'again'> {
   const { run } = client
   const blocked = (problem: ProblemFacts): CaseOutcome => unjudged(scenario, testCase, 'blocked', problem)
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
@@ -68,7 +74,16 @@ async function tryCase(
   const spoilt = (await findSpoiler(client, attempt)) ?? placesUsedBefore(client, scenario, attempt, countedBefore)
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
   const tried = { client, scenario, testCase, attempt }
-  return recordCase(tried, await explainRefusal(tried))
+  const outcome = recordCase(tried, await explainRefusal(tried))
+  return outcome.verdict !== 'passed' && attempt.stops.some(mayBeOfOthers)
+    ? { ...outcome, mayBeOfOthers: true }
+    : outcome
+}
+
+/** Others may end a token, slow an answer down or make the target throttle; they make it accept nothing that it would refuse. */
+function mayBeOfOthers(stop: CaseStop): boolean {
+  if (stop.kind === 'too-late' || stop.kind === 'token-ended' || isRefusedInstead(stop)) return true
+  return stop.called.some(({ answer }) => answer.outcome === 'broken' || answer.outcome === 'throttled')
 }
 
 /** The test keys that a case uses, and who stands in for a root key without a secret. */

@@ -2,19 +2,8 @@
 import type { Scenario } from '../fixture/model.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Obstacle } from '../judge/problem.ts'
+import { limitOf } from './claims.ts'
 import type { Run } from './client.ts'
-
-const limits = ['sessions', 'keys'] as const
-
-/** The limit that a scenario fills, if it fills one. */
-function limitOf({ needs }: Scenario): (typeof limits)[number] | undefined {
-  return needs.includes('limits')
-    ? limits.find((limit) => needs.includes(limit) && limit !== otherOf(needs))
-    : undefined
-}
-
-/** Grants beside a limit of keys fill no limit of sessions. */
-const otherOf = (needs: Scenario['needs']): string | undefined => (needs.includes('keys') ? 'sessions' : undefined)
 
 /** Why a case cannot be asked any more; undefined where it can. */
 export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined {

@@ -36,8 +36,15 @@ export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean)
   const ms = waitMs(client, wait)
   if (typeof ms === 'object') return end('blocked', ms)
   if (!clock.controlled && ms > settings.maxWaitMs) return end('not-testable', { kind: 'wait-too-long', waitMs: ms })
-  await clock.sleep(ms)
+  await sleepAs(client, ms)
   return undefined
+}
+
+/** Waits, and tells who waits, since other cases may run meanwhile. */
+async function sleepAs({ caseKey, emit, instance: { clock } }: Client, ms: number): Promise<void> {
+  if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
+  await clock.sleep(ms)
+  if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
 }
 
 const end = (kind: StepEnd['kind'], problem: ProblemFacts): StepEnd => ({ kind, problem, called: [] })

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { parseScenario } from '../fixture/parse.ts'
+import { aloneReasons, type Claims, claimsOf } from './claims.ts'
+
+function claims(needs: string, ...steps: string[]): Claims {
+  const text = `scenario: made up\n${needs === '' ? '' : `needs: [${needs}]\n`}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
+  const scenario = parseScenario(text, 'fixtures/scenarios/made-up/one.yaml')
+  const testCase = { name: null, slug: null, values: {} }
+  return claimsOf({ kind: 'case', key: scenario.id, scenario, testCase })
+}
+
+const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: errors/shape }'
+const grant = '{ grant: root, scope: [solution], observe: errors/shape }'
+const nothing: Claims = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false }
+
+describe('what a case claims follows from its needs and steps', () => {
+  test.each<[string, Claims, Partial<Claims>]>([
+    ['an ordinary call', claims('', plain), {}],
+    ['a grant', claims('sessions', grant), { grants: 1 }],
+    ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3 }],
+    ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
+    ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
+    ['a wait', claims('', '{ wait: 2s }'), { waits: true }],
+    ['keys', claims('keys', plain), { makesKeys: true }],
+    ['the limit of sessions', claims('sessions, limits', plain), { fills: 'sessions' }],
+    ['the limit of keys', claims('sessions, keys, limits', plain), { makesKeys: true, fills: 'keys' }],
+    ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { quiet: 'race' }],
+    ['calls in a row', claims('', plain.replace('{', '{ repeat: 4,')), { quiet: 'calls-in-a-row' }],
+  ])('%s', (_name, made, wanted) => {
+    expect(made).toEqual({ ...nothing, ...wanted })
+  })
+})
+
+test('a case says why it does not run beside others', () => {
+  expect(aloneReasons(nothing)).toEqual([])
+  expect(aloneReasons({ ...nothing, grants: 3, waits: true })).toEqual([])
+  expect(aloneReasons({ ...nothing, makesKeys: true, fills: 'keys', quiet: 'race' })).toEqual(['fills-keys', 'race'])
+  expect(aloneReasons({ ...nothing, makesKeys: true })).toEqual(['makes-keys'])
+  expect(aloneReasons({ ...nothing, fills: 'sessions' })).toEqual(['fills-sessions'])
+})

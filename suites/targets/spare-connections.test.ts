@@ -1,0 +1,88 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { openSpares } from './spare-connections.ts'
+
+const agents: http.Agent[] = []
+const servers: http.Server[] = []
+afterEach(() => {
+  for (const agent of agents.splice(0)) agent.destroy()
+  for (const server of servers.splice(0)) server.close().closeAllConnections()
+})
+
+async function serve(): Promise<{ port: number; opened: (number | undefined)[]; used: Set<number | undefined> }> {
+  const opened: (number | undefined)[] = []
+  const used = new Set<number | undefined>()
+  const server = http.createServer((request, response) => {
+    used.add(request.socket.remotePort)
+    response.end('well')
+  })
+  server.on('connection', ({ remotePort }) => opened.push(remotePort))
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { port: (server.address() as AddressInfo).port, opened, used }
+}
+
+function agentWithSpares(now?: () => number) {
+  const agent = new http.Agent({ keepAlive: false })
+  agents.push(agent)
+  return { agent, spares: openSpares(agent, now) }
+}
+
+const get = (port: number, agent: http.Agent): Promise<string> =>
+  new Promise((resolve, reject) => {
+    http
+      .get({ host: '127.0.0.1', port, agent }, (response) => {
+        response.setEncoding('utf8')
+        response.on('data', resolve)
+      })
+      .on('error', reject)
+  })
+
+const opening = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
+
+test('nothing is opened ahead unless it is allowed', async () => {
+  const { port, opened } = await serve()
+  const { agent } = agentWithSpares()
+  for (let made = 0; made < 3; made += 1) await get(port, agent)
+  await opening()
+  expect(opened).toHaveLength(3)
+})
+
+test('a connection that was opened ahead carries one call', async () => {
+  const { port, opened, used } = await serve()
+  const { agent, spares } = agentWithSpares()
+  spares.allow()
+  for (let made = 0; made < 3; made += 1) {
+    expect(await get(port, agent)).toBe('well')
+    await opening()
+  }
+  expect(used.size).toBe(3)
+  expect(opened).toHaveLength(4)
+  spares.close()
+})
+
+test('one that lay idle for long is not used', async () => {
+  const { port, opened, used } = await serve()
+  let nowMs = 0
+  const { agent, spares } = agentWithSpares(() => nowMs)
+  spares.allow()
+  await get(port, agent)
+  await opening()
+  nowMs = 2000
+  expect(await get(port, agent)).toBe('well')
+  expect(used).toEqual(new Set([opened[0], opened[2]]))
+  spares.close()
+})
+
+test('one that the server closed is not used', async () => {
+  const { port } = await serve()
+  const { agent, spares } = agentWithSpares()
+  spares.allow()
+  await get(port, agent)
+  await opening()
+  servers[0]?.closeAllConnections()
+  await opening()
+  expect(await get(port, agent)).toBe('well')
+  spares.close()
+})

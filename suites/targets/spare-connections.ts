@@ -1,0 +1,73 @@
+/**
+ * Connections that are opened ahead, so that a call which needs a new one does not wait for it to open. None carries more than one call,
+ * so what was sent on one is never sent twice.
+ */
+import type http from 'node:http'
+import type net from 'node:net'
+
+export interface SpareConnections {
+  /** From now on connections may be opened ahead: the target answers others while one lies idle. */
+  allow(): void
+  close(): void
+}
+
+/** A server may close a connection on which nothing comes. */
+const longestIdleMs = 1000
+/** As many as grants of several users, refreshes and creations need at once. */
+const mostSpares = 4
+
+interface Spare {
+  socket: net.Socket
+  openedAtMs: number
+  /** It ended, or something came that nobody asked for. */
+  onEnd(): void
+}
+
+const signsOfAnEnd = ['error', 'end', 'close', 'data'] as const
+
+type Connect = (options: unknown, callback?: unknown) => net.Socket | undefined
+
+/** Makes an agent take connections that were opened ahead. */
+export function openSpares(agent: http.Agent, now: () => number = () => performance.now()): SpareConnections {
+  const withConnect = agent as unknown as { createConnection: Connect }
+  const connect: Connect = withConnect.createConnection.bind(agent)
+  let isAllowed = false
+  let spares: Spare[] = []
+  const drop = (spare: Spare): void => {
+    spares = spares.filter((other) => other !== spare)
+    spare.socket.destroy()
+  }
+  const open = (options: unknown): void => {
+    const socket = connect(options)
+    if (socket === undefined) return
+    const spare: Spare = { socket, openedAtMs: now(), onEnd: () => drop(spare) }
+    spares.push(spare)
+    for (const sign of signsOfAnEnd) socket.on(sign, spare.onEnd)
+    socket.unref()
+    setTimeout(() => spares.includes(spare) && drop(spare), longestIdleMs).unref()
+  }
+  const take = (): net.Socket | undefined => {
+    const spare = spares.shift()
+    if (spare === undefined) return undefined
+    const { socket, openedAtMs, onEnd } = spare
+    for (const sign of signsOfAnEnd) socket.off(sign, onEnd)
+    socket.ref()
+    if (now() - openedAtMs <= longestIdleMs) return socket
+    socket.destroy()
+    return take()
+  }
+  withConnect.createConnection = (options, callback) => {
+    const spare = take()
+    if (isAllowed && spares.length < mostSpares) setImmediate(() => isAllowed && open(options))
+    return spare ?? connect(options, callback)
+  }
+  return {
+    allow() {
+      isAllowed = true
+    },
+    close() {
+      isAllowed = false
+      for (const spare of [...spares]) drop(spare)
+    },
+  }
+}
