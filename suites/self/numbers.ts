@@ -6,12 +6,12 @@ import { loadMutants, loadVariants } from '../targets/bundled.ts'
 import { coveringServers, pairsOf } from './merge-variants.ts'
 import { nearlyNullServers, nullServers } from './null-servers.ts'
 
-/** What there is, in the words of the README. */
+/** The numbers of the README's table, by what they count. */
 export interface Numbers {
   [what: string]: string
 }
 
-/** Counts what the tests of the suite itself go through; each of these tests fails where one of its number does. */
+/** Counts what the tests of the suite itself go through; each of these tests fails if one of the counted things does. */
 export async function countAll(): Promise<Numbers> {
   const corpus = await openCorpus()
   const { requirements, questions } = corpus
@@ -21,13 +21,13 @@ export async function countAll(): Promise<Numbers> {
   const of = (level: string) => requirements.filter((requirement) => requirement.level === level).length
   const unprovable = requirements.filter(({ untestable }) => untestable && !untestable.without).length
   return {
-    Requirements: `${requirements.length}: ${of('must')} must, ${of('implied')} implied; ${unprovable} with a written reason why no scenario can show them`,
+    Requirements: `${requirements.length}: ${of('must')} must, ${of('implied')} implied; ${unprovable} with a written reason why no scenario can prove them`,
     'Open questions': `${questions.length}, ${questions.filter(({ unobserved }) => unobserved === undefined).length} of them observed`,
     'Scenarios and cases': casesText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
     'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
-    'Conforming variants without a failure': `${variants.length} of ${variants.length}, ${variants.filter(({ alone }) => alone).length} of them by themselves only; all ${pairsOf(variants).length} pairs of the others in ${coveringServers(variants).length} servers`,
-    'Null servers that show a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} that know a little never conform`,
+    'Conforming variants without a failure': `${variants.length} of ${variants.length}, ${variants.filter(({ alone }) => alone).length} of them only alone; the others also in pairs, all ${pairsOf(variants).length} in ${coveringServers(variants).length} servers`,
+    'Null servers that prove a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} that answer a few calls rightly never conform`,
   }
 }
 

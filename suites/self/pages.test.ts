@@ -48,6 +48,12 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
+test('the links of the README lead to files of the package', () => {
+  const { files } = JSON.parse(textOf('package.json')) as { files: string[] }
+  const links = [...textOf('README.md').matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path)
+  expect(links.filter((path) => !files.includes(path.split('/')[0] ?? ''))).toEqual([])
+})
+
 test('the target file in docs/target-file.md is one', () => {
   const [, block = ''] = /```yaml\n([\s\S]*?)```/.exec(textOf('docs/target-file.md')) ?? []
   expect(parseTargetFile(block, 'svc-target.yaml')).toMatchObject({ allow: ['sessions'], rate: 20 })
