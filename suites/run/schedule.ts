@@ -91,6 +91,7 @@ function slotOf(item: Item, askable: boolean): Slot {
 /** What is not asked claims nothing. */
 const unasked = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false } as const
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: closures over the state of one run, each of them short
 function createSchedule(run: Run, items: readonly Item[], { start, askable, watch }: Scheduled): Runner {
   const slots = new Map(items.map((item) => [item.key, slotOf(item, askable(item))]))
   const board: Board<Slot> = { entries: [...slots.values()], grants: 0, movesClock: false }
