@@ -3,7 +3,7 @@
 import type { Verdict } from '../../engine/judge/verdict.ts'
 import { glyphs, words } from '../verdict-words.ts'
 import { type Comparison, columnName, newestOf, verdictAt } from './comparison.ts'
-import { element } from './elements.ts'
+import { type Child, element } from './elements.ts'
 
 export interface Wanted {
   /** Words that a requirement must have. */
@@ -42,7 +42,7 @@ export function drawTable(
     element(
       'tr',
       { role: 'row' },
-      element('th', { scope: 'row', role: 'rowheader', title: text }, element('code', {}, id)),
+      element('th', { scope: 'row', role: 'rowheader', title: text }, element('code', {}, ...breakable(id))),
       element('td', { class: 'level', role: 'gridcell' }, level),
       ...verdicts.map((verdict, index) => cellOf(verdict, newest[index]?.name ?? '', id, choose)),
     ),
@@ -109,3 +109,7 @@ function moveByArrows(table: HTMLElement): void {
     next.focus()
   })
 }
+
+/** An id that a narrow column may break after a slash. */
+const breakable = (id: string): Child[] =>
+  id.split(/(?<=\/)/).flatMap((part, index) => (index === 0 ? [part] : [element('wbr'), part]))

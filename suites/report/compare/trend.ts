@@ -28,7 +28,7 @@ export function drawTrend(reports: readonly CompactReport[]): SVGElement[] {
       },
       svgElement('title', {}, label),
       svgElement('polyline', { class: 'base', points: `0,${height - 1} ${width},${height - 1}` }),
-      svgElement('polyline', { points: points.join(' ') }),
+      svgElement('polyline', { class: failed.every((count) => count === 0) ? 'even' : '', points: points.join(' ') }),
     ),
   ]
 }
