@@ -11,12 +11,12 @@ export type Printable = string & { readonly [brand]: 'printable' }
 /** Text that somebody else may have written. Every string counts as foreign until it is printable. */
 type Foreign = string
 
-/** A longer text says no more to a reader. */
+/** The default limit: a longer text does not tell a reader more. */
 export const longestPrinted = 1000
 
 /**
- * The text on one line, control and format characters as visible escapes (`\u001b`), cut at `limit` characters with its length behind it.
- * What is printable already stays as it is.
+ * Returns the text on one line, with control and format characters as visible escapes (`\u001b`), cut at `limit` characters and followed by
+ * its length. Printable text stays unchanged.
  */
 export function printable(text: Foreign, limit: number = longestPrinted): Printable {
   if (text.length <= limit && harmless.test(text)) return text as Printable
@@ -51,7 +51,7 @@ export function vouchedFor(text: string): Printable {
   return text as Printable
 }
 
-/** JSON that is safe to print and holds exactly this value: inside strings JSON has escapes of its own. */
+/** JSON that is safe to print and holds exactly this value, because JSON has its own escapes inside strings. */
 export function printableJson(value: unknown, indent?: number): Printable {
   const text = JSON.stringify(value, null, indent) ?? 'null'
   return text
@@ -95,19 +95,19 @@ function printedAny(value: unknown, limit: number): unknown {
  */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|(?<=^|\p{M}{3})\p{M}/gu
 
-/** Most texts: seen at one look. */
+/** Matches most texts with one test. */
 const harmless = /^(?!.*(?:##|::|verdict:))[ -~]*$/i
 
 /** Build logs obey it anywhere in a line: Azure, TeamCity, and the older form of GitHub. */
 const loggingCommand = /##(?=vso\[|teamcity\[|\[)/gi
 
-/** GitHub obeys it at the beginning of a line, and any word may come to stand there where a text is wrapped. */
+/** GitHub obeys it at the beginning of a line, and a wrapped text may put any word there. */
 const workflowCommand = /(^|\s)::(?=[a-z])/gi
 
 /** Looks like the last line of our report. */
 const forgedVerdict = /(verdict):/gi
 
-/** What a cut may leave at the end: a part of an escape, or half a surrogate pair. */
+/** What a cut may leave at the end: part of an escape, or half a surrogate pair. */
 const brokenEnd = /(?:\\(?:u\{?[0-9a-f]{0,5})?|[\ud800-\udbff])$/
 
 const shortEscapes: { readonly [sign: string]: string } = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -9,11 +9,11 @@ export interface Redactor {
   text(text: string): string
 }
 
-/** Below this a "secret" would take ordinary words with it. */
+/** Removing a shorter "secret" would remove ordinary words too. */
 const shortestSecret = 6
 const shownCharacters = 4
 
-/** Enough to tell two apart, too little to use. */
+/** Keeps enough to tell two secrets apart, and too little to use one. */
 const shorten = (secret: string): string =>
   secret.length < shownCharacters * 4 ? '…' : `${secret.slice(0, shownCharacters)}…`
 
@@ -24,9 +24,9 @@ const shorten = (secret: string): string =>
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const known = new Set<string>()
-  // Not yet among the spellings: most cases print nothing.
+  // Their spellings are computed when something is printed; most cases print nothing.
   let added: string[] = []
-  // By how they begin: a run against a lasting server knows thousands, and every text would be searched for each of them.
+  // Indexed by their first characters: a run against a lasting server knows thousands of secrets.
   const spellings = new Map<string, string[]>()
   const fragments = createFragments()
   const add = (secret: string): void => {
@@ -55,7 +55,7 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
         if (lower.startsWith(spelling, at)) found.add(spelling)
       }
     }
-    // The longest first, so that a part never stands in for the whole.
+    // The longest first, so that a part is not replaced before the whole.
     const sorted = [...found].sort((one, other) => other.length - one.length)
     return fragments.cutOut(sorted.reduce(withoutSpelling, withoutPatterns(plain)))
   }
@@ -90,7 +90,7 @@ function spellingsOf(secret: string): string[] {
     secret,
     JSON.stringify(secret).slice(1, -1),
     JSON.stringify(JSON.stringify(secret)).slice(3, -3),
-    // A lone surrogate, which a server may well send, is no text that could be encoded.
+    // A server may send a lone surrogate, which cannot be encoded.
     encodeURIComponent(bytes.toString('utf8')),
     bytes.toString('hex'),
     ...[0, 1, 2].flatMap((before) => base64Within(bytes, before)),

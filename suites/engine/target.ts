@@ -16,11 +16,11 @@ export interface WireRequest {
    * where there is one.
    */
   connection?: 'kept' | 'unused' | 'fresh' | 'warm'
-  /** Any bytes, method and path, which a client made for JSON might mend: sent as they are. */
+  /** Arbitrary bytes, method and path, sent unchanged; an ordinary HTTP client might correct them. */
   raw?: boolean
-  /** How long to wait for the whole answer, where that is less than usual. */
+  /** How long to wait for the whole answer, if shorter than usual. */
   timeoutMs?: number
-  /** Of how many calls the answers are in memory together: they share what a few answers may take. */
+  /** How many calls have their answers in memory at once; they share a limit of memory. */
   sharedBy?: number
 }
 
@@ -30,7 +30,7 @@ export type WireAnswer =
       status: number
       headers: { [name: string]: string }
       body: Uint8Array
-      /** `body` is only the first and the last part of a body of so many bytes. */
+      /** `body` holds only the first and the last part; this is the length of the whole. */
       cut?: { bytes: number; sha256: string }
     }
   /** An answer longer than the suite reads. */
@@ -39,14 +39,14 @@ export type WireAnswer =
       kind: 'none'
       reason: string
       refusedConnection: boolean
-      /** The time for the answer was up. */
+      /** The answer did not arrive in time. */
       timedOut?: boolean
-      /** A kept connection was found closed before anything of the answer came: the call may be made anew. */
+      /** A kept connection was closed before any part of the answer came, so the call may be repeated. */
       stale: boolean
     }
 
 export interface Clock {
-  /** Milliseconds since 1970, of the machine that calls (virtual against the bundled server). */
+  /** Milliseconds since 1970 on the calling machine (virtual against the bundled server). */
   now(): number
   /** @param signal ends the wait at once, without an error */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -64,7 +64,7 @@ export interface TargetSettings {
   signedUri: string
   scopeNames: { [name: string]: string }
   headers: { [name: string]: string }
-  /** `scope`: what a probe needs beside the scope of its area. */
+  /** `scope`: the scope that a probe needs in addition to that of its area. */
   probes: { [area: string]: { method: string; params: unknown; scope?: readonly string[] } }
   /** API areas that the target does not have. */
   absent?: readonly string[]
@@ -72,11 +72,11 @@ export interface TargetSettings {
   cleanup?: { method: string; params: unknown } | undefined
   secondAddress?: string | undefined
   clientAddress?: string | undefined
-  /** What it may be where nobody tells it; one that a token proves is taken. */
+  /** Candidates for an unknown client address; one that a token confirms is used. */
   likelyAddresses?: readonly string[]
   /** Calls a second at most; 0 is no limit. */
   rate: number
-  /** Calls that may be under way at once; undefined: as many as the target bears. */
+  /** Calls that may be under way at once; undefined: as many as the target can take. */
   concurrency?: number
   /** The longest single wait, in ms, where the clock cannot be moved. */
   maxWaitMs: number
@@ -95,7 +95,7 @@ export interface Instance {
   readonly clock: Clock
   /** Never throws: a missing answer is a value. */
   send(request: WireRequest): Promise<WireAnswer>
-  /** All at once: every connection is open and every request all but sent before the first one ends. */
+  /** Sends all at once: every connection is open and every request nearly sent before the first one is completed. */
   sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
   close(): Promise<void>
 }
@@ -108,6 +108,6 @@ export interface Target {
   /** A fresh instance: nothing was created on it before (the bundled server, or --disposable). */
   readonly fresh: boolean
   open(): Promise<Instance>
-  /** Lets go of what was kept between instances. */
+  /** Releases what was kept between instances. */
   close?(): Promise<void>
 }

@@ -28,7 +28,7 @@ interface CaseContext {
 interface PlacedStep {
   step: Step
   given: boolean
-  /** For a preparation everything that the case proves: it is the control of all of it. */
+  /** For a preparation: everything that the case proves, because the preparation is its control. */
   proves: string[]
 }
 
@@ -97,7 +97,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
   }
 }
 
-/** Whether a `$reference` names a moment that we asked for: no clock of the server is needed to judge by it. */
+/** Whether a `$reference` names a moment that the case requested. Judging by it needs no knowledge of the server's clock. */
 function isOwnMoment(wait: unknown, { ownMoments }: Attempt): boolean {
   return referencesIn(wait).some(({ reference }) => ownMoments.has(reference))
 }
@@ -106,12 +106,12 @@ function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
   return { kind, problem, called: [] }
 }
 
-/** A step whose call could not be made. */
+/** The verdict on a step whose call could not be made. */
 function judgeUnasked(error: unknown, { step, given, proves }: PlacedStep, attempt: Attempt): StepVerdict {
   if (error instanceof UnresolvedReference) {
     const [name = ''] = error.reference.slice(1).split('.')
     if (!attempt.notGiven.has(name)) return end('blocked', { kind: 'value-missing', reference: error.reference })
-    // What this step would have kept is not given either.
+    // The values that this step would have kept are missing too.
     for (const kept of Object.keys(('keep' in step && step.keep) || {})) attempt.notGiven.add(kept)
     return { kind: 'nothing-expected' }
   }
@@ -122,21 +122,21 @@ function judgeUnasked(error: unknown, { step, given, proves }: PlacedStep, attem
     const judgesIt = !given && proves.includes(tokensAuthorize)
     return end(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
   }
-  // A mistake that changes nothing against this target: its scheme word may be in capitals already.
+  // The mistake changes nothing at this target: its scheme word may already be in capitals.
   if (error instanceof SuiteError && error.code === 'fixture') {
     return end('not-testable', { kind: 'cannot-be-sent', reason: error.message })
   }
   throw error
 }
 
-/** The requirement that a token without a way into the Authorization header breaks. */
+/** The requirement that a token breaks if it cannot be sent in the Authorization header. */
 const tokensAuthorize = 'tokens/authorize'
 
 function isJudged(step: Step): boolean {
   return !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)
 }
 
-/** Keeps what the fixture keeps, counts successful answers, and notes what an observing step saw. */
+/** Stores the values that the fixture keeps, counts successful answers, and records observations. */
 function recordCalls({ step, calls, names }: AskedStep, proves: string[], attempt: Attempt): void {
   attempt.calls.push(...calls.map(({ request, wire, throttled: times }) => ({ request, wire, throttled: times })))
   attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
@@ -145,7 +145,7 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
   for (const called of calls) {
     if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
     for (const problem of called.departures) {
-      // A case that is about this requirement fails by itself.
+      // A case about this requirement fails on its own.
       if (!proves.includes(envelopeRequirements[problem.kind])) attempt.envelope.push({ problem, called })
     }
   }
@@ -157,7 +157,7 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
   })
 }
 
-/** The path of a moment that follows from what was asked, and from nothing that the server reported. */
+/** The path of a moment that follows from the request alone, not from anything the server reported. */
 const ownMoment = 'sent.expiry'
 
 function keepValues({ step, calls, names }: AskedStep): void {
@@ -186,7 +186,7 @@ function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], client: 
   if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: credentialKindOf(step) })
 }
 
-/** What comes after the end of a case stays open, and so does the step itself unless it was judged. */
+/** Records that the steps after the end of a case were not judged, and the last step too unless it was. */
 function recordUnreached(steps: PlacedStep[], index: number, { kind }: StepEnd, attempt: Attempt): void {
   const broke = kind === 'broke'
   for (const later of steps.slice(broke ? index + 1 : index)) {
@@ -196,7 +196,7 @@ function recordUnreached(steps: PlacedStep[], index: number, { kind }: StepEnd, 
   if (ended?.given && !broke) for (const id of ended.proves) attempt.unreached.add(id)
 }
 
-/** Which ordinary call of the root key a step makes, if it makes one: a lock-out is noticed by it. */
+/** Which ordinary call of the root key a step makes, if any. Its refusal may show a lock-out. */
 function rootControl(step: Step): 'basic' | 'hmac' | undefined {
   if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
   if ('but' in step.auth) return undefined

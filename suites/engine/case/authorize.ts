@@ -7,17 +7,17 @@ import type { TargetSettings } from '../target.ts'
 import { alterWords, base64, basicWords } from './alter.ts'
 import { UnusableValue } from './unusable-value.ts'
 
-/** Who calls: an API key with what proves it. */
+/** The caller: an API key with its secret or private key. */
 export interface Credential {
   id: string
-  /** Undefined for a key with a public key, except where a server handed one out all the same. */
+  /** Undefined for a key with a public key, unless the server returned one anyway. */
   secret?: string
   /** 32 bytes, for a key with a public key. */
   seed?: Uint8Array
 }
 
 interface AuthorizeInput {
-  /** References are resolved: a member's name, or the kept { id, secret } itself. */
+  /** Finds the credential: by the name of a test key, or a kept { id, secret } itself. */
   auth: Auth
   method: string
   body: Uint8Array
@@ -29,19 +29,19 @@ interface AuthorizeInput {
   /** The server's time in ms. */
   serverNowMs: number
   random: Random
-  /** In which way a key with a secret calls where any way will do. */
+  /** How a key with a secret is authorized where the fixture leaves it open. */
   keyWay: 'basic' | 'hmac'
   credential(member: unknown): Credential
 }
 
 interface Authorization {
-  /** Undefined: no Authorization header. */
+  /** Undefined: send no Authorization header. */
   header?: string
   nonce?: string
   timestamp?: string
 }
 
-/** 18 bytes are 24 characters of base64 without padding, so the open question of padded nonces is never touched by accident. */
+/** 18 bytes give 24 characters of BASE64 without padding, so the open question of padded nonces does not arise. */
 const nonceBytes = 18
 
 /** Builds the Authorization header that a step asks for (part 5). */
@@ -76,7 +76,7 @@ export function alter(text: string, word: unknown): string {
   const change = alterWords[String(word)]
   if (change === undefined) throw new Error(`unknown word "${String(word)}" for an alteration`)
   const changed = change(text)
-  // An empty secret is one that some servers give out for a key with a public key, and a wrong one whatever the word.
+  // Some servers return an empty secret for a key with a public key. It is wrong, whatever the word.
   if (changed === text && text !== '') {
     throw new SuiteError('fixture', `Cannot make the alteration "${String(word)}": it changes nothing in this text`)
   }
@@ -123,7 +123,7 @@ function signed(
       but,
     )
   let nonce = freshNonce(input.random)
-  // Four of ten signatures read the same in base64 and base64url; such a one would be right by accident.
+  // Four of ten signatures are the same text in BASE64 and base64url; such a signature would be right by accident.
   while (mistake.signature === 'base64url' && !/[+/]/.test(make(nonce).signature)) nonce = freshNonce(input.random)
   return { header: make(nonce, mistake).header, nonce, timestamp }
 }

@@ -37,14 +37,14 @@ export function builtInNames(client: Client, testCase: Case, members: Iterable<s
   return names
 }
 
-/** What each probe needs beside the scope of its area. */
+/** The scope that each probe needs in addition to that of its area. */
 function scopesOfProbes(probes: Client['instance']['settings']['probes']): {
   [area: string]: { scope: readonly string[] }
 } {
   return Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }]))
 }
 
-/** Addresses that none of our calls comes from; the first three are of networks for documentation (RFC 5737). */
+/** Addresses from which no call of ours comes; the first three belong to networks for documentation (RFC 5737). */
 function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]: string } {
   const [last = '1'] = own.split('.').slice(-1)
   const network = own.split('.').slice(0, 3).join('.')
@@ -61,7 +61,7 @@ function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]:
 
 const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
 
-/** The key to ask for the scope of one solution: one that was created with it, or else root. */
+/** The key that asks for the scope of one solution: one that was created with it, otherwise root. */
 function holderOfOneSolution(client: Client): Credential {
   const [id] = client.instance.settings.solutions
   const holder = [...client.testKeyScopes].find(([, scope]) => scope.includes(`solution:${id}`))?.[0]
@@ -70,12 +70,12 @@ function holderOfOneSolution(client: Client): Credential {
 
 const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'
 
-/** Three letters: as short as a text can be that is hardly used twice. */
+/** Three letters: short, and unlikely to occur twice. */
 function freshTinyText({ run }: Client): string {
   return Array.from({ length: 3 }, () => tinyLetters[run.random.below(tinyLetters.length)]).join('')
 }
 
-/** `$bob.publicKey` is the PEM of his public key, computed only where a fixture asks for it. */
+/** `$bob.publicKey` is the PEM of bob's public key, computed only when a fixture uses it. */
 function withPublicKey(credential: Credential): Credential & { readonly publicKey?: string } {
   const { seed } = credential
   if (seed === undefined) return credential

@@ -1,4 +1,4 @@
-/** How many calls are under way at once: more while the target bears it, fewer as soon as it answers slower or not at all. */
+/** How many calls are under way at once: more while the target keeps up, fewer as soon as it answers more slowly or not at all. */
 import type { WireAnswer } from '../target.ts'
 
 export interface CallLimit {
@@ -6,19 +6,19 @@ export interface CallLimit {
   readonly atOnce: number
   /** Makes a call as soon as there is a place for it. */
   run<T>(call: () => Promise<T>): Promise<T>
-  /** How long an ordinary call took, and what came. In ms. */
+  /** How long an ordinary call took, in ms, and its answer. */
   hear(tookMs: number, answer: WireAnswer): void
 }
 
-/** Where nobody says how many: so many at first, and so many at most. */
+/** The number of calls to begin with, and the maximum, where the user does not set it. */
 const first = 4
 const most = 16
 
-/** An answer is slower when it takes so many times as long as the quickest ones did, and so much longer. */
+/** An answer counts as slow if it takes this many times as long as the quickest ones, and this much longer. */
 const timesSlower = 1.5
 const slowerByMs = 5
 
-/** @param fixed how many; null: as many as the target bears */
+/** @param fixed the number of calls; null: as many as the target can take */
 export function createCallLimit(fixed: number | null, highest = most): CallLimit {
   let atOnce = fixed ?? Math.min(first, highest)
   let underWay = 0

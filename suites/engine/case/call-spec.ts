@@ -14,15 +14,15 @@ export interface CallSpec {
   privateKey?: string
   /** Not on a kept connection. */
   freshConnection?: boolean
-  /** In a race: on a connection that carried a call before. */
+  /** In a race: use a connection that carried a call before. */
   warmConnection?: boolean
-  /** The id of the key that this call deletes, if it is one that does. */
+  /** The id of the key that this call deletes, if any. */
   removes?: string
   /** The test key that this call creates. */
   member?: string
-  /** No right server accepts it, so it takes no session. */
+  /** A correct server refuses it, so it takes no session. */
   mustBeRefused?: boolean
-  /** How long to wait for the answer, where that is less than usual. */
+  /** How long to wait for the answer, if shorter than usual. */
   timeoutMs?: number | undefined
   /** How many calls a step makes whose answers are judged together. */
   sharedBy?: number | undefined

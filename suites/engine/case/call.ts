@@ -1,4 +1,4 @@
-/** Makes calls, and notes what their answers tell. */
+/** Makes calls, and records what their answers show. */
 import type { Called, Delivered } from '../judge/called.ts'
 import { envelopeProblems } from '../judge/envelope.ts'
 import type { CallSpec, RawSpec } from './call-spec.ts'
@@ -33,20 +33,20 @@ async function makeCallsNow(client: Client, specs: CallSpec[]): Promise<Called[]
     const spec = specs[index]
     const call = prepared[index]
     if (spec === undefined || call === undefined) throw new Error('an answer without its call')
-    // What a server drops of a race says that it has enough of them, not that it went away.
+    // A server that drops calls of a race is overloaded; that does not mean it went away.
     if (specs.length === 1) client.silence.hear(answered.answer)
     return conclude(client, spec, call, answered)
   })
 }
 
-/** Learns from an answer, and puts it beside what was asked. */
+/** Learns from an answer, and combines it with the request. */
 function conclude(client: Client, spec: CallSpec, { sent }: PreparedCall, answered: Delivered): Called {
   const one = mayBeBeyondLimit(client, spec) ? withLimitRefused(answered) : answered
   learnAnswer(client, spec, one)
   noteAccepted(client, one)
   const lifeAskedMs = lifeAsked(spec)
   const tokenExpiryMs = client.tokenExpiries.get(tokenUsed(spec))
-  // The latest moment that an answer may mean by the lifetime that was asked for.
+  // The latest expiry that the requested lifetime allows.
   if (lifeAskedMs !== undefined) sent.expiry = one.moment.answeredAtMs + lifeAskedMs
   return {
     ...one,
@@ -58,10 +58,10 @@ function conclude(client: Client, spec: CallSpec, { sent }: PreparedCall, answer
   }
 }
 
-/** The interface allows so many created keys (part 8); the initial key may be one of them. */
+/** The number of created keys that the interface allows (part 8); the initial key may count. */
 const leastKeyLimit = 9
 
-/** A target may answer the creation beyond its limit with HTTP 429, which no waiting changes. */
+/** A target may answer a creation beyond its limit with HTTP 429; waiting does not help then. */
 function mayBeBeyondLimit({ createdKeys }: Client, { method }: CallSpec): boolean {
   return method === 'manager/createApiKey' && createdKeys.keys.length >= leastKeyLimit
 }
@@ -78,7 +78,7 @@ export async function makeCall(client: Client, spec: CallSpec): Promise<Called> 
   return called
 }
 
-/** Sends raw HTTP; nothing is assumed about its answer. */
+/** Sends raw HTTP; assumes nothing about its answer. */
 export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
   const { build, sent } = prepareRaw(client, spec)
   client.calls += 1

@@ -53,7 +53,7 @@ export function selectItems(
   return { selected: left.filter((item) => mine.has(scenarioId(item))), skipped }
 }
 
-/** True where an id names this item: a requirement that it proves, or a prefix of its key that ends at a word. */
+/** Returns whether an id names this item: a requirement that it proves, or a prefix of its key that ends at a word. */
 export function answersTo(item: Item, id: string): boolean {
   if (provesOf(item).includes(id)) return true
   return item.key === id || (item.key.startsWith(id) && (/[/-]$/.test(id) || /^[/-]/.test(item.key.slice(id.length))))
@@ -77,19 +77,19 @@ export function orderItems(items: readonly Item[], lasting: boolean, random: Ran
   return [...testKeys, ...cases.sort((one, other) => weight(one) - weight(other) || inOrder(one, other))]
 }
 
-/** What fills the places for keys goes by name: the race of limits/api-keys says most while places are free. */
+/** Cases that fill the places for keys run by name: the race of limits/api-keys shows most while places are free. */
 function inOrder(one: Item, other: Item): number {
   return weight(one) < fillsKeys ? 0 : one.key < other.key ? -1 : 1
 }
 
 const fillsKeys = 5
 
-/** Where an item stands in the order of a run on a lasting target. */
+/** The position of an item in a run on a lasting target. */
 function weight(item: Item): number {
   const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']
   if (item.kind === 'test-key') return 0
   const has = heavy.map((name) => item.scenario.needs.includes(name))
-  // A race for sessions comes after all other cases about sessions: a server that loses it keeps more of them.
+  // A race for sessions comes after all other cases about sessions, because a server that loses it keeps too many.
   if (has[1] && !has[2]) return hasRace(item.scenario) ? 4.5 : 4
   if (has[1]) return fillsKeys
   if (!has[2]) return 1
@@ -98,7 +98,7 @@ function weight(item: Item): number {
 
 const hasRace = ({ given, steps }: Scenario): boolean => [...given, ...steps].some((step) => 'parallel' in step)
 
-/** A right server creates a key here, and there are only ten places. */
+/** A correct server creates a key here, and there are only ten places. */
 function makesKeys({ given, steps }: Scenario): boolean {
   return [...given, ...steps].some(
     (step) => 'call' in step && step.call === 'manager/createApiKey' && step.expect !== 'refused',

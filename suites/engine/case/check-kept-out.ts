@@ -12,12 +12,12 @@ import type { Client } from './client.ts'
 import { isSendable } from './credential-of.ts'
 import { noteSilence } from './patience.ts'
 
-/** Whether a step is satisfied by calls that are not let in. */
+/** Whether a step is satisfied if its calls are kept out. */
 export function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
   return tally !== undefined || expect === 'refused' || (typeof expect === 'object' && 'refused-or' in expect)
 }
 
-/** Says of every broken answer whether its caller was kept out. One control is enough for calls that were made at once. */
+/** Finds out for every broken answer whether the caller was kept out. One control is enough for calls that were made at once. */
 export async function checkKeptOut(client: Client, calls: Called[]): Promise<void> {
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const [first] = broken
@@ -45,7 +45,7 @@ function plainCall(client: Client): Promise<Called> {
 async function checkEffect(client: Client, called: Called): Promise<KeptOut> {
   const effect = effectOf(called)
   if (effect === undefined) return { kind: 'yes' }
-  // Nobody knows what was in a lost answer, or in the part of a long one that is not kept.
+  // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
   if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
   const result = resultIn(called.wire.body)
   const isShown = effect === 'token' ? await tokenWorks(client, result) : await keyWorks(client, result)
@@ -53,7 +53,7 @@ async function checkEffect(client: Client, called: Called): Promise<KeptOut> {
   return isShown ? { kind: 'effect-shown', effect } : { kind: 'yes' }
 }
 
-/** By the method in the request as sent, since raw requests carry one too. */
+/** Decided by the method in the sent request, because raw requests carry one too. */
 function effectOf({ request }: Called): Effect | undefined {
   const text = new TextDecoder().decode(request.body)
   if (text.includes('manager/createApiKey')) return 'key'
@@ -69,7 +69,7 @@ function resultIn(body: Uint8Array): { [name: string]: unknown } {
   }
 }
 
-/** An answer without a token gave nothing to its caller. */
+/** An answer without a token gives the caller nothing. */
 async function tokenWorks(client: Client, { accessToken }: { [name: string]: unknown }): Promise<boolean> {
   if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
   client.redactor.add(accessToken)
@@ -77,7 +77,7 @@ async function tokenWorks(client: Client, { accessToken }: { [name: string]: unk
   return (await makeCall(client, call)).answer.outcome === 'accepted'
 }
 
-/** An answer without a key says nothing: the key may be there and take one of the ten places. */
+/** An answer without a key proves nothing: the key may exist and take one of the ten places. */
 async function keyWorks(client: Client, { id, secret }: { [name: string]: unknown }): Promise<boolean | undefined> {
   if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
   client.redactor.add(secret)

@@ -1,17 +1,20 @@
-/** What a case claims of its target while it runs: decides which cases may run beside one another. Follows from its needs and steps alone. */
+/**
+ * What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the case's needs and
+ * steps alone.
+ */
 import type { Scenario, Step } from '../fixture/model.ts'
 import type { Item } from './cases.ts'
 
 export interface Claims {
-  /** So many sessions it takes at most, where every grant takes one. Its tokens work as long as nobody takes sixteen more. */
+  /** How many sessions it takes at most, if every grant takes one. Its tokens work until sixteen more sessions are taken. */
   grants: number
-  /** It creates keys, or tries to: cases that do keep their order. */
+  /** It creates keys, or tries to. Such cases keep their order. */
   makesKeys: boolean
-  /** The limit that it fills, so that nobody else may use what is limited. */
+  /** The limit that it fills; meanwhile no other case may use what is limited. */
   fills: 'sessions' | 'keys' | null
-  /** Why no call of another case may be under way. */
+  /** Why no call of another case may be under way at the same time. */
   quiet: 'race' | 'calls-in-a-row' | null
-  /** It waits for a moment; meanwhile others may run. */
+  /** It waits for a moment; other cases may run meanwhile. */
   waits: boolean
 }
 
@@ -46,12 +49,12 @@ export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
   return needs.includes('sessions') ? 'sessions' : undefined
 }
 
-/** How often others ask too would be a part of what is observed. */
+/** Calls of other cases would become part of the observation. */
 function asksInARow(step: Step): boolean {
   return 'repeat' in step && step.observe !== undefined && 'call' in step && step.call === 'solution/listSolutions'
 }
 
-/** A list whose length only its run tells has as many items as a user has sessions. */
+/** A list whose length is known only during the run is assumed to have as many items as a user has sessions. */
 const unknownLength = 16
 
 /** Grants that may be accepted. A refresh takes no place among the sessions. */
@@ -68,7 +71,7 @@ function grantsOf(step: Step): number {
 
 const timesOf = (count: number | string): number => (Number.isNaN(Number(count)) ? unknownLength : Number(count))
 
-/** Every reason why a case does not run beside every other one; none for most. */
+/** Every reason why a case cannot run beside every other one; most cases have no such reason. */
 export function aloneReasons({ makesKeys, fills, quiet }: Claims): AloneReason[] {
   return [
     ...(makesKeys && fills !== 'keys' ? (['makes-keys'] as const) : []),

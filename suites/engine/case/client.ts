@@ -15,46 +15,46 @@ import { createSilence, type Silence } from './silence.ts'
 import { createStopping, type Stopping } from './stopping.ts'
 import type { TargetFacts } from './target-facts.ts'
 
-/** One run: what is asked, of whom, and what is known by now. */
+/** One run: its cases, its target, and what is known so far. */
 export interface Run {
   target: Target
   corpus: Corpus
   facts: TargetFacts
   random: Random
-  /** Tells the names of created keys and sessions apart from those of other runs. */
+  /** Makes the names of created keys and sessions differ from those of other runs. */
   unique: string
-  /** Print exchanges as they were, secrets included. */
+  /** Print exchanges unredacted, secrets included. */
   trace: boolean
-  /** Members of the test keys whose keys an earlier run left on the target. */
+  /** Names of the test keys that an earlier run left on the target. */
   keptTestKeys: readonly CreatedKey[]
-  /** What earlier steps of the run noted about created keys on a lasting target. */
+  /** What was recorded about created keys on a lasting target before the cases. */
   earlierKeys: readonly CreatedKeysEntry[]
-  /** Whether going on makes sense. */
+  /** Decides when the run ends early. */
   stopping: Stopping
-  /** Tells whoever watches the run what happens. */
+  /** Reports events to everything that listens to the run. */
   emit: RunListener
-  /** Limits of the target that a case found not to hold, with the key of that case: what it left there spoils others. */
+  /** Limits of the target that do not hold, each with the case that found it: what it left there spoils later cases. */
   spoilt: Map<'sessions' | 'keys', string>
-  /** Ways in which the root key was accepted before, to notice a lock-out. */
+  /** The kinds of authorization with which the root key was accepted before, to notice a lock-out. */
   acceptedControls: Set<'basic' | 'hmac'>
-  /** What was found out about refused right signatures, per kind of key. */
+  /** What was found out about refused right signatures, for each kind of key. */
   diagnoses: Map<string, Promise<Hint | undefined>>
   /** Shared by every case on a lasting target. */
   sharedClient: Client | null
-  /** One key pair per member: making them anew for every case would cost more than most cases. */
+  /** One key pair for each test key: creating it again for every case would take longer than most cases. */
   keyPairs: Map<string, Ed25519KeyPair>
-  /** What finds out by further calls why a right call was refused; a hint is looked for only where it is given. */
+  /** Finds out by further calls why a right call was refused; without it no hint is looked for. */
   diagnose?: Diagnose | undefined
 }
 
-/** Looks for the reason of a refusal. Given from above, so that the engine does not depend on the diagnosis. */
+/** Looks for the reason of a refusal. It is passed in, so the engine does not depend on suites/diagnose. */
 export interface Diagnose {
   /** @param refused the request that carried a right signature and was refused */
   signature(client: Client, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
   token(client: Client): Promise<Hint | undefined>
 }
 
-/** A place on one instance: a case sits here alone (bundled), or all cases one after another (lasting). */
+/** A client of one instance, used by a single case (bundled) or by all cases (lasting). */
 export interface Client extends Line {
   instance: Instance
   run: Run
@@ -62,10 +62,10 @@ export interface Client extends Line {
   testKeys: Map<string, Credential>
   /** The scopes with which test keys were created in this run. */
   testKeyScopes: Map<string, readonly string[]>
-  /** Knows everything that must not appear in a report. */
+  /** Knows every secret that must not appear in a report. */
   redactor: Redactor
   nextId: number
-  /** Counts the sessions that were named for grants that ask for none. */
+  /** Counts the session names that were added to grants without one. */
   ownSessions: { next(): number }
   calls: number
   /** Grants of one user are made one at a time. */
@@ -107,12 +107,12 @@ export function startRun(options: RunOptions): Run {
   }
 }
 
-/** Takes a client: the shared one on a lasting target, else one on a fresh instance that the caller must leave. */
+/** Opens a client: the shared one of a lasting target, otherwise one on a fresh instance that the caller must close. */
 export async function openClient(run: Run): Promise<Client> {
   if (run.sharedClient !== null) return run.sharedClient
   const instance = await run.target.open()
   const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
-  // Every instance of the bundled server begins at the same virtual moment, so what was learned is copied, not shared.
+  // Every instance of the bundled server starts at the same virtual moment, so the facts are copied and not shared.
   const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
   const client: Client = {
     instance,
@@ -150,7 +150,7 @@ export async function openClient(run: Run): Promise<Client> {
   return client
 }
 
-/** Where the clock is moved instead of waiting, it tells nothing of how quickly answers come: then one at a time. */
+/** Where the clock is moved instead of waiting, it cannot measure how fast answers come: then one call at a time. */
 function callsAtOnce({ clock, settings }: Instance): number | null {
   return settings.concurrency ?? (clock.controlled ? 1 : null)
 }
@@ -172,7 +172,7 @@ function isLoopback(baseUrl: string): boolean {
 
 const secretHeader = /auth|key|token|secret|cookie|password/i
 
-/** What a user entrusts to the suite: the root key, and headers that a gateway before the server may want. */
+/** The secrets that the user gives to the suite: the root key, and headers for a gateway in front of the server. */
 function secretsOf({ root, settings }: Instance): string[] {
   const headers = Object.entries(settings.headers).filter(([name]) => secretHeader.test(name))
   return [root.kind === 'secret' ? root.secret : root.privateKey, ...headers.map(([, value]) => value)]

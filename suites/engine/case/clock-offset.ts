@@ -19,7 +19,7 @@ export function narrowOffset(
   sentAtMs: number,
   answeredAtMs: number,
 ): ClockOffset | undefined {
-  // Of several Date headers, a proxy's beside the server's, the first counts.
+  // A proxy may add a second Date header; the first one counts.
   const dateMs = Date.parse(date?.match(/^.*?GMT/)?.[0] ?? date ?? '')
   if (Number.isNaN(dateMs)) return known
   const seen = { earliestMs: dateMs - answeredAtMs, latestMs: dateMs + dateResolutionMs - sentAtMs }
@@ -31,16 +31,16 @@ export function narrowOffset(
   return both.earliestMs <= both.latestMs ? both : seen
 }
 
-/** Less than this may be drift. */
+/** A smaller step may be drift. */
 const leastJumpMs = 1000
 
-/** Whether a clock stepped between two sightings, as far as its Date headers tell. */
+/** Whether the clock was set between two answers, as far as their Date headers show. */
 export function hasJumped(known: ClockOffset | undefined, now: ClockOffset | undefined): boolean {
   if (known === undefined || now === undefined) return false
   return Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs) > leastJumpMs
 }
 
-/** The offset to reckon with: none where none may be, else the middle of what is possible. */
+/** The offset to calculate with: 0 if that is possible, otherwise the middle of the interval. */
 export function offsetMs(known: ClockOffset | undefined): number {
   if (known === undefined) return 0
   const { earliestMs, latestMs } = known
@@ -49,14 +49,14 @@ export function offsetMs(known: ClockOffset | undefined): number {
 }
 
 /**
- * The offset to sign with: the earliest that is possible, since a signature from the future may be refused where one that is a
- * second old is not.
+ * The offset to sign with: the earliest possible, because a server may refuse a signature from the future and accept one that is a second
+ * old.
  */
 export function signingOffsetMs(known: ClockOffset | undefined): number {
   return Math.floor(known?.earliestMs ?? 0)
 }
 
-/** How wrong offsetMs may be. */
+/** By how much offsetMs may be wrong. */
 export function offsetUncertaintyMs(known: ClockOffset | undefined): number {
   if (known === undefined) return 0
   const used = offsetMs(known)

@@ -13,7 +13,7 @@ import { unjudged } from './test-case.ts'
 import { creationCase, creationScenario, declaredWay, type Way } from './test-key-scenario.ts'
 import { type Creation, createKeyOf, ensureTestKeys, hasNoPlace, tokenOf } from './test-keys.ts'
 
-/** Creates a test key in the way that it declares, which is the evidence; where that fails the cases create it in another way. */
+/** Creates a test key in its declared way, which is evidence by itself. If that fails, the cases create it in another way. */
 export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
   const startedMs = performance.now()
   const client = await openClient(run)
@@ -62,9 +62,9 @@ async function showCreation(client: Client, testKey: TestKey): Promise<Shown> {
     : showFailedCreation(client, testKey, declared, creation)
 }
 
-/** The declared way, with the stand-in where a root key has no secret. */
+/** The declared way, with the stand-in if the root key has no secret. */
 function wayOf(testKey: TestKey, client: Client): { way: Way; by: string } | undefined {
-  // The stand-in for a root key with a public key can only be created by that root key.
+  // Only a root key with a public key can create its own stand-in.
   if (standInOf(client.run.corpus.testKeys, client.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
   const declared = declaredWay(testKey)
   if (declared === undefined || declared.way === 'ecc') return declared
@@ -113,7 +113,7 @@ async function showFailedCreation(
 
 const resultRequirement = 'keys/create-result'
 
-/** The creation was accepted, and its result lacks something. */
+/** The creation was accepted, but its result lacks something. */
 function lackingResult(called: Called, testKey: TestKey, problem: ProblemFacts): Attempt {
   const attempt = attemptOf(
     called,
@@ -124,7 +124,7 @@ function lackingResult(called: Called, testKey: TestKey, problem: ProblemFacts):
   return attempt
 }
 
-/** The creation was not accepted, or not even an ordinary call with the same authorization, which is its control. */
+/** The creation was refused, or its control was: an ordinary call with the same authorization. */
 function refusedCreation(called: Called, testKey: TestKey, what: 'creation' | 'control'): Attempt {
   const attempt = emptyAttempt()
   const problem = { kind: 'wrong-outcome', expected: 'accepted', got: summarizeAnswer(called.answer) } as const
@@ -151,7 +151,7 @@ type Control =
   | { kind: 'refused'; auth: Auth; called: Called }
   | { kind: 'no-token'; problem: ProblemFacts }
 
-/** A creation that is refused says something only if an ordinary call with the same authorization is accepted. */
+/** A refused creation proves something only if an ordinary call with the same authorization is accepted. */
 async function refusedControl(client: Client, way: Way, by: string): Promise<Control> {
   const token = way === 'token' ? await tokenOf(client, by, ['solution']) : undefined
   if (way === 'token' && token === undefined) {

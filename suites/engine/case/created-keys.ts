@@ -1,16 +1,16 @@
 /**
- * Every API key that a run created on an instance, wanted or not: an interface that shows no way to delete a key makes each one
- * worth remembering. Intent is noted before the call, so that a key whose answer was lost is known as a possible one.
+ * Every API key that a run created on an instance, intended or not. The interface shows no way to delete a key, so each one is recorded.
+ * The intent is recorded before the call, so a key whose answer was lost is known as a possible one.
  */
 
 export interface CreatedKey {
   id: string
   name: string
-  /** For a key with a public key only where the server gave one all the same. */
+  /** A key with a public key has one only if the server returned it anyway. */
   secret?: string
   /** PKCS#8 PEM, for a key with a public key. */
   privateKey?: string
-  /** Which test key it is, if it is one. */
+  /** The name of the test key, if it is one. */
   member?: string
 }
 
@@ -21,11 +21,11 @@ export interface CreatedKeys {
   notCreated(name: string): void
   /** The key was deleted through the method that the target declares. */
   removed(id: string): void
-  /** Those that are there, as far as we know. */
+  /** The keys that exist, as far as is known. */
   readonly keys: readonly CreatedKey[]
-  /** Names of creations that never got an answer. */
+  /** Names of creations that were never answered. */
   readonly unanswered: readonly string[]
-  /** Keys that were removed, and creations that were refused: a target may count them all the same. */
+  /** How many keys were removed or refused; a target may count them all the same. */
   readonly perhapsCounted: number
 }
 

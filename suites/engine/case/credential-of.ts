@@ -1,23 +1,19 @@
-/** Which key a step calls as, and what of a key can be sent. */
+/** Finds the key that a step calls with, and checks that it can be sent. */
 import type { Credential } from './authorize.ts'
 import { type Client, credentialOfKey } from './client.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { standInOf } from './stand-in.ts'
 import { UnusableValue } from './unusable-value.ts'
 
-/** Beyond tabs, visible ASCII and ISO 8859-1, no header carries a character. */
+/** Matches characters that no header can carry: all but tabs, visible ASCII and ISO 8859-1. */
 export const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 
-/** Whether a token or an id that a server gave out can stand in an Authorization header. */
+/** Whether a token or an id from a server can be sent in an Authorization header. */
 export function isSendable(text: string): boolean {
   return !unsendable.test(text)
 }
 
-/**
- * A test key by name, or a kept { id, secret } itself.
- *
- * @throws UnusableValue for what a server gave out as a key and is none
- */
+/** Returns a test key by name, or a kept { id, secret }. @throws UnusableValue for a value from a server that is not a key */
 export function credentialFor(client: Client, member: unknown): Credential {
   const found = client.testKeys.get(String(member))
   if (typeof member === 'string' && found !== undefined) return found

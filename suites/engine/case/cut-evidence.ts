@@ -1,12 +1,12 @@
-/** Long answers are kept as their beginning and end, so that evidence stays small whatever a target sends. */
+/** Keeps only the beginning and the end of a long answer, so evidence stays small whatever a target sends. */
 import { toHex } from '../signer/bytes.ts'
 import { sha256 } from '../signer/hmac.ts'
 import type { WireAnswer } from '../target.ts'
 
-/** What is kept of each end of a long body. */
+/** How many bytes of each end of a long body are kept. */
 export const keptBytes = 2048
 
-/** The answer as it is kept: a long body is cut, and says how long it was and what its SHA-256 was. */
+/** Returns the answer as it is kept: a long body is cut, with its length and its SHA-256. */
 export function cutAnswer(wire: WireAnswer): WireAnswer {
   if (wire.kind !== 'answer' || wire.body.length <= 2 * keptBytes) return wire
   const { body } = wire

@@ -8,7 +8,7 @@ import type { RunListener } from './events.ts'
 import type { Pace } from './pace.ts'
 import type { TargetFacts } from './target-facts.ts'
 
-/** Makes the request for the time to sign it with, in ms on the server's clock; called again for every try, since a signature must be fresh each time. */
+/** Builds the request, signed with a time in ms on the server's clock. Called again for every try, because each needs a fresh signature. */
 export type Build = (signedAtMs: number) => WireRequest
 
 /** What every delivery of a run shares. */
@@ -24,7 +24,7 @@ export interface Line {
 const throttleTries = 8
 
 /**
- * Sends one request; waits out throttling, and sends a call again whose kept connection was found closed.
+ * Sends one request. Waits out throttling, and repeats a call whose kept connection was closed.
  *
  * @param tries how often a throttled call is tried again
  */
@@ -64,7 +64,7 @@ async function once(line: Line, build: Build, connection: Pick<WireRequest, 'con
 async function waitOut(line: Line, build: Build, first: Delivered, tries: number): Promise<Delivered> {
   const { clock, settings } = line.instance
   let current = first
-  // The kept connection that takes its place may end like it.
+  // Another kept connection may be closed as well.
   if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
   for (let tried = 1; tried <= tries && current.answer.outcome === 'throttled'; tried += 1) {
     line.pace.slowDown(clock)
@@ -84,7 +84,7 @@ function patienceMs({ clock, settings }: Instance): number {
   return Math.min(throttleTries * settings.maxWaitMs, clock.leftMs?.() ?? Number.POSITIVE_INFINITY)
 }
 
-/** A warm connection of a race may end while its call is under way, so that the call may have been made. */
+/** A warm connection of a race may close during its call, and the call may have been made. */
 const isStale = ({ wire, request }: Delivered): boolean =>
   wire.kind === 'none' && wire.stale && request.connection !== 'warm'
 
@@ -116,7 +116,7 @@ export function serverNow({ instance, facts }: Line): number {
   return instance.clock.now() + offsetMs(facts.offset)
 }
 
-/** A time that the server's clock has reached for certain. */
+/** A time that the server's clock has certainly reached. */
 function signingNow({ instance, facts }: Line): number {
   return instance.clock.now() + signingOffsetMs(facts.offset)
 }

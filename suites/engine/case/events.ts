@@ -1,6 +1,6 @@
 /**
- * What happens while a run goes on. Progress, the record of created keys, evidence and the model all listen to this one stream, so
- * that no step of a run has to know who watches it.
+ * The events of a run. Progress, the record of created keys, evidence and the model all listen to this one stream, so no step of a run has
+ * to know its listeners.
  */
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { StopReason } from '../judge/problem.ts'

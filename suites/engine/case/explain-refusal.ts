@@ -10,7 +10,7 @@ export async function explainRefusal(tried: Tried): Promise<Hint | undefined> {
   return addressHint(tried) ?? (await diagnose(tried))
 }
 
-/** Where the user is wrong about the address that the target sees, every token that is bound to it is refused. */
+/** If the user is wrong about the address that the target sees, every token bound to that address is refused. */
 function addressHint({ client, attempt, scenario, testCase }: Tried): Hint | undefined {
   const { run, instance } = client
   const { clientAddress } = instance.settings
@@ -18,9 +18,9 @@ function addressHint({ client, attempt, scenario, testCase }: Tried): Hint | und
   return namesIn(scenario, testCase).has('client') ? { kind: 'client-address', address: clientAddress } : undefined
 }
 
-/** A refused signature: which deliberate mistake does the server accept? A refused token: is it the word before it? */
+/** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
 async function diagnose({ client, attempt }: Tried): Promise<Hint | undefined> {
-  // What came too late was refused for that.
+  // A call that came too late was refused for that reason.
   const stop = attempt.stops.find(
     ({ kind, called }) => kind !== 'too-late' && called.some(({ answer }) => answer.outcome === 'refused'),
   )

@@ -22,7 +22,7 @@ export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promis
       step.expect !== 'refused' &&
       called.some(({ answer }) => answer.outcome === 'refused'),
   )
-  // A fresh target that never accepted a creation does not create keys, which is a failure.
+  // A fresh target that never accepted a creation cannot create keys, which is a failure.
   if (!refused || (run.target.fresh && createdKeys.keys.length === 0)) return undefined
   const auth: Auth =
     instance.root.kind === 'ed25519' ? { ecc: 'root' } : facts.keyWay === 'hmac' ? { hmac: 'root' } : { basic: 'root' }
@@ -33,8 +33,8 @@ export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promis
 }
 
 /**
- * A case that needs all ten places of a fresh instance says nothing on a lasting one where keys were removed or creations refused before:
- * whether those count is open.
+ * A case that needs all ten places of a fresh instance proves nothing on a lasting one where keys were removed or creations were refused
+ * before: whether those count is open.
  */
 export function placesUsedBefore(
   { run }: Client,

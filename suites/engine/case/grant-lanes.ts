@@ -1,6 +1,6 @@
 /**
- * Which grants may be under way at once. A server may lose count of grants that come at once, and keep more sessions than it should: so
- * grants of one user are made one at a time, except where a race is the point or where the grant must be refused.
+ * Which grants may be under way at once. A server may miscount simultaneous grants and keep too many sessions. So grants of one user are
+ * made one at a time, except in a race and for grants that must be refused.
  */
 import type { CallSpec } from './call-spec.ts'
 
@@ -8,15 +8,15 @@ export type Lane =
   /** `named`: it asks for a session. */
   | { kind: 'grant'; user: string; named: boolean }
   | { kind: 'refresh' }
-  /** Calls that are made at once, on purpose. */
+  /** Calls that are deliberately made at once. */
   | { kind: 'race' }
 
 export interface GrantLanes {
-  /** Makes a grant as soon as none is under way, or waits before it, that it may not meet. */
+  /** Makes a grant as soon as no conflicting grant is under way or waiting before it. */
   run<T>(lane: Lane, grant: () => Promise<T>): Promise<T>
 }
 
-/** The lane of calls that are made together; undefined where they need none. */
+/** The lane of calls that are made together; undefined for calls that need no lane. */
 export function laneOf(specs: readonly CallSpec[]): Lane | undefined {
   const [first] = specs
   if (first === undefined || !specs.some(({ method }) => method === 'manager/auth')) return undefined
@@ -31,7 +31,7 @@ export function laneOf(specs: readonly CallSpec[]): Lane | undefined {
   return { kind: 'grant', user: String(params.apiKeyId), named }
 }
 
-/** Whether two grants must not be under way at once. */
+/** Whether two grants conflict: they must not be under way at once. */
 export function meet(one: Lane, other: Lane): boolean {
   if (one.kind === 'race' || other.kind === 'race') return true
   if (one.kind === 'refresh') return other.kind === 'refresh' || other.named
@@ -42,7 +42,7 @@ export function meet(one: Lane, other: Lane): boolean {
 export function createGrantLanes(): GrantLanes {
   const underWay = new Set<Lane>()
   let waiting: { lane: Lane; start: () => void }[] = []
-  /** In the order in which they came: none overtakes another that it may not meet. */
+  /** Starts grants in their order: no grant overtakes one that it conflicts with. */
   const startNext = (): void => {
     const left: typeof waiting = []
     for (const entry of waiting) {
@@ -57,7 +57,7 @@ export function createGrantLanes(): GrantLanes {
   }
   return {
     run: async (lane, grant) => {
-      // An object of its own, so that equal lanes are told apart.
+      // A new object, so that equal lanes can be told apart.
       const mine = { ...lane }
       await new Promise<void>((start) => {
         waiting.push({ lane: mine, start })

@@ -1,11 +1,11 @@
-/** What an answer tells about the target and what it holds, whatever its case makes of it. */
+/** What an answer shows about the target, independent of its case. */
 import type { Delivered } from '../judge/called.ts'
 import type { Moment } from '../judge/match.ts'
 import type { CallSpec } from './call-spec.ts'
 import type { Client } from './client.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 
-/** The moment of a grant with what else is known of the clock of its expiry; what this grant says of it is known from now on. */
+/** The moment of a grant, with what else is known about the clock of its expiry. Remembers what this grant says about it. */
 export function witnessed({ facts }: Client, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
   const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
   if (answer.outcome === 'accepted' && typeof answer.result === 'object' && answer.result !== null) {
@@ -34,7 +34,7 @@ export function keyName(spec: CallSpec): string {
   return typeof name === 'string' ? name : '(no name)'
 }
 
-/** Megabytes of tokens are not kept for a whole run. */
+/** Tokens of megabytes are not kept for a whole run. */
 const longToken = 65_536
 
 /** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
@@ -55,7 +55,7 @@ export function learnAnswer(client: Client, spec: CallSpec, { answer, moment }: 
   for (const kind of ['access', 'refresh']) {
     const token = result[`${kind}Token`]
     const expiry = result[`${kind}TokenExpiry`]
-    // What is over when it is granted, or no moment at all, tells nothing about when the token ends.
+    // An expiry in the past, or one that is not a moment, does not say when the token ends.
     const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
     if (typeof token === 'string' && token.length < longToken && isToCome) client.tokenExpiries.set(token, expiry)
   }

@@ -5,14 +5,14 @@ import { describe } from '../judge/classify.ts'
 import { observedValue } from './observed-values.ts'
 import { hasRounds } from './perform-step.ts'
 
-/** What an observing step saw, in a phrase. */
+/** Describes in a phrase what an observing step saw. */
 export function observation(step: CallStep | SendStep, calls: Called[], names: Names): string {
   const values = calls.flatMap((called) => observedValue(step.observe ?? '', called) ?? [])
   if (values.length === calls.length) return [...new Set(values)].join('; ')
   return observed(calls) + keptValues(step, names)
 }
 
-/** What an observing step keeps is what the observation is about; of several calls it is kept for later steps only. */
+/** A value that an observing step keeps is part of the observation; with several calls it is only kept for later steps. */
 function keptValues(step: CallStep | SendStep, names: Names): string {
   if (hasRounds(step)) return ''
   const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
@@ -26,7 +26,7 @@ function shortJson(value: unknown): string {
   return text.length > longestKept ? `${text.slice(0, longestKept)}…` : text
 }
 
-/** One phrase for an observation: how often which outcome. */
+/** Describes how often each outcome occurred. */
 function observed(calls: Called[]): string {
   const counts = new Map<string, number>()
   for (const { answer } of calls) counts.set(describe(answer), (counts.get(describe(answer)) ?? 0) + 1)

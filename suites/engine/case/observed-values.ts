@@ -60,7 +60,7 @@ const units: [name: string, ms: number][] = [
   ['s', 1000],
 ]
 
-/** Rounded to the second, since a server may round an expiry to it. */
+/** Rounded to the second, because a server may round an expiry. */
 function lifetime(expiry: unknown, nowMs: number): string | undefined {
   if (typeof expiry !== 'number' || expiry < firstTimestampMs) return undefined
   const ms = Math.round((expiry - nowMs) / 1000) * 1000
@@ -68,7 +68,7 @@ function lifetime(expiry: unknown, nowMs: number): string | undefined {
   return `${ms / unitMs} ${name}`
 }
 
-/** What a token looks like, without any of its characters. */
+/** Describes what a token looks like without showing a character of it. */
 function formatOf(token: unknown): string | undefined {
   if (typeof token !== 'string') return undefined
   const alphabet =

@@ -1,12 +1,12 @@
-/** How fast a run calls its target: as fast as answers come, until the target asks to wait; then at a pace that it bears. */
+/** How fast a run calls its target: as fast as answers come, until the target asks it to wait; then at a pace that the target accepts. */
 import type { Random } from '../random.ts'
 import type { Clock } from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 export interface Pace {
-  /** Waits until so many more calls may be made. */
+  /** Waits until this many more calls may be made. */
   take(clock: Clock, calls: number): Promise<void>
-  /** The target asked to wait, so calls become fewer from now on. */
+  /** Slows down, because the target asked the run to wait. */
   slowDown(clock: Clock): void
   /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
   backOffMs(tries: number): number
@@ -15,21 +15,21 @@ export interface Pace {
 interface PaceOptions {
   /** Calls a second that the user allows; 0 is no limit. */
   limit: number
-  /** Calls a second to begin with, on a target that nobody called disposable; null: as fast as answers come. */
+  /** Calls a second to begin with on a target that is not disposable; null: as fast as answers come. */
   start: number | null
   /** Where the pace that was found is remembered. */
   facts: Pick<TargetFacts, 'callsPerSecond'>
   random: Random
 }
 
-/** Off loopback and without `--disposable` a run begins so gently. */
+/** The pace of a run at the beginning, away from loopback and without `--disposable`. */
 export const gentleStart = 20
 
 const slowerBy = 0.7
 const fasterBy = 1.5
-/** From here on nobody is spared by waiting. */
+/** Above this pace, waiting spares the target nothing. */
 const fastEnough = 500
-/** Slower is not needed: what is still too fast is answered with Retry-After, which is waited out. */
+/** The slowest pace: a target that is still too busy answers with Retry-After, which is waited out. */
 const leastCallsPerSecond = 5
 /** Refusals of one burst count once. */
 const burstMs = 500
@@ -57,7 +57,7 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
       goFaster(nowMs)
       recent = [...recent.filter((atMs) => atMs > nowMs - 1000), ...Array.from({ length: calls }, () => nowMs)]
       if (rate === null) return
-      // The place is taken before the wait, so that calls that are made beside one another wait one after another.
+      // The place is taken before the wait, so that simultaneous calls wait one after another.
       const waitMs = Math.ceil(freeAtMs - nowMs)
       freeAtMs = Math.max(freeAtMs, nowMs) + (1000 / rate) * calls
       if (waitMs > 0) await clock.sleep(waitMs)

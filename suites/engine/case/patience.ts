@@ -1,4 +1,4 @@
-/** How long to wait for the answer to a call that must be refused: some servers never answer what they refuse. */
+/** How long to wait for the answer to a call that must be refused: some servers refuse by not answering. */
 import type { Classified } from '../judge/classify.ts'
 import type { Moment } from '../judge/match.ts'
 import type { WireAnswer } from '../target.ts'
@@ -6,7 +6,7 @@ import type { TargetFacts } from './target-facts.ts'
 
 type Knowing = { facts: TargetFacts }
 
-/** After this many silent refusals later ones wait only as long as accepted calls suggest. */
+/** After this many unanswered refusals, later calls wait only as long as accepted calls suggest. */
 const silencesToLearn = 3
 const timesSlowestAccepted = 10
 const leastPatienceMs = 1000
@@ -16,7 +16,7 @@ export function noteSilence({ facts }: Knowing, wire: WireAnswer): void {
   if (wire.kind === 'none' && wire.timedOut === true) facts.silences += 1
 }
 
-/** Remembers how long accepted calls take. */
+/** Remembers how long the slowest accepted call took. */
 export function noteAccepted({ facts }: Knowing, { answer, moment }: { answer: Classified; moment: Moment }): void {
   if (answer.outcome !== 'accepted') return
   facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, moment.answeredAtMs - moment.sentAtMs)

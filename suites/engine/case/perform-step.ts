@@ -25,12 +25,12 @@ export async function perform(client: Client, step: CallStep | SendStep, names: 
   return calls
 }
 
-/** Whether the rounds of a step must come one after another: not where they change nothing, and only their sum is judged. */
+/** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum is judged. */
 function isOrdered(step: CallStep | SendStep): boolean {
   return 'send' in step || step.observe !== undefined || step.call !== 'solution/listSolutions'
 }
 
-/** One race, or one for each item of `for`: then every second one on connections that carried calls before. */
+/** One race, or one for each item of `for`; every second one uses connections that carried calls before. */
 async function performRaces(client: Client, step: CallStep, names: Names): Promise<Called[]> {
   const { for: items, ...race } = step
   const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
@@ -51,7 +51,7 @@ async function performRaces(client: Client, step: CallStep, names: Names): Promi
   return calls
 }
 
-/** Ordinary calls at once, so that as many connections are open for a race. */
+/** Makes ordinary calls at once, so that enough connections are open for a race. */
 async function warmUp(client: Client, connections: number): Promise<void> {
   const call = { method: 'solution/listSolutions', params: {}, auth: { key: 'root' }, warmConnection: true } as const
   await makeCalls(
@@ -78,7 +78,7 @@ export const hasRounds = (step: CallStep | SendStep): boolean =>
 
 /** The names of each round: `$n` counts from 1, `$it` is the item. */
 function roundsOf(step: CallStep | SendStep, names: Names): Names[] {
-  // The getter of `created` must stay one, so names are inherited and not copied.
+  // `created` must stay a getter, so names are inherited and not copied.
   const withNames = (more: Names): Names => Object.assign(Object.create(names) as Names, more)
   if (step.for !== undefined) {
     const list = resolve(step.for, names)
@@ -106,7 +106,7 @@ function callSpec(client: Client, step: CallStep, names: Names): CallSpec {
   }
 }
 
-/** A key that is created with the public key of a member (`$bob.publicKey`) is used with that member's private key. */
+/** A key that is created with a test key's public key (`$bob.publicKey`) is used with that test key's private key. */
 function privateKeyFor(client: Client, params: unknown): { privateKey?: string } {
   if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
   for (const { seed } of client.testKeys.values()) {

@@ -1,4 +1,4 @@
-/** From what a step asks to a request that is ready to be signed and sent. */
+/** Turns the call of a step into a request that can be signed and sent. */
 import type { Auth } from '../fixture/model.ts'
 import type { Called } from '../judge/called.ts'
 import type { WireRequest } from '../target.ts'
@@ -11,10 +11,10 @@ import { rememberSent } from './secrets.ts'
 import { UnsendableCredentials } from './unusable-value.ts'
 import { writeBody } from './write-body.ts'
 
-/** A call that can be sent, again and again: every try is signed by itself. */
+/** A call that can be sent repeatedly; every try has its own signature. */
 export interface PreparedCall {
   build: Build
-  /** What the latest request was made of. */
+  /** The values in the latest request. */
   sent: Called['sent']
 }
 
@@ -66,11 +66,11 @@ function connectionOf(
 ): NonNullable<WireRequest['connection']> {
   if (warmConnection) return 'warm'
   if (freshConnection) return 'fresh'
-  // What changes state is never sent on a connection that may be stale.
+  // A call that changes state is never sent on a connection that may be stale.
   return run.target.lasting && method.startsWith('manager/') ? 'unused' : 'kept'
 }
 
-/** Scope words are written as this deployment spells them. */
+/** Writes scope words in this deployment's spelling. */
 function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
   const { scopeNames } = client.instance.settings
   if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
@@ -81,18 +81,18 @@ function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
     const [word = '', ...rest] = scope.split(':')
     return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
   }
-  // A list within the list is what a probe needs beside its own scope.
+  // A list inside the list holds the further scope of a probe.
   return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(client, method, params.scope)] }
 }
 
-/** A session of its own for a grant that asks for none, where such grants would end one another. */
+/** Adds a session to a grant without one, if such grants would end each other. */
 function ownSession(client: Client, method: string, scope: unknown[]): string[] {
   if (client.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
   if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
   return [`session:own-${client.run.unique}-${client.ownSessions.next()}`]
 }
 
-/** Raw HTTP is sent as it is, on a connection of its own. */
+/** Prepares raw HTTP, to be sent unchanged on its own connection. */
 export function prepareRaw(client: Client, spec: RawSpec): PreparedCall {
   const sent: Called['sent'] = {}
   const build: Build = (signedAtMs) => {
@@ -113,7 +113,7 @@ export function prepareRaw(client: Client, spec: RawSpec): PreparedCall {
   return { build, sent }
 }
 
-/** Adds the Authorization header, and notes in `sent` what it was made of. */
+/** Adds the Authorization header, and records its values in `sent`. */
 function authorizeRequest(
   client: Client,
   { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },

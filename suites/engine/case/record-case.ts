@@ -1,4 +1,4 @@
-/** Turns what an attempt showed into the outcome of a case: verdicts, evidence, and nothing secret. */
+/** Turns an attempt into the outcome of a case: verdicts and evidence, without secrets. */
 
 import type { Exchange } from '../exchange.ts'
 import type { Case, Scenario, Step } from '../fixture/model.ts'

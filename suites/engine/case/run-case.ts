@@ -16,7 +16,7 @@ import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 import { withoutTokenWord } from './token-word.ts'
 import { isRefusedInstead, isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
 
-/** How often a case is tried when the server's clock jumps, a call is throttled, a moment is missed or a token ends. */
+/** How often a case is tried when the server's clock jumps, a call is throttled, a moment is missed or a token expires. */
 const tries = 3
 
 /** What a case showed, and whether the cases that ran beside it may be the reason. */
@@ -24,13 +24,13 @@ export interface RanCase extends CaseOutcome {
   mayBeOfOthers?: true
 }
 
-/** Runs one case on its own client and returns what it showed. Never throws for what a target does. */
+/** Runs one case on its own client and returns its outcome. Never throws because of the target's behaviour. */
 export async function runCase(run: Run, scenario: Scenario, testCase: Case): Promise<RanCase> {
   const startedMs = performance.now()
   let calls = 0
   for (let number = 1; ; number += 1) {
     const shared = await openClient(run)
-    // Cases of a lasting target share a client; each counts its own calls.
+    // Cases on a lasting target share a client; each counts its own calls.
     const client = {
       ...shared,
       calls: 0,
@@ -50,7 +50,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
   }
 }
 
-/** One try: makes sure of the test keys, asks the steps, and records what they showed unless something spoilt them. */
+/** One try: makes sure that the test keys exist, runs the steps, and records the result unless something spoilt it. */
 async function tryCase(client: Client, scenario: Scenario, testCase: Case, number: number): Promise<RanCase | 'again'> {
   const { run } = client
   const blocked = (problem: ProblemFacts): CaseOutcome => unjudged(scenario, testCase, 'blocked', problem)
@@ -80,13 +80,13 @@ async function tryCase(client: Client, scenario: Scenario, testCase: Case, numbe
     : outcome
 }
 
-/** Others may end a token, slow an answer down or make the target throttle; they make it accept nothing that it would refuse. */
+/** Other cases may end a token, slow an answer down or cause throttling. They cannot make the target accept a call that it would refuse. */
 function mayBeOfOthers(stop: CaseStop): boolean {
   if (stop.kind === 'too-late' || stop.kind === 'token-ended' || isRefusedInstead(stop)) return true
   return stop.called.some(({ answer }) => answer.outcome === 'broken' || answer.outcome === 'throttled')
 }
 
-/** The test keys that a case uses, and who stands in for a root key without a secret. */
+/** The test keys that a case uses, with the stand-in for a root key without a secret. */
 function testKeysOfCase(client: Client, scenario: Scenario, testCase: Case): Set<string> {
   const { testKeys } = client.run.corpus
   const used = testKeysUsed(
@@ -101,12 +101,12 @@ function testKeysOfCase(client: Client, scenario: Scenario, testCase: Case): Set
 function deservesAnotherTry(scenario: Scenario, { stops, throttled }: Attempt, jumped: boolean): boolean {
   const isTimed = [...scenario.given, ...scenario.steps].some((step) => 'wait' in step || step.before !== undefined)
   const isLate = stops.some(({ kind }) => kind === 'too-late' || kind === 'token-ended')
-  // Keys are only removed after the case has ended, so a case that makes some is repeated only if time decides it.
+  // Keys are removed only after the case has ended, so a case that creates keys is repeated only for reasons of time.
   const isRepeatable = isTimed || !scenario.needs.includes('keys')
   return jumped || (isTimed && throttled) || (isLate && isRepeatable)
 }
 
-/** What happened to the target, so that the attempt says nothing about the requirement. */
+/** What happened to the target during the attempt, if it makes the attempt prove nothing. */
 async function findSpoiler(
   client: Client,
   attempt: Attempt,

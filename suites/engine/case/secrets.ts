@@ -3,14 +3,14 @@ import type { Client } from './client.ts'
 /** Params that carry a secret, rightly or wrongly. */
 const secretParams = ['apiKeySecret', 'refreshToken']
 
-/** Words that cases send in the place of credentials, or that stand before them: as secrets they would be cut out of every header. */
+/** Words that cases send in place of credentials, or before them. Treated as secrets, they would be cut out of every header. */
 const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
 
 /**
- * A secret that a step spoiled is as good as the secret, and a server may repeat it in its answer: what is sent as one must not appear in
- * a report either.
+ * A secret that a step altered gives the secret away, and a server may repeat it in its answer. So altered secrets must not appear in a
+ * report either.
  *
- * @param header of the Authorization, if there is one
+ * @param header the Authorization header, if any
  */
 export function rememberSent(client: Client, header: string | undefined, params: unknown): void {
   const sent = [...inHeader(header ?? ''), ...inParams(params)]
@@ -19,10 +19,10 @@ export function rememberSent(client: Client, header: string | undefined, params:
   for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) client.redactor.add(text)
 }
 
-/** In lower case, as the words of a header mean the same in any case. */
+/** In lower case, because the words of a header are not case-sensitive. */
 function wordsOf({ instance, facts }: Client): Set<string> {
   const { scheme, tokenPrefix = '' } = instance.settings
-  // The prefix that was found out may be the token type that the server reported.
+  // The prefix in use may be the token type that the server reported.
   const words = [...ordinaryWords, scheme, tokenPrefix, facts.tokenPrefix ?? '']
   return new Set(words.map((word) => word.toLowerCase()))
 }
@@ -30,7 +30,7 @@ function wordsOf({ instance, facts }: Client): Set<string> {
 function inHeader(header: string): string[] {
   const [scheme = '', ...rest] = header.split(' ')
   const credentials = rest.length === 0 ? scheme : rest.join(' ')
-  // A signature is good for its own request only.
+  // A signature is valid only for its own request.
   if (credentials.includes(';')) return []
   if (scheme !== 'Basic') return [credentials]
   const decoded = fromBase64(credentials)
@@ -44,7 +44,7 @@ function inParams(params: unknown): string[] {
   )
 }
 
-/** What is no BASE64 has nothing hidden in it. */
+/** Text that is not BASE64 hides nothing. */
 function fromBase64(text: string): string {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)))

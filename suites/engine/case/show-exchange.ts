@@ -24,7 +24,7 @@ export function showExchange(request: WireRequest, wire: WireAnswer, secondAddre
   }
 }
 
-/** Of an answer's headers only those that bear on a verdict. */
+/** The headers of an answer that matter for a verdict. */
 function shownHeaders(headers: { [name: string]: string }): string[] {
   return ['www-authenticate', 'retry-after', 'location', 'x-refused-at']
     .filter((name) => headers[name] !== undefined)

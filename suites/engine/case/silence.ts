@@ -1,6 +1,6 @@
 /**
- * Notices that a target gives no answers any more. Each case counts its own calls: cases that run beside one another and must be refused
- * may all be left without an answer at once.
+ * Notices that a target has stopped answering. Each case counts its own calls, because a target may leave many simultaneous refusals
+ * unanswered.
  */
 import type { Classified } from '../judge/classify.ts'
 import type { Stopping } from './stopping.ts'
@@ -9,7 +9,7 @@ export interface Silence {
   hear(answer: Classified): void
 }
 
-/** So many refused connections, or so many calls without any answer, in a row mean that a lasting target went away. */
+/** This many refused connections, or unanswered calls, in a row mean that a lasting target went away. */
 const refusedInARow = 2
 const unansweredInARow = 3
 

@@ -1,11 +1,11 @@
-/** A case that finds a limit not to hold leaves the target beyond it: what later cases see there is not their own doing. */
+/** A case that breaks a limit leaves the target beyond it, which spoils later cases about the limit. */
 import type { Scenario } from '../fixture/model.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Obstacle } from '../judge/problem.ts'
 import { limitOf } from './claims.ts'
 import type { Run } from './client.ts'
 
-/** Why a case cannot be asked any more; undefined where it can. */
+/** Returns why a case can no longer be asked; undefined if it can. */
 export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined {
   const limit = limitOf(scenario)
   const by = limit === undefined ? undefined : run.spoilt.get(limit)
@@ -14,7 +14,7 @@ export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined
     : { kind: 'limit-spoilt', what: limit, by }
 }
 
-/** Remembers a race that was lost. */
+/** Remembers a limit that a case found broken. */
 export function noteSpoilt(run: Run, scenario: Scenario, { key, verdict }: Pick<CaseOutcome, 'key' | 'verdict'>): void {
   const limit = limitOf(scenario)
   const hasRace = [...scenario.given, ...scenario.steps].some((step) => 'parallel' in step)

@@ -7,9 +7,9 @@ export interface Stopping {
   readonly reason: StopReason | null
   /** Ends the run. The first reason stays. */
   stop(reason: StopReason): void
-  /** The target seems to have gone away: ends the run, except on a target that lasts no longer than a case. */
+  /** Ends the run because the target seems to have gone away, unless every case has its own instance. */
   targetIsGone(because: Extract<StopReason, { kind: 'gone' }>['because']): void
-  /** The first look at a target expects that it may not be there yet: until `resume` it does not count as gone. */
+  /** Until `resume`, an unreachable target does not count as gone: at the first look it may not be up yet. */
   pause(): void
   resume(): void
 }

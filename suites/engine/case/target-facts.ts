@@ -2,15 +2,15 @@ import type { JunkControl } from '../judge/junk-control.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { ClockOffset } from './clock-offset.ts'
 
-/** What a run learned about its target before the cases, and narrows while they run. JSON only: it crosses to the workers. */
+/** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
 export interface TargetFacts extends JunkControl {
   offset?: ClockOffset
-  /** How often the server's clock was seen to step. */
+  /** How often the server's clock jumped. */
   clockJumps: number
-  /** What granted lifetimes say of the clock that expiries are reported by, against the one that the Date header tells. */
+  /** How far the clock of reported expiries is ahead of the one in the Date header, seen from granted lifetimes. */
   tokenClock: { askedMs: number; earliestMs: number; latestMs: number }[]
   roundTripMs: number
-  /** The pace that the target bears, where it asked to wait. */
+  /** The pace that the target accepts, if it asked to wait. */
   callsPerSecond?: number
   /** How long the slowest accepted call took. */
   slowestAcceptedMs: number
@@ -18,23 +18,23 @@ export interface TargetFacts extends JunkControl {
   silences: number
   /** The word before a token; undefined until a token was accepted. */
   tokenPrefix?: string
-  /** No known word before a token works, or the word that was given does not. */
+  /** Why no token can be sent: no known prefix works, or the given one does not. */
   tokenWord?: TokenWord
-  /** A grant without a session ends the one before it: then each grant gets a session of its own. */
+  /** A grant without a session ends the previous one, so each grant gets its own session. */
   unnamedReplaced?: true
-  /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
+  /** How the root key was first accepted; `{ key: … }` authorizes a key with a secret in this way. */
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */
   apikey: string
-  /** Words that must not stand in the scope of a created key: the target refuses a list that has them. */
+  /** Words that the scope of a created key must not contain, because the target refuses them. */
   keysWithout: string[]
-  /** Ways of authorization in which every list was refused. */
+  /** Kinds of authorization with which every scope list was refused. */
   keyScopesTried: string[]
   /** How long a refresh token lives, seen on the first grant. */
   refreshLifeMs?: number
-  /** The second local address can be called from. */
+  /** The second local address, if calls from it work. */
   secondAddress?: string
-  /** Why the second address that was named is of no use. */
+  /** Why the given second address cannot be used. */
   secondAddressProblem?: SecondAddressProblem
   /** Our address as the server sees it. */
   clientAddress?: string

@@ -48,7 +48,7 @@ export function testKeysUsed(scenario: Scenario, testCase: Case, members: readon
 
 const named = new WeakMap<Scenario, Map<Case, ReadonlySet<string>>>()
 
-/** Every name in a case: of references, callers and keys. Looked for once, since it is asked for several times in every run. */
+/** Every name in a case: of references, callers and keys. Cached, because a run needs it several times. */
 export function namesIn(scenario: Scenario, testCase: Case): ReadonlySet<string> {
   const cases = named.get(scenario) ?? new Map<Case, ReadonlySet<string>>()
   named.set(scenario, cases)

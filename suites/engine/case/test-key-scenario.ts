@@ -1,10 +1,10 @@
 import type { Case, Scenario, TestKey } from '../fixture/model.ts'
 
-/** How a member may be made where nothing else is asked for: the first way that works. */
+/** The ways to create a test key, in the order in which they are tried. */
 export const ways = ['basic', 'hmac', 'ecc', 'token'] as const
 export type Way = (typeof ways)[number]
 
-/** Which of the four authorizations a member is created with, and by whom. */
+/** How a test key is created, and by which key. */
 export function declaredWay(member: TestKey): { way: Way; by: string } | undefined {
   const auth = member['created-with']
   if (typeof auth !== 'object') return undefined
@@ -22,7 +22,7 @@ const wayNames: { [way in Way]: string } = {
 /** A creation has no cases. */
 export const creationCase: Case = { name: null, slug: null, values: {} }
 
-/** The creation of a test key, told as a scenario. */
+/** The creation of a test key as a scenario. */
 export function creationScenario(member: TestKey): Scenario {
   const declared = declaredWay(member)
   const how = declared === undefined ? '' : ` with ${wayNames[declared.way]} of ${declared.by}`

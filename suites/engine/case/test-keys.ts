@@ -17,7 +17,7 @@ export async function ensureTestKeys(client: Client, names: Iterable<string>): P
   return undefined
 }
 
-/** On a target with a past every creation was refused: its ten places may be taken, or the given key may not create keys. */
+/** Every creation on a target with existing keys was refused: its ten places may be taken, or the given key may not create keys. */
 export function hasNoPlace(problem: ProblemFacts): boolean {
   if (problem.kind !== 'test-key-missing' || problem.fresh) return false
   return (
@@ -42,7 +42,7 @@ async function createInAnyWay(client: Client, name: string): Promise<ProblemFact
 
 export interface Creation {
   called?: Called
-  /** What did not work. */
+  /** The ways that failed. */
   problem?: CreationProblem
 }
 
@@ -58,7 +58,7 @@ export async function createKeyOf(client: Client, member: TestKey, way: Way, by:
   // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
   let last: Creation = { problem: { kind: 'no-token', testKey: creator } }
   for (const spelling of new Set([client.facts.apikey, 'apikey', 'apiKey'])) {
-    // A token may have to hold what it gives to a key, or may not be granted so much.
+    // A token may need every scope that it gives to a key, or may not be granted that many.
     const given = member.scope.filter((word) => !/^apikey$/i.test(word))
     const token = (await tokenOf(client, creator, [spelling, ...given])) ?? (await tokenOf(client, creator, [spelling]))
     if (token === undefined) continue
@@ -73,7 +73,7 @@ export async function createKeyOf(client: Client, member: TestKey, way: Way, by:
 async function create(client: Client, member: TestKey, auth: Auth): Promise<Creation> {
   const { facts } = client
   const [way = ''] = Object.keys(auth)
-  // A target that refuses them all has another reason, and is not asked so often again.
+  // A target that refuses every list has another reason, so later keys try fewer lists.
   const lists = scopesOf({ ...member, scope: declaredScope(client, member) }, facts.keysWithout).slice(
     0,
     facts.keyScopesTried.includes(way) ? 1 : undefined,
@@ -102,12 +102,12 @@ function declaredScope({ instance }: Client, { scope }: TestKey): string[] {
   })
 }
 
-/** The words of the examples. */
+/** The scope words of the document's examples. */
 const shownScopes = ['apikey', 'apiKey', 'context', 'solution']
 
 /**
- * Which words may stand in a key's scope is open, and so is the spelling of one of them: a list that is refused is tried again without
- * what no example shows, without one spelling or the other, and without both.
+ * Which words a key's scope may contain is open, and so is the spelling of one of them. A refused list is tried again without the words
+ * that no example shows, without one spelling or the other, and without both.
  */
 function scopesOf({ scope }: TestKey, keysWithout: string[]): { scope: string[]; without: string[] }[] {
   const unshown = scope.filter((word) => !shownScopes.includes(word))
@@ -144,7 +144,7 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
     ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
     ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
   }
-  // A key with a public key is used without its secret, and another one would take one more of the ten places.
+  // A key with a public key needs no secret, and creating another would take one more of the ten places.
   if (hasSecret || pair !== undefined) {
     client.testKeys.set(member.name, credentialOfKey(key))
     if (member.key === 'secret') client.testKeyScopes.set(member.name, scope)
@@ -157,8 +157,8 @@ const firstPauseMs = 50
 const longestPauseMs = 800
 
 /**
- * A deployment of several processes may know a new key a moment later everywhere. That is for the cases about creation to judge; all others
- * wait for it.
+ * In a deployment of several processes, a new key may be known everywhere only a moment later. The cases about creation judge that; all
+ * others wait for it.
  */
 async function awaitKey(client: Client, { name, scope }: TestKey): Promise<void> {
   const { clock } = client.instance
@@ -180,7 +180,7 @@ function pairOf(run: Run, member: string): Ed25519KeyPair {
   return pair
 }
 
-/** An access token of these scopes, if it is granted. */
+/** Requests an access token with these scopes; undefined if it is refused. */
 export async function tokenOf(client: Client, by: string, scope: string[]): Promise<string | undefined> {
   const credential = client.testKeys.get(by)
   if (credential === undefined) return undefined

@@ -1,21 +1,21 @@
 /**
- * A second witness of the server's clock: the expiries that it reports for lifetimes that were asked for. The `Date` header may be that of
- * a proxy, whose clock is another one.
+ * A second source for the server's clock: the expiries that it reports for requested lifetimes. The `Date` header may come from a proxy
+ * with another clock.
  */
 import { firstTimestampMs, roundingMs } from '../judge/margins.ts'
 import type { ClockWitness, Moment } from '../judge/match.ts'
 import type { TargetFacts } from './target-facts.ts'
 
-/** One sighting for each lifetime that was asked for; so many are kept. */
+/** The number of sightings that are kept, one for each requested lifetime. */
 const keptSightings = 8
 
-/** Lifetimes that differ by less say nothing about one another, since expiries may be rounded. */
+/** Lifetimes that differ by less cannot confirm each other, because expiries may be rounded. */
 const leastDifferenceMs = 2 * roundingMs
 
-/** Two clocks of one deployment differ by no more; beyond it an expiry is wrong, and no clock. */
+/** Two clocks of one deployment differ by less. Beyond this, the expiry is wrong and not the clock. */
 const mostOffMs = 10_000
 
-/** Remembers what a granted lifetime says of the clock that expiries are reported by. */
+/** Remembers what a granted lifetime says about the clock of reported expiries. */
 export function sightTokenClock(facts: TargetFacts, askedMs: number, expiry: unknown, moment: Moment): void {
   if (typeof expiry !== 'number' || expiry < firstTimestampMs) return
   const doubt = roundingMs + moment.uncertaintyMs
@@ -26,7 +26,7 @@ export function sightTokenClock(facts: TargetFacts, askedMs: number, expiry: unk
   facts.tokenClock = [...others, { askedMs, earliestMs, latestMs }].slice(-keptSightings)
 }
 
-/** The sightings of other lifetimes: they can bear witness to one of this length. */
+/** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
 export function tokenClockWitnesses({ tokenClock }: TargetFacts, askedMs: number): ClockWitness[] {
   return tokenClock.filter((sighting) => Math.abs(sighting.askedMs - askedMs) >= leastDifferenceMs)
 }

@@ -1,13 +1,13 @@
-/** Where no word before a token is known to work, cases that send tokens would fail for that alone. */
+/** If no token prefix is known to work, cases that send tokens would fail for that reason alone. */
 import type { Case, Scenario, Step } from '../fixture/model.ts'
 import { withCase } from '../fixture/references.ts'
 import type { Obstacle } from '../judge/problem.ts'
 import type { TargetFacts } from './target-facts.ts'
 
-/** What says that access tokens authorize calls: a word that was given has to work there. */
+/** The requirement that access tokens authorize calls. A prefix that the user gives must work in its cases. */
 const tokensWork = 'tokens/authorize'
 
-/** Why a case cannot be asked; undefined where it can. A word that was given and does not work fails where it is judged. */
+/** Returns why a case cannot be asked; undefined if it can. A given prefix that does not work fails the cases that judge it. */
 export function withoutTokenWord({ tokenWord }: TargetFacts, scenario: Scenario, testCase: Case): Obstacle | undefined {
   if (tokenWord === undefined) return undefined
   const written = (steps: Step[]): Step[] => steps.map((step) => withCase(step, testCase.values))

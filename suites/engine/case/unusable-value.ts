@@ -3,7 +3,7 @@ import { showJson } from '../judge/show-json.ts'
 
 const longestShown = 60
 
-/** A value from the server that cannot be used as a token or key. Says nothing about what the step was to prove. */
+/** A value from the server that cannot be used as a token or key. It proves nothing about the requirement of the step. */
 export class UnusableValue extends Error {
   override readonly name = 'UnusableValue'
   readonly wanted: 'token' | 'key'
@@ -18,9 +18,9 @@ export class UnusableValue extends Error {
 
 const unsendable = 'Cannot send these credentials as they are: HTTP headers do not take their characters'
 
-/** Credentials that no Authorization header can carry: they hold a line feed, or what is not in ISO 8859-1. */
+/** Credentials that no Authorization header can carry: they contain a line feed, or a character outside ISO 8859-1. */
 export class UnsendableCredentials extends SuiteError {
-  /** Whether they are a token as it is, which the server gave out unless it is a secret in the place of one. */
+  /** Whether the step sent an unaltered token. The server issued it, unless a secret was sent in its place. */
   readonly isToken: boolean
   constructor(isToken: boolean) {
     super('fixture', unsendable)

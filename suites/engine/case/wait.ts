@@ -6,12 +6,12 @@ import type { Client } from './client.ts'
 import { offsetUncertaintyMs } from './clock-offset.ts'
 import { serverNow } from './deliver.ts'
 
-/** Whether moments that the server reports can be judged: its answers carry a Date header. */
+/** Whether reported moments can be judged, because the server's answers carry a Date header. */
 export function isClockKnown({ facts }: Client): boolean {
   return facts.offset !== undefined
 }
 
-/** Room for a call between the end of an `until` wait and the margin. */
+/** Time for a call between the end of an `until` wait and the margin. */
 const roomForCallMs = 200
 
 const units: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -25,9 +25,9 @@ export function parseDuration(text: string): number | undefined {
 export type Wait = string | { past: unknown } | { until: unknown }
 
 /**
- * Waits, or returns why that cannot be done.
+ * Waits, or returns why it cannot.
  *
- * @param isOwnMoment the moment is one that we asked for, and not one that the server reported
+ * @param isOwnMoment the case requested the moment; the server did not report it
  */
 export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean): Promise<StepEnd | undefined> {
   const { clock, settings } = client.instance
@@ -40,7 +40,7 @@ export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean)
   return undefined
 }
 
-/** Waits, and tells who waits, since other cases may run meanwhile. */
+/** Waits, and announces it, because other cases may run meanwhile. */
 async function sleepAs({ caseKey, emit, instance: { clock } }: Client, ms: number): Promise<void> {
   if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
   await clock.sleep(ms)
@@ -54,7 +54,7 @@ function waitMs(client: Client, wait: Wait): number | ProblemFacts {
   if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
   const moment = 'past' in wait ? wait.past : wait.until
   if (typeof moment !== 'number') return { kind: 'not-a-moment', got: showJson(moment) }
-  // A wait for a moment long past would take no time, and what then still works would be called a failure.
+  // Waiting for a moment in the distant past would take no time, and a token that still works would count as a failure.
   const wrong = expiryProblem(moment)
   if (wrong !== undefined) return wrong
   const uncertainty = offsetUncertaintyMs(client.facts.offset)
@@ -65,18 +65,18 @@ function waitMs(client: Client, wait: Wait): number | ProblemFacts {
   return Math.max(0, Math.ceil(moment + margin - serverNow(client)))
 }
 
-/** More than any doubt about a clock or a rounding. */
+/** More than any uncertainty of clocks and rounding. */
 const clearlyBeyondMs = 60_000
 
-/** A lifetime in ms that exceeds that of a refresh token; undefined until one was granted. */
+/** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
 export function lifeBeyondRefreshMs({ facts }: Client): number | undefined {
   return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
 }
 
-/** So many calls are made at most while a token with a lifetime of its own is in use. */
+/** The maximum number of calls while a token with a requested lifetime is in use. */
 const callsInALife = 4
 
-/** How long those calls take where the target bears no more calls a second. */
+/** How long those calls take at the pace of the target. */
 function paceMs({ facts, instance }: Client): number {
   const { rate } = instance.settings
   const slowest = Math.min(facts.callsPerSecond ?? Number.POSITIVE_INFINITY, rate > 0 ? rate : Number.POSITIVE_INFINITY)
@@ -84,14 +84,14 @@ function paceMs({ facts, instance }: Client): number {
 }
 
 /**
- * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh
- * token, so that the refresh token is still valid when the access token has ended.
+ * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh token, so
+ * that the refresh token is still valid when the access token has expired.
  */
 export function suitableLifeMs(client: Client, attempt: number): number {
   const { facts, instance } = client
   const distance = 6 * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(client)
   const wanted = instance.clock.controlled ? 20_000 + 30 * paceMs(client) : Math.ceil(1500 + distance + attempt * 1000)
   const { refreshLifeMs = 0 } = facts
-  // A refresh token that has ended when it is granted has a wrong expiry, which says nothing about lifetimes.
+  // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
   return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted
 }

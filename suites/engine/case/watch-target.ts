@@ -1,4 +1,4 @@
-/** Notices when a lasting target goes away or locks the root key out: then no further verdict would be true. */
+/** Notices when a lasting target goes away or locks the root key out. No later verdict would be true then. */
 import type { Auth } from '../fixture/model.ts'
 import type { Attempt, CaseStop } from '../judge/attempt.ts'
 import { makeCall } from './call.ts'
@@ -12,7 +12,7 @@ export const isUnanswered = ({ called }: CaseStop): boolean =>
 export const isRefusedInstead = ({ step, called }: CaseStop): boolean =>
   !('wait' in step) && step.expect !== 'refused' && called.some(({ answer }) => answer.outcome === 'refused')
 
-/** After a call without any answer on a lasting target: is the target still there? */
+/** Checks after an unanswered call on a lasting target whether it is still there. */
 export async function noticeGone(client: Client, attempt: Attempt): Promise<void> {
   const { run } = client
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isUnanswered)) return
@@ -30,8 +30,8 @@ export async function noticeGone(client: Client, attempt: Attempt): Promise<void
 }
 
 /**
- * After a call that should have been accepted was refused: where the root key is refused twice as well, in a way in which it was
- * accepted before, a lasting target has locked it out.
+ * Checks for a lock-out after a refusal that should have been an acceptance: the root key is refused twice, with a kind of authorization
+ * that was accepted before.
  */
 export async function noticeLockOut(client: Client, attempt: Attempt): Promise<void> {
   const { run } = client

@@ -4,7 +4,7 @@ type Member = [name: string, value: unknown]
 
 const compact = (members: Member[]): string => JSON.stringify(Object.fromEntries(members))
 
-/** The ways in which the JSON of a call can be written without changing what it says; all of them are "the body exactly as sent". */
+/** The ways to write the JSON of a call without changing its meaning; each of them is "the body exactly as sent". */
 const forms: { readonly [form: string]: (members: Member[]) => string } = {
   compact,
   spaced: (members) => compact(members).replaceAll('":', '" : ').replaceAll(',"', ' , "'),

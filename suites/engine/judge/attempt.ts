@@ -9,7 +9,7 @@ import type { EnvelopeProblem } from './problem.ts'
 /** A step that ended its case, or a warning on the way. */
 export interface CaseStop extends StepEnd {
   step: Step
-  /** The requirements that the step was to prove; none unless it broke. */
+  /** The requirements that the step was to prove; empty unless it broke. */
   proves: string[]
 }
 
@@ -20,24 +20,24 @@ export type Exchanged = Pick<Called, 'request' | 'wire' | 'throttled'>
 export interface Attempt {
   /** Sides of each requirement that held. */
   sides: Map<string, Set<Side>>
-  /** Requirements of which a step outside the preparation was judged. */
+  /** Requirements with a judged step outside the preparation. */
   judged: Set<string>
-  /** Requirements whose last step did not come to be judged. */
+  /** Requirements whose last step was not judged. */
   unreached: Set<string>
   stops: CaseStop[]
   observations: CaseOutcome['observations']
   envelope: { problem: EnvelopeProblem; called: Called }[]
   envelopeAnswers: number
-  /** Judged acceptances outside the preparations, to be compared with the junk-credential controls. */
+  /** Judged acceptances outside the preparation, to be compared with the junk-credential controls. */
   acceptances: { method: string; kind: CredentialKind }[]
-  /** Methods on which a refusal held. */
+  /** Methods on which an expected refusal held. */
   refusedMethods: Set<string>
-  /** Names that a refused `refused-or` did not give: later steps that use them have nothing to ask. */
+  /** Names that have no value because a `refused-or` step was refused; later steps that use them are skipped. */
   notGiven: Set<string>
-  /** Names of moments that we asked for. */
+  /** Names of moments that the case requested. */
   ownMoments: Set<string>
   throttled: boolean
-  /** Every call, in order: what a report shows of it, and not the values of its answer, which may be megabytes. */
+  /** Every call, in order, without the values of its answer, which may be megabytes. */
   calls: Exchanged[]
 }
 

@@ -11,7 +11,7 @@ export interface Delivered {
   wire: WireAnswer
   /** On the server's clock. */
   moment: Moment
-  /** How many times the server asked us to wait. */
+  /** How often the server asked to wait. */
   throttled: number
 }
 
@@ -23,10 +23,10 @@ export interface Called extends Delivered {
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; expiry?: number }
   /** The number of a requested `expiresIn:NUMBER`. */
   lifeAskedMs?: number
-  /** After a broken answer to a call that must be refused: whether its caller was kept out. */
+  /** Set after a broken answer to a call that must be refused: whether the caller was kept out. */
   keptOut?: KeptOut
-  /** One of several calls made at once: in which round of such calls, from 0, and on which connections. */
+  /** For a call of a race: its round, from 0, and its connections. */
   race?: { round: number; connections: 'new' | 'warm' }
-  /** When the token ends that the call was made with, or that it is to renew; of a token whose grant told so. */
+  /** When the token expires that the call uses or renews, if its grant reported that. */
   tokenExpiryMs?: number
 }

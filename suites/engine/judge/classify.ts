@@ -5,7 +5,7 @@ import type { AnswerSummary } from './problem.ts'
 export type Classified =
   | { outcome: 'accepted'; status: number; headers: Headers; json: JsonObject; result: unknown }
   | { outcome: 'refused'; status: number; headers: Headers; json: unknown; error: unknown }
-  /** `retryAfterMs`: where the target says how long to wait. */
+  /** `retryAfterMs`: how long to wait, if the target says so. */
   | { outcome: 'throttled'; status: number; headers: Headers; retryAfterMs?: number }
   | { outcome: 'unread'; status: number; headers: Headers; limitBytes: number }
   | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
@@ -70,7 +70,7 @@ function parseRetryAfter(value: string | undefined, nowMs: number): number | und
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
 }
 
-/** undefined where the text is not JSON. */
+/** Returns undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -79,7 +79,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Deeper JSON than this overflows the stack of whoever walks through it. */
+/** Deeper JSON could overflow the stack of a recursive function. */
 const deepestNesting = 500
 
 function isNestedTooDeep(text: string): boolean {
@@ -96,7 +96,7 @@ function isNestedTooDeep(text: string): boolean {
   return false
 }
 
-/** What tells two answers apart: the outcome, the HTTP status and the code of the error. */
+/** Summarizes an answer: its outcome, HTTP status and error code. */
 export function summarizeAnswer(answer: Classified): AnswerSummary {
   switch (answer.outcome) {
     case 'accepted':

@@ -9,7 +9,10 @@ import type { Failure, Obstacle } from './problem.ts'
 
 export type Side = 'accepted' | 'refused'
 
-/** `held` with the sides that it showed, or what did not hold. `undecided`: the answer says nothing, because it was throttled to the end. */
+/**
+ * `held`: the sides that were shown. `broke`: what did not hold. `undecided`: the answer proves nothing, for example because it was
+ * throttled to the end.
+ */
 export type Judgement =
   | { kind: 'held'; sides: Side[] }
   | { kind: 'broke'; problem: Failure; called: Called }
@@ -18,7 +21,7 @@ export type Judgement =
 /** The named result schemas that `accepted: <schema>` may refer to. */
 export type Schemas = { [name: string]: unknown }
 
-/** What a path of `where` and `keep` is read from. */
+/** The object in which the paths of `where` and `keep` are looked up. */
 export function readable(called: Called): { [part: string]: unknown } {
   const { answer, sent } = called
   const common = { status: answer.status, headers: answer.headers, sent }
@@ -61,7 +64,7 @@ function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Sche
   return wrong === undefined ? { kind: 'held', sides: ['accepted'] } : broke(called, wrong)
 }
 
-/** An answer from which nothing follows. */
+/** Judges an answer that proves nothing; undefined for any other. */
 function judgeUnclear(called: Called): Judgement | undefined {
   const { answer } = called
   if (answer.outcome === 'throttled') {
@@ -72,8 +75,8 @@ function judgeUnclear(called: Called): Judgement | undefined {
 }
 
 /**
- * A broken answer to a call that must be refused. The caller was kept out if a control right after it was accepted and no effect of the
- * call is there.
+ * Judges a broken answer to a call that must be refused. The caller was kept out if a control right after it was accepted and the call had
+ * no effect.
  */
 function judgeKeptOut(called: Called): Judgement {
   const got = summarizeAnswer(called.answer)
@@ -161,7 +164,7 @@ function wrongCount(calls: Called[], side: Side, counted: number, wanted: number
 const isAbove = (counted: number, wanted: number | string): boolean =>
   counted > Number(/\d+$/.exec(String(wanted))?.[0])
 
-/** A count that does not fit, where some calls were not answered: those say nothing, or are a failure of their own. */
+/** Judges a wrong count when some calls were not answered. Those prove nothing, or are a failure by themselves. */
 function judgeMissing(
   { calls, broken, unknown, refused }: { calls: Called[]; broken: Called[]; unknown: Called[]; refused: number },
   side: Side,
@@ -177,7 +180,9 @@ function judgeMissing(
 const canFit = (counted: number, more: number, wanted: number | string): boolean =>
   Array.from({ length: more + 1 }, (_nothing, added) => counted + added).some((count) => fits(count, wanted))
 
-/** Broken answers where acceptances are missing: dropped connections in a race say nothing, every other broken answer is a failure. */
+/**
+ * Judges broken answers when acceptances are missing: dropped connections in a race prove nothing, every other broken answer is a failure.
+ */
 function judgeUnanswered(calls: Called[], broken: Called[]): Judgement | undefined {
   const [example] = broken
   if (example === undefined) return undefined

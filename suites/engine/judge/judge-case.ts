@@ -8,7 +8,9 @@ export interface CaseVerdict {
   verdict: Verdict
   /** Verdict per requirement that the case proves: a failing step fails only what it proves. */
   requirements: { [id: string]: Verdict }
-  /** What decided the verdict: a step that ended the case, a junk credential that is accepted too, or that nothing was asked; null for a passed case. */
+  /**
+   * What decided the verdict: a step that ended the case, an accepted junk credential, or that nothing was judged; null for a passed case.
+   */
   because: { kind: 'step'; stop: CaseStop } | { kind: 'control'; problem: Obstacle } | { kind: 'nothing-judged' } | null
 }
 
@@ -39,7 +41,7 @@ function judgeRequirement(id: string, attempt: Attempt, isMust: (requirement: st
   return attempt.judged.has(id) ? 'passed' : 'not-testable'
 }
 
-/** Tokens that end before a case is done with them are a choice of the target, and no defect. */
+/** A target may choose short lifetimes, so a token that expires during a case is not a defect. */
 const isNotTestable = ({ kind }: CaseStop): boolean => kind === 'not-testable' || kind === 'token-ended'
 
 function judgeStop(stop: CaseStop, isMust: (requirement: string) => boolean): Verdict {
@@ -48,7 +50,7 @@ function judgeStop(stop: CaseStop, isMust: (requirement: string) => boolean): Ve
   return stop.proves.some(isMust) ? 'failed' : 'warned'
 }
 
-/** A case that shows only acceptance shows nothing where junk is accepted in the same place. */
+/** A case that shows only acceptances proves nothing if the same method accepts junk. */
 function acceptedWithJunk(facts: JunkControl, attempt: Attempt): Obstacle | undefined {
   const open = attempt.acceptances.find(
     ({ method, kind }) => takesJunk(facts, method, kind) && !attempt.refusedMethods.has(method),
@@ -57,8 +59,8 @@ function acceptedWithJunk(facts: JunkControl, attempt: Attempt): Obstacle | unde
 }
 
 /**
- * Where a method accepts calls without any authorization, it does not look at credentials. That it accepts wrong ones is the same
- * defect again, and says nothing about the rule for these credentials.
+ * A method that accepts calls without any authorization does not look at credentials. That it accepts wrong ones is the same defect again,
+ * and says nothing about the rule for these credentials.
  */
 function openToAll(facts: JunkControl, { stops }: Attempt): Obstacle | undefined {
   const methods = stops.map(({ kind, step }) =>

@@ -10,7 +10,7 @@ export type RequirementReason =
   | { kind: 'not-selected'; by: 'only' | 'shard' }
   | { kind: 'skipped'; reason: string }
   | { kind: 'never-run' }
-  /** The register says why no case can prove it. */
+  /** spec/requirements.yaml says why no case can prove it. */
   | { kind: 'untestable'; reason: string }
   | { kind: 'no-scenario' }
   | { kind: 'one-sided'; lacking: ('accepted' | 'refused')[] }
@@ -18,15 +18,15 @@ export type RequirementReason =
 export interface RequirementVerdict {
   verdict: Verdict
   reasons: RequirementReason[]
-  /** Not testable for a written reason that no run can change here. */
+  /** Not testable for a written reason that no run can change. */
   excused: boolean
 }
 
 /** Which cases were left out on purpose. */
 export interface Selection {
-  /** `only`, or a shard: what is not selected says nothing about the target. */
+  /** `only` or a shard selected cases; the others say nothing about the target. */
   partial: 'only' | 'shard' | null
-  /** Why a case was left out by `--skip`; undefined where it was not. */
+  /** Why `--skip` left a case out; undefined if it did not. */
   skipReason: (key: string) => string | undefined
 }
 
@@ -63,8 +63,8 @@ export function judgeRequirement(requirement: Requirement, given: RequirementEvi
 }
 
 /**
- * Leaves out the cases that ask for a longer lifetime than this target must grant, where other cases remain: the document allows a
- * lifetime up to that of the refresh token only, so they keep nothing open.
+ * Leaves out cases that request a longer lifetime than the target must grant, if other cases remain. The document allows lifetimes only up
+ * to that of the refresh token, so those cases leave nothing unproved.
  */
 function withoutExcessiveCases(evidence: RequirementEvidence): RequirementEvidence {
   const cases = evidence.cases.filter(({ problem }) => problem?.kind !== 'lifetime-too-long')
@@ -82,7 +82,7 @@ function judgeWithoutCases(
   })
   if (missing.length > 0) return { ...notTestable({ kind: 'never-run' }), reasons: notSelected(missing, selection) }
   if (untestable !== undefined) return notTestable({ kind: 'untestable', reason: untestable.reason }, true)
-  // The cases about every answer have nothing to say where no call of the selected cases was accepted.
+  // The cases about every answer prove nothing if no call of the selected cases was accepted.
   return notTestable(selection.partial === 'only' ? { kind: 'not-selected', by: 'only' } : { kind: 'no-scenario' })
 }
 

@@ -1,4 +1,4 @@
-/** What a step showed: held, or why the case ends there. The one place that decides every ending of a step. */
+/** Judges a step: it held, or the case ends there. Every ending of a step is decided here. */
 
 import type { CallStep, SendStep } from '../fixture/model.ts'
 import { type Names, resolve } from '../fixture/resolve.ts'
@@ -52,7 +52,7 @@ function end(kind: StepEnd['kind'], problem: ProblemFacts, called: Called[]): St
   return { kind, problem, called }
 }
 
-/** An expectation did not hold: is that a failure, or is there a reason why it says nothing about the requirement? */
+/** Judges an expectation that did not hold: it is a failure, unless there is a reason why it says nothing about the requirement. */
 function judgeFailure(
   step: CallStep | SendStep,
   calls: Called[],
@@ -71,7 +71,7 @@ function judgeFailure(
   return { ...end('blocked', problem, [called]), inPreparation: true }
 }
 
-/** A departure from the envelope is collected over the whole run, and fails a step only where the step is about it. */
+/** Departures from the envelope are collected over the whole run. They fail a step only if the step is about them. */
 function judgeEnvelope(calls: Called[], proves: string[]): StepEnd | undefined {
   for (const called of calls) {
     const problem = called.departures.find(({ kind }) => proves.includes(envelopeRequirements[kind]))
@@ -80,14 +80,14 @@ function judgeEnvelope(calls: Called[], proves: string[]): StepEnd | undefined {
   return undefined
 }
 
-/** Steps that judge by a moment of the server's clock. */
+/** Whether a step judges by a moment of the server's clock. */
 function judgesByClock(step: CallStep | SendStep): boolean {
   if (step.before !== undefined) return true
   const where = typeof step.expect === 'object' && 'where' in step.expect ? (step.expect.where ?? {}) : {}
   return Object.values(where).some((matcher) => typeof matcher === 'object' && matcher !== null && 'in' in matcher)
 }
 
-/** A judgement about a moment holds only if the answer was here more than a second before it. */
+/** A judgement about a moment counts only if the answer arrived more than a second before it. */
 function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names): StepEnd | undefined {
   if (step.before === undefined) return undefined
   const moment = resolve(step.before, names)
@@ -101,13 +101,13 @@ function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names)
   return isLate ? end('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
 }
 
-/** Why a reported expiry can be neither waited for nor judged by: it is not a 13-digit timestamp. */
+/** Returns why a reported expiry cannot be used: it is not a 13-digit timestamp. */
 export function expiryProblem(moment: number): ProblemFacts | undefined {
   if (moment >= firstTimestampMs && moment < endOfTimestampsMs) return undefined
   return { kind: 'expiry-not-a-timestamp', digits: Math.trunc(Math.abs(moment)).toFixed().length }
 }
 
-/** Whether a target need not grant this lifetime: a refresh token lives hardly longer, or shorter. Both lifetimes may be rounded. */
+/** Whether a target need not grant this lifetime, because a refresh token lives about as long or shorter. Both lifetimes may be rounded. */
 export function isLifetimeTooLong(lifeMs: number, refreshLifeMs: number): boolean {
   return refreshLifeMs > 0 && lifeMs + 2 * roundingMs >= refreshLifeMs
 }
@@ -118,7 +118,7 @@ function wantsAcceptance({ expect }: CallStep | SendStep): boolean {
   return typeof expect !== 'object' || !('refused-or' in expect)
 }
 
-/** A refusal shows nothing where the token was at its end, or nearly, when it was used. */
+/** Whether a token had expired, or nearly, when it was used. Its refusal proves nothing then. */
 function endedToken(step: CallStep | SendStep, calls: Called[]): boolean {
   const mayFail = step.expect === undefined ? step.tally?.accepted !== undefined : step.expect !== 'refused'
   if (!mayFail) return false

@@ -1,4 +1,4 @@
-/** Junk credentials that the target accepts: where it takes anything, an acceptance shows nothing. */
+/** Junk credentials that the target accepts. A method that accepts anything proves nothing by accepting a call. */
 
 /** Kinds of credentials that are tried with junk; `none` is no Authorization header at all. */
 export type CredentialKind = 'none' | 'basic' | 'hmac' | 'ecc' | 'token' | 'credentials' | 'refresh'
@@ -8,7 +8,7 @@ export interface JunkControl {
   junkTaken: string[]
 }
 
-/** An acceptance of this kind of credential on this method shows nothing: junk, or nothing at all, is accepted there too. */
+/** Whether a method also accepts junk of this kind, or calls without authorization: an acceptance proves nothing then. */
 export function takesJunk({ junkTaken }: JunkControl, method: string, kind: CredentialKind): boolean {
   return junkTaken.includes(`${method} ${kind}`) || junkTaken.includes(`${method} none`)
 }

@@ -1,4 +1,4 @@
-/** How sharply moments are judged. All in ms. */
+/** How precisely moments are judged. All in ms. */
 
 /** Servers may round a moment to the second, so nothing is judged closer than this to one. */
 export const roundingMs = 1000

@@ -3,12 +3,12 @@ import { firstTimestampMs, roundingMs } from './margins.ts'
 import type { Mismatch } from './problem.ts'
 import { showJson } from './show-json.ts'
 
-/** What a matcher may need to know about time: the server's clock around the call, and how well it is known. All in ms. */
+/** The time of a call for matchers: the server's clock around it, and its uncertainty. All in ms. */
 export interface Moment {
   sentAtMs: number
   answeredAtMs: number
   uncertaintyMs: number
-  /** Clocks that the server's expiries may go by instead, as offsets against this one. */
+  /** Other clocks that the server's expiries may follow, as offsets from this one. */
   witnesses?: readonly ClockWitness[]
 }
 
@@ -47,7 +47,7 @@ function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown
 const words = ['not', 'excludes', 'at-most', 'at-least', 'in', 'is'] as const
 type Word = (typeof words)[number] | 'equals'
 
-/** The word of a matcher; a plain value is to be equalled. */
+/** The word of a matcher; a plain value means `equals`. */
 function ruleOf(matcher: unknown): { word: Word; value: unknown } {
   if (typeof matcher === 'object' && matcher !== null && !Array.isArray(matcher)) {
     const entries = matcher as { [word: string]: unknown }
@@ -112,7 +112,7 @@ function isOrdered(actual: unknown, bound: unknown): actual is number | string {
   return typeof actual === typeof bound && (typeof actual === 'number' || typeof actual === 'string')
 }
 
-/** One of two moments may have been rounded, or read from the clock a little later; all other values are compared exactly. */
+/** Compares moments with a tolerance, because one may be rounded or read a little later; all other values exactly. */
 function isAtMost<Value extends number | string>(lower: Value, upper: Value): boolean {
   if (typeof lower === 'number' && typeof upper === 'number' && Math.min(lower, upper) >= firstTimestampMs) {
     return lower <= upper + roundingMs

@@ -1,4 +1,4 @@
-/** What a case showed. Values only: an outcome crosses from a vitest worker to the main process as JSON, already redacted. */
+/** The outcome of a case, already redacted. Plain values, because it is sent from a vitest worker to the main process as JSON. */
 import type { Exchange } from '../exchange.ts'
 import type { EnvelopeProblem, Hint, ProblemFacts } from './problem.ts'
 import type { Verdict } from './verdict.ts'
@@ -9,7 +9,7 @@ export type Problem = ProblemFacts & {
   requirements: string[]
   /** The step's sentence, or its call. */
   step: string
-  /** The step prepares what the case asks; that it did not work says nothing about the requirements. */
+  /** The step prepares the case, so its failure says nothing about the requirements. */
   inPreparation?: true
   /** fixtures/…yaml:line:column of the step. */
   where?: string
@@ -27,17 +27,17 @@ export interface CaseOutcome {
   proves: string[]
   /** Verdict per requirement of `proves` (a failing step fails only what it proves). */
   requirements: { [id: string]: Verdict }
-  /** Which sides of each requirement this case showed and that held. */
+  /** The sides of each requirement that this case showed. */
   sides: { [id: string]: ('accepted' | 'refused')[] }
   problem: Problem | null
-  /** `step` is the sentence of the step that saw it, where it has one. */
+  /** `step`: the sentence of the observing step, if it has one. */
   observations: { question: string; answer: string; step?: string }[]
   /** Departures from the success envelope, collected over the whole run. */
   envelope: EnvelopeNote[]
-  /** Successful answers looked at, for the same count. */
+  /** How many successful answers were checked for such departures. */
   envelopeAnswers: number
   calls: number
-  /** How many of them the target answered with a request to wait. */
+  /** How many of these calls the target throttled. */
   throttled?: number
   durationMs: number
 }

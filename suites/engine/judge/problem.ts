@@ -1,9 +1,9 @@
 /**
- * Why a case did not pass, as data. A problem keeps its `kind` and fields from the place where it is noticed to the renderer
- * (suites/report/problem-text.ts), which alone makes sentences; nothing reads a sentence back.
+ * Why a case did not pass, as data. A problem keeps its `kind` and fields until the renderer (suites/report/problem-text.ts) turns it into
+ * a sentence. Nothing reads a sentence back.
  */
 
-/** How an answer came out, with what tells two answers apart. */
+/** The outcome of an answer, with the fields that tell two answers apart. */
 export type AnswerSummary =
   | { outcome: 'accepted' }
   /** `besideResult`: the answer has a result too. */
@@ -12,7 +12,7 @@ export type AnswerSummary =
   | { outcome: 'unread'; limitBytes: number }
   | { outcome: 'broken'; reason: string }
 
-/** A value that does not match. `wanted` and `got` are JSON, cut to a readable length; `got` is "nothing" where there is no value. */
+/** A value that does not match. `wanted` and `got` are JSON, cut to a readable length; `got` is "nothing" for a missing value. */
 export type Mismatch =
   | {
       rule: 'equals' | 'not' | 'excludes' | 'at-most' | 'at-least'
@@ -20,7 +20,7 @@ export type Mismatch =
       got: string
     }
   | { rule: 'in'; inMs: number; got: string; offByMs?: number }
-  /** `wanted` is what the JSON Schema asks for, at a place inside the value. */
+  /** `wanted`: what the JSON Schema requires at a place inside the value. */
   | { rule: 'schema'; wanted: string; place: string; got: string }
 
 /** An expectation that did not hold. */
@@ -33,12 +33,12 @@ export type Failure =
       wanted: number | string
       calls: number
       counted: number
-      /** Of calls that were made at once: in which round, from 1, and on which connections. */
+      /** For a race: its round, from 1, and its connections. */
       round?: number
       connections?: 'new' | 'warm'
     }
   | { kind: 'call-not-answered'; calls: number; got: AnswerSummary }
-  /** A broken answer to a call that must be refused, and yet the key or token in it works. */
+  /** A call that must be refused got a broken answer, but the key or token in the answer works. */
   | { kind: 'effect-shown'; effect: Effect; got: AnswerSummary }
   | EnvelopeProblem
   /** Departures from the envelope, collected over a whole run. */
@@ -47,7 +47,7 @@ export type Failure =
   /** An access token is "for the Authorization header" (part 4.2). */
   | { kind: 'token-unsendable' }
 
-/** What an accepted call leaves behind. */
+/** What an accepted call creates. */
 export type Effect = 'key' | 'token'
 
 /** A successful answer that departs from the response envelope (part 1). */
@@ -67,7 +67,7 @@ export type StopReason =
   /** The time of `--timeout` is up, or that of the clean-up. */
   | { kind: 'time'; cleanUpLimitMs?: number }
   | { kind: 'interrupted'; during: 'run' | 'clean-up' }
-  /** So many cases failed as `--bail` allows. */
+  /** As many cases failed as `--bail` allows. */
   | { kind: 'bail'; failures: number }
 
 /** Why nothing could be judged: something before the judged step did not work. */
@@ -77,9 +77,9 @@ export type Obstacle =
   | { kind: 'unread'; limitBytes: number }
   /** A broken answer may be a refusal, but the control right after it was not accepted. */
   | { kind: 'control-after-broken'; got: AnswerSummary; control: AnswerSummary }
-  /** A broken answer to a call with an effect: nothing shows that the effect is absent. */
+  /** A call with an effect got a broken answer, and the effect may have happened. */
   | { kind: 'effect-unknown'; effect: Effect; got: AnswerSummary }
-  /** A server that drops connections of many at once has enough of them; that says nothing about the race. */
+  /** An overloaded server may drop connections; that says nothing about the race. */
   | { kind: 'calls-dropped'; calls: number; dropped: number }
   | { kind: 'clock-jumped' }
   | { kind: 'too-late' }
@@ -94,7 +94,7 @@ export type Obstacle =
       kind: 'test-key-missing'
       testKey: string
       tried: { way: string; outcome: AnswerSummary['outcome'] | 'no-token' | 'no-scope' }[]
-      /** On a target with a past, its ten places may be taken. */
+      /** On a target that is not fresh, all ten places may be taken. */
       fresh: boolean
     }
   | { kind: 'not-a-test-key'; testKey: string }
@@ -103,7 +103,7 @@ export type Obstacle =
   | { kind: 'no-way-to-create' }
   | { kind: 'nobody-creates-it-this-way' }
   | { kind: 'no-successful-answer' }
-  /** An earlier case found that a limit does not hold, and left the target beyond it. */
+  /** An earlier case broke a limit and left the target beyond it. */
   | { kind: 'limit-spoilt'; what: 'sessions' | 'keys'; by: string }
 
 /** What a target or its user does not offer. */
@@ -120,10 +120,10 @@ export type Gap =
   | { kind: 'area-absent'; area: string }
   | { kind: 'few-places-for-keys'; places: number }
   | { kind: 'no-place-for-keys'; fresh: boolean; created: number }
-  /** Keys that were removed and creations that were refused before may count too. */
+  /** Removed keys and refused creations may count towards the limit. */
   | { kind: 'places-perhaps-used'; count: number }
   | { kind: 'left-out'; reason: string }
-  /** The fixture says why this is no failure (`if-refused`, `if-accepted`). */
+  /** The fixture says why this is not a failure (`if-refused`, `if-accepted`). */
   | { kind: 'as-declared'; reason: string }
   | { kind: 'nothing-to-ask'; list: string }
   | { kind: 'clock-unknown' }
@@ -134,13 +134,13 @@ export type Gap =
   | { kind: 'test-key-kept' }
   | { kind: 'test-key-made-before' }
   | { kind: 'no-call' }
-  /** Every step that would have judged something had nothing to ask. */
+  /** No judging step had anything to ask. */
   | { kind: 'nothing-judged' }
 
 /** Why no token can be sent. */
 export type TokenWord = { kind: 'not-found' } | { kind: 'not-accepted'; prefix: string }
 
-/** Why the second address that was named is of no use. */
+/** Why the given second address cannot be used. */
 export type SecondAddressProblem =
   | { kind: 'same-address'; address: string }
   | { kind: 'no-answer'; address: string; reason: string }
@@ -149,7 +149,7 @@ export type SecondAddressProblem =
 
 export type ProblemFacts = Failure | Obstacle | Gap
 
-/** What may explain a failure, found out by further calls. */
+/** A possible explanation of a failure, found by further calls. */
 export type Hint =
   /** A deliberate mistake with which the server accepts the call: its id in the signer's list. */
   | { kind: 'server-mistake'; mistake: string }

@@ -1,4 +1,4 @@
-/** What a known mistake is, and the few shapes that most of them have. */
+/** The type of known mistakes, and builders for their common forms. */
 import { sameBytes } from './bytes.ts'
 import { joinPieces, type Piece, replace } from './data-to-sign.ts'
 import type { Draft } from './draft.ts'
@@ -6,23 +6,23 @@ import type { Draft } from './draft.ts'
 export interface KnownMistake {
   /** `data/…`, `key/…`, `signature/…` or `fields/…`; behind the slash is the word that fixtures use. */
   readonly id: string
-  /** What was done, as a claim. */
+  /** What the client did, as a claim. */
   readonly title: string
   /** Id in spec/requirements.yaml: the sentence it breaks. */
   readonly requirement: string
-  /** What to do instead, for the author of a client; server-mistakes.ts speaks to that of a server. */
+  /** What the author of a client should do instead; server-mistakes.ts speaks to the author of a server. */
   readonly fix: string
   /** Completes "The server accepts this call when …". */
   readonly when: string
   /** Where in the computation it happens. */
   readonly stage: 'data' | 'key' | 'algorithm' | 'cut' | 'encoding' | 'fields'
-  /** Whether it is looked for by computing the signature with it; the others are read off the header, or only ever made. */
+  /** Whether the diagnosis looks for it by computing the signature with it; others are read off the header, or only made. */
   readonly found: boolean
-  /** The draft with this mistake in it; null where it changes nothing or cannot be made. */
+  /** Returns the draft with this mistake; null if it changes nothing or cannot be made. */
   apply(draft: Draft): Draft | null
 }
 
-/** The parts of a mistake that its maker writes. */
+/** The parts of a mistake that are written by hand. */
 export type Said = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix' | 'when'> & { found?: boolean }
 
 /** A mistake in the data to sign. Null from `change`: cannot be made here. */
@@ -85,7 +85,7 @@ export function fieldsMistake(said: Said, change: (inOrder: string[]) => string[
   }))
 }
 
-/** A mistake that is recognised by its looks and never made here. */
+/** A mistake that is recognised by its form and never made here. */
 export function recognised(said: Said): KnownMistake {
   return known({ ...said, found: false }, 'encoding', () => null)
 }

@@ -37,7 +37,7 @@ export const reserialised = (said: { word: string; how: string; found?: boolean 
   )
 
 export const bodyMistakes: readonly KnownMistake[] = [
-  // For fixtures: whichever way changes the bytes. Looked for under its own name each way.
+  // For fixtures: the first style that changes the bytes. The diagnosis looks for each style under its own name.
   reserialised({ word: 'with-body-reserialised', how: 'with other spacing', found: false }, spaced, compact),
   reserialised({ word: 'with-body-compact', how: 'without white space (as JSON.stringify does)' }, compact),
   reserialised({ word: 'with-body-spaced', how: 'with spaces (as json.dumps of Python does)' }, spaced),

@@ -11,7 +11,7 @@ const ecc = 'signatures/ecc'
 const plainText = 'Use the UTF-8 bytes of the secret as the key, as the text stands'
 const seedOnly = 'Read the 32-byte seed out of the PKCS#8 file; it is its last 32 bytes'
 
-/** Mistakes with the secret of a key without public key. */
+/** Mistakes with the secret of a key without a public key. */
 const secretMistakes: readonly KnownMistake[] = [
   ofSecret('key/hex-decoded', 'The secret was hex-decoded', 'the secret is hex-decoded', (text) => fromHex(text)),
   ofSecret('key/base64-decoded', 'The secret was base64-decoded', 'the secret is base64-decoded', (text) =>
@@ -77,7 +77,7 @@ const secretMistakes: readonly KnownMistake[] = [
   ),
 ]
 
-/** Mistakes with the seed of a key with public key. Made where the seed is known; found with the public key too, where it is not. */
+/** Mistakes with the seed of a key with a public key. They are made with the seed, and can be found with the public key alone. */
 const seedMistakes: readonly KnownMistake[] = [
   ofSeed(
     'key/seed-hashed',
@@ -136,7 +136,7 @@ export function secretBytes(secret: string | Uint8Array): Uint8Array {
   return typeof secret === 'string' ? utf8(secret) : secret
 }
 
-/** A mistake with the secret of a key without public key. */
+/** A mistake with the secret of a key without a public key. */
 export function ofSecret(
   id: string,
   title: string,

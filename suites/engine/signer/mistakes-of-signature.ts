@@ -8,7 +8,7 @@ const length = 'signatures/hmac-length'
 const encoding = 'signatures/hmac-encoding'
 const ecc = 'signatures/ecc'
 const take20 = 'Send the first 20 bytes of the 32 of the MAC, no more and no less'
-/** For those who cut a text: the order of the two steps is what is wrong. */
+/** For clients that cut the text: they do the two steps in the wrong order. */
 export const cutThenEncode = 'Cut the bytes of the MAC to the first 20, then encode these bytes in BASE64'
 const useBase64 = 'Encode the bytes of the signature in BASE64 with + and / and with = padding'
 
@@ -187,7 +187,7 @@ export const encodingMistakes: readonly KnownMistake[] = [
   text('empty', 'The signature is empty', 'the signature is empty', () => ''),
 ]
 
-/** Named by the length or the look of a signature when nothing reproduces it. */
+/** Named by the length or the form of a signature that no mistake reproduces. */
 export const shapes = {
   eccForHmac: recognised({
     id: 'signature/ecc-for-hmac',

@@ -62,7 +62,7 @@ function pem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${toBase64(der)}\n-----END ${label}-----\n`
 }
 
-/** What to do with a PEM that is neither kind of key, by its label. */
+/** What to do with a PEM that is neither a public nor a private key, by its label. */
 const otherLabels: { [label: string]: string } = {
   CERTIFICATE: 'a certificate: "openssl x509 -in FILE -pubkey -noout" prints its public key',
   'ENCRYPTED PRIVATE KEY': 'an encrypted key: "openssl pkey -in FILE -out PLAIN" decrypts it',

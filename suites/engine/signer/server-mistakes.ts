@@ -6,15 +6,15 @@ import type { Mistake } from './sign.ts'
 import { draftOf, type SignInput } from './sign.ts'
 
 export interface ServerMistake {
-  /** To be given to `sign`. */
+  /** The mistake to pass to `sign`. */
   mistake: Mistake
   id: string
   title: string
 }
 
 /**
- * Likely causes first, and no more than that: each one is a refused call on somebody's server. Left out is what depends on
- * the characters of one nonce, and what a server takes only if it takes anything.
+ * Likely mistakes only, the most likely first, because each one costs a refused call on somebody's server. Mistakes that depend on the
+ * characters of a nonce are left out, and so are those that a server accepts only if it accepts anything.
  */
 const mistakeIds = [
   'signature/untruncated',
@@ -65,7 +65,7 @@ const mistakeIds = [
   'data/with-version',
 ]
 
-/** A request like any that a run signs: only what can be made in it is tried. */
+/** A request like those of a run: only mistakes that can be made in it are tried. */
 const sample: Omit<SignInput, 'key'> = {
   scheme: 'svc-hmac-sha256',
   keyId: 'a-key',
@@ -82,8 +82,8 @@ const keys: { [kind in 'hmac' | 'ecc']: SignInput['key'] } = {
 }
 
 /**
- * What to try, one after the other and each with a fresh nonce, when a server refused a right signature with this kind of
- * key. The first one that the server accepts names its defect.
+ * The mistakes to try one after another, each with a fresh nonce, when a server refused a right signature with this kind of key. The first
+ * one that the server accepts names its defect.
  */
 export function serverMistakes(kind: 'hmac' | 'ecc'): ServerMistake[] {
   const right = draftOf({ ...sample, key: keys[kind] })
@@ -94,8 +94,8 @@ export function serverMistakes(kind: 'hmac' | 'ecc'): ServerMistake[] {
 }
 
 /**
- * What to try where a server refused a right signature over one body and accepted one over another: only mistakes that change nothing
- * in the body that was accepted, since with any other one it would have been refused too.
+ * The mistakes to try when a server refused a right signature over one body and accepted one over another: only those that change nothing
+ * in the accepted body, because with any other it would have been refused too.
  */
 export function mistakesInBody(refused: Uint8Array, accepted: Uint8Array): ServerMistake[] {
   const draftWith = (body: Uint8Array) => draftOf({ ...sample, body, key: keys.hmac })
@@ -106,7 +106,7 @@ export function mistakesInBody(refused: Uint8Array, accepted: Uint8Array): Serve
   return mistakes.filter(tellsApart).map(asServerMistake)
 }
 
-/** What a server should do, by the requirement that it breaks. The `fix` of a mistake speaks to the author of a client. */
+/** What a server should do, by the requirement that it breaks. (The `fix` of a mistake speaks to the author of a client.) */
 const serverFixes: { [requirement: string]: string } = {
   'signatures/data-to-sign': 'Compute the signature over <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF',
   'signatures/timestamp': 'Take the timestamp into the data exactly as the header has it',

@@ -17,13 +17,13 @@ export interface Mistake {
   nonce?: string
   /** Both signed and sent, as written. */
   timestamp?: string | number
-  /** These are signed, the true ones sent. */
+  /** These values are signed, and the true ones are sent. */
   signed?: { method?: string; path?: string; body?: string; timestamp?: string | number; nonce?: string }
-  /** Only so much of the signature is sent: of its text, or of its bytes before they are encoded. */
+  /** Only a part of the signature is sent: of its text, or of its bytes before they are encoded. */
   cut?: { characters: number | string } | { bytes: number | string }
-  /** Written behind a field of the header that is signed without it. */
+  /** Appended to a field of the header; the field is signed without it. */
   appended?: { timestamp?: string; nonce?: string; signature?: string }
-  /** Written before it. */
+  /** Prepended to a field of the header; the field is signed without it. */
   prepended?: { timestamp?: string }
   data?: string
   signature?: string
@@ -58,7 +58,7 @@ export function sign(input: SignInput, mistake: Mistake = {}): Signed {
   return signDraft(deliberate(draftOf(input), mistake))
 }
 
-/** The right draft of a request, for those who make mistakes in it. */
+/** The right draft of a request, as a base for mistakes. */
 export function draftOf(input: SignInput, otherKeys: readonly SigningKey[] = []): Draft {
   const { scheme, keyId, key, url = `http://127.0.0.1${input.uri}` } = input
   return rightDraft(scheme, keyBytesOf(key), { keyId, key, url, otherKeys }, input)
@@ -118,7 +118,7 @@ function withCut(draft: Draft, cut: Mistake['cut']): Draft {
     : { ...draft, encode: (bytes) => draft.encode(bytes).slice(0, Number(cut.characters)) }
 }
 
-/** The header with texts around the fields that were signed. */
+/** The header with texts added around the signed fields. */
 function inHeader(draft: Draft, { appended = {}, prepended = {} }: Mistake): Draft {
   const { timestamp, nonce } = draft.sent
   return {
