@@ -4,7 +4,7 @@ import { positive } from '../run/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
 
-/** The flags of `serve` for those who test a client against it. */
+/** The flags of `serve` for testing a client against it. */
 export interface ControlFlags {
   profile?: string[]
   explain?: boolean

@@ -84,7 +84,7 @@ function unexplainedLines(input: DiagnoseInput, result: Diagnosis, isVerbose: bo
   ]
 }
 
-/** What is made up for one request has no title of its own: its id says enough. */
+/** A mistake that was made up for one request has no title; its id is enough. */
 function guessedTitle(id: string): string {
   return id.replace(/^[a-z]+\//, '').replaceAll('-', ' ')
 }

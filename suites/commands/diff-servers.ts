@@ -9,7 +9,7 @@ import { count, positive } from '../run/values.ts'
 import { urlTarget } from '../targets/url.ts'
 import { processOutlet } from './write-reports.ts'
 
-/** Given once they hold for both servers, given twice for the first and the second. */
+/** A flag that is given once applies to both servers; given twice, to the first and the second. */
 const perServer = ['keyId', 'keySecret', 'keySecretFile', 'privateKey', 'target', 'scheme', 'tokenPrefix'] as const
 
 type PerServer = { [flag in (typeof perServer)[number]]?: string[] }
@@ -27,7 +27,11 @@ export interface DiffServersFlags extends PerServer {
 
 const defaultCalls = '150'
 
-/** Asks two servers the same calls and prints where they differ. @returns the exit code */
+/**
+ * Makes the same calls to two servers and prints where the answers differ.
+ *
+ * @returns the exit code
+ */
 export async function runDiffServers(flags: DiffServersFlags): Promise<number> {
   const [a, b] = [targetOf(flags, 0), targetOf(flags, 1)]
   const calls = count('--calls', flags.calls ?? defaultCalls)

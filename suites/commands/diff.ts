@@ -14,7 +14,7 @@ given once for both servers, or twice: for the first and for the second.
   npx svc-conformance diff old.json new.json
   npx svc-conformance diff --url http://127.0.0.1:8080 --url http://127.0.0.1:8081 --allow sessions`
 
-/** `diff REPORT REPORT`: where the verdicts of two reports differ. `diff --url A --url B`: where two servers answer otherwise. */
+/** `diff REPORT REPORT`: where the verdicts of two reports differ. `diff --url A --url B`: where the answers of two servers differ. */
 export function registerDiff(program: Command): void {
   program
     .command('diff')

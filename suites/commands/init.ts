@@ -35,7 +35,7 @@ function schemaFor(file: string): string {
 
 function writeTargetFile(file: string, text: string, force: boolean): void {
   try {
-    // It may come to hold a secret.
+    // A secret may be added to it.
     writeFileSync(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 })
   } catch (cause) {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory())

@@ -17,7 +17,7 @@ interface ListFlags {
   matrix?: boolean
 }
 
-/** `list [ID]`: what the suite can ask, and what it is asked against. */
+/** `list [ID]`: lists scenarios, cases, requirements, open questions and mutants. */
 export function registerList(program: Command): void {
   program
     .command('list')
@@ -39,7 +39,7 @@ export function registerList(program: Command): void {
 
 type Listed = Awaited<ReturnType<typeof listOf>>
 
-/** What `list --json` prints. @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean */
+/** What `list --json` prints. @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
 async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: string) {
   const all = allItems(corpus)
   const items = id === undefined ? all : selectedBy(id, all, corpus, mutants)
@@ -80,7 +80,7 @@ async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: stri
   }
 }
 
-/** Items that answer to an id; none where it names a mutant or an area of open questions alone. */
+/** The items that an id names; empty if it names only a mutant or an area of open questions. */
 function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants: readonly Mutant[]): Item[] {
   const found = items.filter((item) => answersTo(item, id))
   const isElsewhere =

@@ -3,13 +3,11 @@ import { fileProblem } from '../run/inputs.ts'
 const unwritableExitCode = 2
 
 /**
- * What a process does when nobody reads what it prints, or the disk is full.
- *
- * A closed pipe (`svc-conformance list | head`) is no failure: it is silent, and the exit code stays what it is. Any other error is one
- * sentence on stderr and exit code 2.
+ * Handles output that nobody reads, or a full disk. A closed pipe (`svc-conformance list | head`) is not an error: the process prints
+ * nothing more and keeps its exit code. Any other error is one sentence on stderr and exit code 2.
  */
 export interface OutputErrors {
-  /** The exit code that an error demands, whatever the command says; undefined where there was none. */
+  /** The exit code that an output error demands, whatever the command sets; undefined without an error. */
   exitCode(): number | undefined
 }
 
@@ -24,7 +22,7 @@ export function listenForOutputErrors(endsAtOnce: boolean): OutputErrors {
     if (endsAtOnce) process.exit(exitCode)
   }
   process.stdout.on('error', onError)
-  // There is no place left to say it.
+  // stderr fails too, so the error cannot be reported.
   process.stderr.on('error', () => {})
   return { exitCode: () => exitCode }
 }

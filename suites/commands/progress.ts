@@ -2,11 +2,11 @@ import type { RunEvent, RunListener } from '../engine/case/events.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { printable, printableLines } from '../engine/printable.ts'
 
-/** Tells how far a run is, on stderr. */
+/** Shows the progress of a run on stderr. */
 export interface Progress {
-  /** The first sign of life, before anything is read. */
+  /** Prints the first line, before anything is read. */
   begin(target: string): void
-  /** @param shown how many cases the report has: with those that are made from the answers to all others */
+  /** @param shown how many cases the report has, including those about every answer */
   start(total: number, shown?: number): void
   /** Lines for the user. */
   say(text: string): void
@@ -14,9 +14,9 @@ export interface Progress {
   end(): void
 }
 
-/** Below this the line would only flicker. */
+/** The shortest time between two updates, so that the line does not flicker. In ms. */
 const redrawMs = 80
-/** Without a terminal a line comes at every tenth of the cases, and not more often than this. */
+/** Without a terminal, a line is printed after every tenth of the cases, and not more often than this. In ms. */
 const lines = 10
 const lineMs = 1000
 const clearLine = '\r\u001b[K'
@@ -53,7 +53,7 @@ export function startProgress(
   }
 }
 
-/** What is known of a run that goes on. */
+/** The state of a run that is going on. */
 interface Tally {
   total: number
   /** How many cases the report has. */
@@ -102,11 +102,11 @@ function waitsFor({ running }: Tally): string {
 const isTenth = ({ done, total }: Tally): boolean =>
   Math.floor((done * lines) / total) > Math.floor(((done - 1) * lines) / total)
 
-/** An estimate is a guess before this part is done. */
+/** The part of a run that must be done before an estimate is shown. */
 const leastPart = 0.05
 const leastMs = 2000
 
-/** About how long it still takes, as long as cases take what they took until now. */
+/** Estimates the remaining time from the time that cases took so far. */
 function remaining(done: number, total: number, passedMs: number): string {
   if (done < total * leastPart || done >= total || passedMs < leastMs) return ''
   const seconds = Math.ceil(((passedMs / done) * (total - done)) / 1000)

@@ -4,7 +4,7 @@ import { packageRoot } from '../engine/fixture/package-root.ts'
 import type { Report } from '../report/model.ts'
 import { documentFile, filesOfCases, type Sources } from '../report/sources.ts'
 
-/** The texts of this package that the page of a report embeds. A file that is not there is left out. */
+/** The texts of this package that the page of a report embeds. Missing files are left out. */
 export function readSources({ cases }: Pick<Report, 'cases'>): Sources {
   const files = [documentFile, ...filesOfCases(cases)].filter((file) => existsSync(join(packageRoot, file)))
   return new Map(files.map((file) => [file, readFileSync(join(packageRoot, file), 'utf8')]))

@@ -20,7 +20,7 @@ import { type Outlet, processOutlet, writeReports } from './write-reports.ts'
 
 const usualTargetFile = 'svc-target.yaml'
 const unusableExitCode = 3
-/** Time for what is still to be written to a pipe. */
+/** The time to write remaining output to a pipe. In ms. */
 const stuckProcessMs = 1000
 
 /** Runs once, or with `--watch` again and again, and sets the exit code of the documented table. */
@@ -37,7 +37,7 @@ export async function runAndReport(options: RunOptions, progress: Progress): Pro
 
 interface Ran {
   exitCode: number
-  /** What `--watch` asks next; null: what the options select. */
+  /** The cases that `--watch` asks next; null: those that the options select. */
   again: readonly string[] | null
 }
 
@@ -52,7 +52,7 @@ async function watch(options: RunOptions, outlet: Outlet, progress: Progress, fi
     stopListening()
     if (!isBack) return
     ran = await runOnce(options, outlet, progress, ran.again).catch((error: unknown) => {
-      // A server that is being mended may come back broken.
+      // A server that is being fixed may come back broken.
       if (!(error instanceof SuiteError) || error.exitCode !== unusableExitCode) throw error
       progress.say(error.message)
       return { exitCode: error.exitCode, again: ran.again }
@@ -61,7 +61,7 @@ async function watch(options: RunOptions, outlet: Outlet, progress: Progress, fi
   }
 }
 
-/** @param again what alone is asked; null: what the options select */
+/** @param again the cases to ask instead of those that the options select; null: the options decide */
 async function runOnce(
   options: RunOptions,
   outlet: Outlet,

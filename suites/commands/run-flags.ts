@@ -11,7 +11,7 @@ interrupted. The report goes to stdout, the plan and the progress to stderr.
   npx svc-conformance run --url http://127.0.0.1:8080 --plan    what a run would do there
   npx svc-conformance run --url http://127.0.0.1:8080 --disposable --report html=report.html`
 
-/** Adds every flag of `run`; readRunOptions makes sense of them. */
+/** Adds every flag of `run`; readRunOptions reads them. */
 export function addRunFlags(command: Command): Command {
   return command
     .argument('[url]', 'the same as --url')
@@ -56,7 +56,7 @@ export function addRunFlags(command: Command): Command {
     .addHelpText('after', afterHelp)
 }
 
-/** Flags that name a server and how it is called; readTargetOptions makes sense of them. */
+/** Adds the flags that name a server and how it is called; readTargetOptions reads them. */
 export function addTargetFlags(command: Command): Command {
   return command
     .optionsGroup('Target')

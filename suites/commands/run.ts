@@ -13,7 +13,7 @@ export function registerRun(program: Command): void {
   ).action(async (url: string | undefined, given: RunFlags) => {
     const flags = withUrl(given, url)
     const progress = startProgress(process.stderr)
-    // What is imported below takes several times as long as everything before it.
+    // Importing the modules below takes several times as long as everything before.
     if (flags.plan !== true) progress.begin(flags.url ?? process.env.SVC_URL ?? flags.target ?? 'the bundled server')
     const [{ readRunOptions }, { runAndReport }] = await Promise.all([
       import('../run/options.ts'),
@@ -27,7 +27,7 @@ export function registerRun(program: Command): void {
   })
 }
 
-/** What begins like a URL, or like a host with a port. */
+/** Matches texts that begin like a URL, or like a host with a port. */
 const likeUrl = /^https?:|^[\w.-]+:\d|^\[|^[\w-]+(\.[\w-]+)+(\/|$)/
 
 /** `run http://…` means `run --url http://…`. @throws SuiteError (`usage`) for any other word */

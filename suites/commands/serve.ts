@@ -47,7 +47,7 @@ export function registerServe(program: Command): void {
   })
 }
 
-/** @throws SuiteError (`usage`) for a mutant that is not known, or two that break one rule */
+/** @throws SuiteError (`usage`) for an unknown mutant, or two that break the same rule */
 async function brokenRules(ids: readonly string[]): Promise<NonNullable<ServerOptions['rules']>> {
   const mutants = await loadMutants()
   const breakers = new Map<string, string>()
@@ -99,7 +99,7 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
   }
 }
 
-/** An empty word is a variable that was not set, and would make secrets that anyone can make. */
+/** Refuses an empty word: it comes from an unset variable, and would give secrets that anyone can compute. */
 function seedOf(seed: string): string {
   if (seed === '') throw new SuiteError('usage', 'Give "--seed" a word that is not empty')
   return seed
@@ -114,7 +114,7 @@ function keyIdOf(id: string): string {
   return id
 }
 
-/** Without a trailing slash; "" and "/" are none. */
+/** Removes a trailing slash; "" and "/" mean no base path. */
 function basePathOf(flag: string, path: string): string {
   const plain = path.replace(/\/$/, '')
   if (!/^(\/[\w.~-]+)*$/.test(plain))
@@ -133,7 +133,7 @@ function switches(texts: readonly string[]): { [name: string]: unknown } {
   )
 }
 
-/** A word must be one of the readings; numbers and words without a closed choice take any value of their type. */
+/** A word must be one of the readings; numbers and free words may have any value of their type. */
 function switchValue(name: string, text: string): boolean | number | string {
   const choices = (profileChoices as { [name: string]: readonly unknown[] })[name]
   if (choices === undefined || !Object.hasOwn(profileChoices, name))

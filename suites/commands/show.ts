@@ -46,7 +46,7 @@ function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): strin
   )
 }
 
-/** Without a near id every one would be listed. */
+/** Without a similar id, the error would list every id. */
 const isLong = (meant: string): boolean => !meant.includes('did you mean')
 
 const isCaseOf = (item: Item, scenario: Scenario, key: string): boolean =>

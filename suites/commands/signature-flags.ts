@@ -10,7 +10,7 @@ import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
 import { type Environment, fileProblem, given } from '../run/inputs.ts'
 
-/** A secret as it was named: by a variable or a file. */
+/** A secret with its source: a variable or a file. */
 interface NamedSecret {
   flag: 'secret-env' | 'secret-file'
   name: string
@@ -39,11 +39,11 @@ export interface CheckFlags extends KeyFlags, BodyFlags {
   json?: boolean
 }
 
-/** The outside world, so that tests need none. */
+/** Files, environment and stdin, so that tests can replace them. */
 export interface Surroundings {
   env: Environment
   readFile(path: string): Uint8Array
-  /** null: there is nobody behind it but a person at a terminal. */
+  /** null: stdin is a terminal. */
   readStdin(): Uint8Array | null
 }
 
@@ -112,7 +112,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
     otherKeys,
     scheme: flags.scheme ?? defaultScheme,
     keyId: flags.keyId,
-    // curl leaves the method away where it sends a body.
+    // curl lines often omit the method when they send a body.
     method: flags.method ?? pasted.method ?? 'POST',
     uri: flags.uri ?? '/api',
     ...(url === undefined ? {} : { url }),
@@ -122,7 +122,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
   }
 }
 
-/** The bytes of the body. @throws SuiteError (`usage`) where nothing says what the body is */
+/** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
 export function readBody({ body, bodyFile }: BodyFlags, around: Surroundings = processSurroundings): Uint8Array {
   if (body !== undefined && bodyFile !== undefined)
     throw new SuiteError('usage', 'Give "--body" or "--body-file", not both')
@@ -170,11 +170,11 @@ function textOf(text: string, around: Surroundings): string {
   return text.startsWith('@') ? new TextDecoder().decode(bytesOf(text.slice(1), 'the request', around)) : text
 }
 
-/** What a shell reads as words, up to the end of the command or to a quote that is not closed. */
+/** Splits a command line into words like a shell, up to the end of the command or an unclosed quote. */
 const closedWords =
   /^(?:[^'"\\$|;&<>\n]+|\\\r?\n|\\[\s\S]|'[^']*'|\$'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|\$(?!'))*/
 
-/** Half a curl line would be checked with half a body. @throws SuiteError (`usage`) */
+/** Refuses an incomplete curl line, because its body would be incomplete too. @throws SuiteError (`usage`) */
 function demandClosedQuotes(text: string): void {
   const isRaw = /^\s*(> )?[A-Za-z]+ (\/|https?:)/.test(text)
   const curl = isRaw ? null : /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s+/.exec(text)

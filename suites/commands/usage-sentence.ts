@@ -1,6 +1,6 @@
 import type { CommanderError } from 'commander'
 
-/** What commander found wrong, in the words of this suite; null where the help was printed instead. */
+/** The error of commander in the words of this suite; null if the help was printed instead. */
 export function usageSentence(error: Pick<CommanderError, 'code' | 'message'>): string | null {
   if (error.code === 'commander.help') return null
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n')

@@ -33,7 +33,7 @@ export function verifyText({ valid, stages }: Verification, header: string): str
 
 function stageLines({ name, ok, expected, received }: Stage, header: string): string[] {
   if (ok) return [`✓ ${name}`]
-  // A header without a space has no scheme word: what it has instead is shown.
+  // A header without a space has no scheme word, so its beginning is shown.
   const shown = name === 'scheme' && received === '' ? header.trim() : (received ?? '')
   return [`✗ ${name}`, `    expected  ${expected ?? ''}`, `    received  ${shown === '' ? '(empty)' : shown}`]
 }

@@ -1,4 +1,4 @@
-/** Bytes and quoted text for a terminal: every line end is seen, nothing is lost. */
+/** Bytes and quoted text for a terminal, with visible line ends and without loss. */
 import { printableLines } from '../engine/printable.ts'
 import { fromUtf8, toBase64 } from '../engine/signer/bytes.ts'
 
@@ -25,7 +25,7 @@ export function hexRows(hex: string): string[] {
 export function curlLine(url: string, method: string, header: string, body: Uint8Array): string {
   const text = fromUtf8(body)
   const head = `curl -sS -X ${method} ${quoted(url)} -H 'Content-Type: application/json' -H ${quoted(`Authorization: ${header}`)}`
-  // A shell cannot hold a NUL byte in a word, nor bytes that are not text; and what is not printable would be printed otherwise.
+  // A shell word cannot hold NUL or bytes that are not text, and unprintable characters would be printed differently.
   return text === null || printableLines(text) !== text
     ? `printf %s ${toBase64(body)} | openssl base64 -d -A | ${head} --data-binary @-`
     : `${head} --data-raw ${quoted(text)}`

@@ -15,14 +15,14 @@ import type { ReportFormat, ReportRequest } from '../run/values.ts'
 import { writeError, writeOut } from './console.ts'
 import { readSources } from './read-sources.ts'
 
-/** Where reports go: the console, and whether it is a terminal that shows colours. */
+/** The console to which reports are written, and whether it shows colours. */
 export interface Outlet {
   stdout(text: Printable): void
   stderr(text: Printable): void
   colour: boolean
-  /** How wide the terminal is; undefined where there is none. */
+  /** The width of the terminal; undefined without a terminal. */
   columns?: number | undefined
-  /** Whether the text lists what was observed of each open question. */
+  /** Whether the text lists the observations of each open question. */
   observations?: boolean | undefined
 }
 
@@ -37,10 +37,9 @@ export function processOutlet(env: Environment): Outlet {
 }
 
 /**
- * Writes every report that was asked for, all from the same data; folders are made. Where nothing goes to stdout, the
- * verdict goes to stderr.
+ * Writes every requested report from the same data, and creates missing folders. If nothing goes to stdout, the verdict goes to stderr.
  *
- * @throws SuiteError (`usage`) for a file that cannot be written, after the others were
+ * @throws SuiteError (`usage`) for a file that cannot be written, after the others were written
  */
 export function writeReports(report: Report, requests: readonly ReportRequest[], outlet: Outlet): void {
   writeFormats(report, render, requests, outlet)

@@ -2,7 +2,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { type Asker, basic, signed } from './asker.ts'
 import { describeReply } from './compare-replies.ts'
 
-/** Between two looks at a target that is still starting. */
+/** The pause between two tries to reach a target that is still starting. In ms. */
 const patienceMs = 250
 
 /**

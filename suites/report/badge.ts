@@ -1,7 +1,7 @@
 import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
 import type { Report } from './model.ts'
 
-/** What a badge needs of a report, of a server or of a client. */
+/** The part of a report that a badge needs, of a server or of a client. */
 export type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & { summary: Pick<Report['summary'], 'failed' | 'known'> }
 
 /** The JSON that badge services take: a label, a short message and a colour. */

@@ -15,13 +15,13 @@ import { judgeRun, summarize } from './verdict.ts'
 
 interface BuildInput {
   meta: Meta
-  /** Of every case that was selected, those not testable here included; `test-keys/NAME` cases too. */
+  /** The outcomes of every selected case, including cases that are not testable here and `test-keys/NAME` cases. */
   outcomes: readonly CaseOutcome[]
   corpus: Corpus
   /** What the model found; the baseline is applied here. */
   findings?: readonly Omit<Finding, 'known'>[]
   known: readonly KnownEntry[]
-  /** The frozen set that judges; null or absent: every case of the corpus does. */
+  /** The frozen set that decides the verdict; null or absent: every case of the corpus does. */
   set?: RequirementSet | null
   plan?: Plan | null
   left?: readonly string[]
@@ -32,7 +32,7 @@ interface BuildInput {
     partial: 'only' | 'shard' | null
     /** What `--skip` left out, if it has no outcome. */
     skipped?: readonly { id: string; reason: string }[]
-    /** Of a run that was interrupted or lost its target: the table of exit codes does not know it. */
+    /** The exit code of a run that was interrupted or lost its target; the table does not cover it. */
     ownExitCode?: number | null
   }
 }
@@ -60,7 +60,7 @@ export function buildReport(input: BuildInput): Report {
       ? {}
       : { corpus: { ...input.corpus, requirements: split.requirements }, planned: split.planned }),
     cases: boundEvidence(outcomes.map(reported)),
-    // A walk asks more than the cases of a set did.
+    // The model asks more than the cases of a set.
     findings: split === null ? findings : [],
     newer: {
       cases: boundEvidence((split?.newer ?? []).map(reported)).sort(byKey),
@@ -80,11 +80,11 @@ interface AssembleInput extends Omit<BuildInput, 'outcomes' | 'known' | 'finding
   planned?: ReadonlyMap<string, readonly string[]>
   stale: readonly KnownEntry[]
   observed: readonly Observed[]
-  /** Calls that the target answered with a request to wait; a merge of shards does not know. */
+  /** Calls that the target throttled; a merge of shards does not know their number. */
   throttledCalls?: number
 }
 
-/** What was seen of an open question, and where. */
+/** An observation of an open question, and its case. */
 interface Observed {
   question: string
   answer: string
@@ -92,7 +92,7 @@ interface Observed {
   asked: readonly string[]
 }
 
-/** What was tried, in the words of the case and the step; without any it goes by the end of its key. */
+/** What was tried, in the words of the case and the step; otherwise the end of its key. */
 function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
   return outcomes.flatMap(({ key, case: name, observations }) =>
     observations.map(({ question, answer, step }) => {
@@ -102,7 +102,7 @@ function observedIn(outcomes: readonly CaseOutcome[]): Observed[] {
   )
 }
 
-/** The part of buildReport that a merge of shards shares: cases are judged already. Pure. */
+/** The part of buildReport that merging shards needs too: the cases are already judged. Pure. */
 export function assembleReport(input: AssembleInput): Report {
   const { meta, corpus, options, stale, findings } = input
   const { strict, partial } = options
@@ -153,7 +153,7 @@ function reportCase(
   render: ProblemRenderer,
 ): CaseReport {
   const { verdict, requirements, entry } = applyKnown(outcome, known)
-  // Nothing is asked by a case about every answer; the cases that prove its requirement get such answers too.
+  // A case about every answer makes no calls; the cases that prove its requirement receive such answers too.
   const asked = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
   return {
     id: outcome.id,

@@ -1,18 +1,18 @@
-/** One defect often shows in several cases: what looks like one cause is told once, and the other cases are listed under it. */
+/** Groups cases by cause: one defect often breaks several cases. The first is reported in full, and the others are listed under it. */
 import type { Problem } from '../engine/judge/outcome.ts'
 import type { Mismatch } from '../engine/judge/problem.ts'
 import type { CaseReport, ReportedProblem, RequirementReport } from './model.ts'
 
-/** What a requirement weighs. */
+/** The level and kind of each requirement. */
 export type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]
 
 export interface Cause {
-  /** The case that is told in full. */
+  /** The case that is reported in full. */
   first: CaseReport
   others: CaseReport[]
 }
 
-/** Cases of one verdict by cause, in the order of their first cases. Only what is printed follows from this, never a verdict. */
+/** Groups cases of one verdict by cause, in the order of their first cases. This affects only the output, never a verdict. */
 export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Cause[] {
   const byCause = new Map<string, CaseReport[]>()
   for (const testCase of cases) {
@@ -27,8 +27,8 @@ export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Caus
 }
 
 /**
- * Which failed case explains why a case is blocked, by key: its preparation failed as that case did. Cases that are blocked by
- * something else are left out.
+ * Finds the failed case that explains why a case is blocked, by key: its preparation failed in the same way. Cases that something else
+ * blocks are left out.
  */
 export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<string, string> {
   const failures = cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'known')
@@ -47,7 +47,7 @@ export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<st
   return blockers
 }
 
-/** The failure that an obstacle is known to come from. */
+/** The failure that causes an obstacle of this kind. */
 function blockerByKind(problem: Problem, failures: readonly CaseReport[]): string | undefined {
   const breaking = (ids: readonly string[]): string | undefined =>
     failures.find((failure) => failure.problem?.requirements.some((id) => ids.includes(id)))?.key
@@ -68,21 +68,21 @@ function blockerByKind(problem: Problem, failures: readonly CaseReport[]): strin
   }
 }
 
-/** A known failure has been accepted for now, and with it what cannot be asked because of it. */
+/** Whether a known failure blocks a case: such a case is accepted for now, like the failure. */
 export function blockedByKnown(cases: readonly CaseReport[], { verdict, blockedBy }: CaseReport): boolean {
   return verdict === 'blocked' && cases.some((testCase) => testCase.key === blockedBy && testCase.verdict === 'known')
 }
 
-/** A method that is open to all breaks one of these. */
+/** The requirements that a method open to everyone breaks. */
 const junkControlRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
 
-/** Without these there is no moment to wait for. */
+/** The requirements that give the moments to wait for. */
 const expiryRequirements: readonly string[] = [
   'grants/result-access-token-expiry',
   'grants/result-refresh-token-expiry',
 ]
 
-/** A known failure, or a preparation that did not work, seen as the failure that it is. */
+/** A known failure or a failed preparation as an ordinary failure. */
 function asFailure(testCase: CaseReport): CaseReport {
   const { problem } = testCase
   if (problem === null) return { ...testCase, verdict: 'failed' }
@@ -90,12 +90,14 @@ function asFailure(testCase: CaseReport): CaseReport {
   return { ...testCase, verdict: 'failed', problem: plain as CaseReport['problem'] }
 }
 
-/** What a case may be recognized by in another one: with its hint and without it, since a hint is not looked for everywhere. */
+/**
+ * The keys by which the cause of a case is recognised in another case: with its hint and without, because hints are not always looked for.
+ */
 function causesOf(testCase: CaseReport): string[] {
   const { problem } = testCase
   if (problem === null) return [causeOf(testCase)]
   const { hint: _hint, ...plain } = problem
-  // A field that is wrong is wrong in a preparation too, which proves nothing.
+  // A wrong field also breaks preparations, which prove nothing.
   const field =
     problem.kind === 'wrong-value'
       ? [causeOf({ ...testCase, problem: { ...plain, requirements: [] } as CaseReport['problem'] })]
@@ -104,8 +106,8 @@ function causesOf(testCase: CaseReport): string[] {
 }
 
 /**
- * What cases of one cause have in common: the same reason where nothing is known; the same mistake that was found out; the same call
- * with the same answer where it should have been accepted; else the same sentence, broken in the same way.
+ * The key that cases of one cause share. For unjudged cases it is the reason; otherwise the found mistake; for a call that should have been
+ * accepted, the call and its answer; else the requirement and how it was broken.
  */
 function causeOf({ key, verdict, problem }: CaseReport): string {
   if (problem === null) return key
@@ -119,7 +121,7 @@ function causeOf({ key, verdict, problem }: CaseReport): string {
   return JSON.stringify(['broken', failureKey(problem), problem.requirements])
 }
 
-/** Test keys that cannot be created have one reason. */
+/** The reason of a problem. Missing test keys share one reason. */
 function reasonKey(problem: ReportedProblem): unknown {
   const {
     message: _words,
@@ -133,7 +135,7 @@ function reasonKey(problem: ReportedProblem): unknown {
   return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts
 }
 
-/** How an expectation was broken. What came is left out, because it differs from case to case where an id or a moment is in it. */
+/** How an expectation was broken. The received value is left out, because ids and moments differ from case to case. */
 function failureKey(problem: ReportedProblem): unknown {
   switch (problem.kind) {
     case 'wrong-value':
@@ -160,9 +162,9 @@ function mismatchKey(mismatch: Mismatch): unknown {
   return mismatch.rule === 'equals' ? [mismatch.rule, mismatch.wanted] : mismatch.rule
 }
 
-/** The method, who called, and which params there were, without their values; of scopes the word before the colon. */
+/** The method, the kind of authorization and the names of the params; of scopes only the word before the colon. */
 function shapeOfCall({ step, exchanges }: Problem): string {
-  // A trace shows the calls before it too.
+  // A trace includes the calls before it.
   const exchange = exchanges.at(-1)
   if (exchange === undefined) return step
   const who = exchange.request.find((line) => /^authorization:/i.test(line))?.split(' ')[1] ?? 'nobody'
@@ -177,7 +179,7 @@ function shapeOfCall({ step, exchanges }: Problem): string {
   }
 }
 
-/** What says most when it is told in full: the case whose claim broke, a must before an implied, a guard before a field. */
+/** Weighs how much a case explains: the case whose own claim broke, a must before an implied, a guard before a field. */
 function tellingOf(levels: Levels): (testCase: CaseReport) => number {
   const weights = new Map(
     levels.map(({ id, level, kind }) => [id, (level === 'must' ? 3 : 1) + (kind === 'guard' ? 1 : 0)]),
@@ -185,7 +187,7 @@ function tellingOf(levels: Levels): (testCase: CaseReport) => number {
   return ({ id, problem, proves }) => {
     const ids = problem === null || problem.requirements.length === 0 ? proves : problem.requirements
     const ownClaim = proves.every((id) => ids.includes(id)) ? 1 : 0
-    // A hint is about signatures.
+    // Hints are about signatures.
     const namesake = problem?.hint === undefined ? ids.includes(id) : id.startsWith('signatures/')
     return 4 * Math.max(0, ...ids.map((one) => weights.get(one) ?? 0)) + 2 * ownClaim + (namesake ? 1 : 0)
   }

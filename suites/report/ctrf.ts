@@ -81,7 +81,7 @@ function testOfFinding(finding: PrintedReport['findings'][number]): CtrfTest {
   }
 }
 
-/** What a frozen set does not know changes no verdict: it is told, and fails nothing. */
+/** Cases that the frozen set does not contain change no verdict: they are listed and fail nothing. */
 function newerTests(report: PrintedReport): CtrfTest[] {
   const { newer, meta } = report
   const told = [...brokenNewer(report).map((one) => testOfCase(report, one)), ...newer.findings.map(testOfFinding)]

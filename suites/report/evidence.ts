@@ -1,14 +1,14 @@
-/** Keeps a report small, whatever a server sends. Every exchange is short already; here it is all of them together. */
+/** Keeps a report small, whatever a server sends. Each exchange is already short; this limits all of them together. */
 import type { Exchange } from '../engine/exchange.ts'
 import { printableJson } from '../engine/printable.ts'
 import type { CaseReport } from './model.ts'
 
 /** For all exchanges of a report together, as JSON writes them. */
 const mostCharacters = 3_000_000
-/** How long a line may be, from what is kept usually to what is kept where every case shows a long answer. */
+/** The line lengths to try, from the usual one to the one for a report full of long answers. */
 const lineLimits = [Number.POSITIVE_INFINITY, 2000, 500, 150, 40]
 
-/** The cases with the lines of their exchanges cut as little as the limit for all of them allows. Pure. */
+/** Cuts the lines of all exchanges just enough for the limit of the whole report. Pure. */
 export function boundEvidence(cases: readonly CaseReport[]): CaseReport[] {
   const limit = lineLimits.find((one) => fits(cases, one)) ?? 0
   if (limit === Number.POSITIVE_INFINITY) return [...cases]

@@ -1,4 +1,4 @@
-/** What every format says about a case that did not pass, and how verdicts are counted and named. */
+/** The parts of every format that explain a case that did not pass, and that count and name verdicts. */
 import type { Exchange } from '../engine/exchange.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
@@ -17,7 +17,7 @@ interface Explanation {
   exchanges: Exchange[]
 }
 
-/** Null for a case without a problem. The sentences are those that failed; for a blocked case those that stay open. */
+/** Null for a case without a problem. The sentences are those that failed, or for a blocked case those that stay open. */
 export function explainCase(report: Pick<PrintedReport, 'requirements'>, testCase: CaseReport): Explanation | null {
   const { problem } = testCase
   if (problem === null) return null
@@ -104,14 +104,14 @@ type OpenKind = 'must' | 'implied' | 'excused'
 interface OpenGroup {
   kind: OpenKind
   reason: string
-  /** The user knows what `--only` leaves out, so nobody lists it. */
+  /** Cases that `--only` left out are not listed: the user knows them. */
   notSelectedByOnly: boolean
   ids: string[]
 }
 
 /**
- * Not-testable requirements by kind and reason, what a run could change first. Each reason is told once, so that a requirement with two
- * reasons stands in two groups; all reasons that ask for a probe are one.
+ * Groups not-testable requirements by kind and reason, beginning with those that a run could change. Each reason is given once, so a
+ * requirement with two reasons is in two groups; all reasons that need a probe are one.
  */
 export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>): OpenGroup[] {
   const groups = new Map<string, { kind: OpenKind; reasons: RequirementReport['reasons']; ids: string[] }>()
@@ -136,7 +136,7 @@ export function groupNotTestable({ requirements }: Pick<Report, 'requirements'>)
     .sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind) || other.ids.length - one.ids.length)
 }
 
-/** The user chose other cases, and knows that nothing is said about this requirement. */
+/** The user selected other cases and knows that this requirement is not judged. */
 export function isLeftOutByOnly({ reasons }: Pick<RequirementReport, 'reasons'>): boolean {
   return reasons.some((one) => one.kind === 'not-selected' && one.by === 'only')
 }
@@ -161,7 +161,7 @@ export const openHeadings: { [kind in OpenKind]: string } = {
 /** The end of a case's key in words: `content type missing`. */
 export const wordsOfKey = (key: string): string => key.replace(/^.*\//, '').replaceAll('-', ' ')
 
-/** The answers to an open question with what was tried for each; nothing where one case that has no words of its own said it all. */
+/** The answers to an open question, each with what was tried; the latter is empty if a single case without a name gave them. */
 export function answersOf({ answers }: Observation): { answer: string; asked: string }[] {
   const keys = new Set(answers.flatMap(({ cases }) => cases))
   const plain = keys.size === 1 ? [...keys].map(wordsOfKey) : []

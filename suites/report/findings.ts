@@ -4,13 +4,13 @@ import { historyLines } from './history.ts'
 import type { Finding } from './model.ts'
 import type { PrintedReport } from './printed.ts'
 
-/** The verdict of a case that would show the same. */
+/** The verdict that a case would have for the same defect. */
 export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {
   if (known !== null) return 'known'
   return level === 'must' ? 'failed' : 'warned'
 }
 
-/** Whether it happened again, in words. */
+/** Describes how often the finding happened again. */
 export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Finding, 'reproduced'>): string {
   if (tries === 0) return 'It was not tried again'
   const often = `Tried again, it failed ${failed} of ${tries} times`
@@ -29,7 +29,7 @@ export function findingLines(finding: PrintedReport['findings'][number]): string
   ]
 }
 
-/** Findings in the order of what a reader wants to see first. */
+/** Sorts findings by what a reader wants to see first. */
 export function sortFindings<F extends Pick<Finding, 'level' | 'known'>>(findings: readonly F[]): F[] {
   const order: readonly Verdict[] = ['failed', 'warned', 'known']
   return [...findings].sort(

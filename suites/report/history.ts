@@ -20,12 +20,12 @@ export function numbered(history: readonly HistoryCall[]): DrawnCall[] {
     .map((call, index) => ({ ...call, number: index + 1 }))
 }
 
-/** The end of the last call, and never 0, since positions are divided by it. */
+/** The end of the last call, and never 0, because positions are divided by it. */
 export function lastMs(history: readonly HistoryCall[]): number {
   return Math.max(0.001, ...history.map(({ endMs }) => endMs))
 }
 
-/** What a numbered call was, and when. */
+/** Describes a numbered call and its time. */
 export function callSentence({ number, startMs, endMs, call, answer }: DrawnCall): string {
   return `${number}  ${call}: ${answer} (${startMs.toFixed(1)} to ${endMs.toFixed(1)} ms)`
 }

@@ -11,9 +11,9 @@ import { glyphs, words } from './verdict-words.ts'
 type Explanation = NonNullable<ReturnType<typeof explainCase>>
 
 /**
- * One case; what did not pass is explained within, and open where it failed.
+ * Renders one case. A case that did not pass is explained inside, and is open if it failed.
  *
- * @param like the key of a case that failed for what looks like the same cause, and tells it
+ * @param like the key of a case that failed for the same likely cause and is explained in full
  */
 export function caseDetails(
   report: PrintedReport,
@@ -105,7 +105,7 @@ function again(command: string): string {
   return `<div class="again"><pre tabindex="0" role="region" aria-label="Command that repeats this case">${escapeHtml(command)}</pre><button type="button" class="copy" hidden>Copy</button></div>`
 }
 
-/** What the model found, told as a case is. */
+/** Renders a finding of the model like a case. */
 export function findingDetails(report: PrintedReport, finding: PrintedReport['findings'][number]): string {
   const verdict = verdictOfFinding(finding)
   const requirement = report.requirements.find(({ id }) => id === finding.requirement)

@@ -36,7 +36,7 @@ function cell({ id, level, verdict, text }: RequirementReport): string {
   return `<button type="button" class="cell fill ${verdict} ${level}" data-requirement="${escapeHtml(id)}" aria-pressed="false" title="${label}" aria-label="${label}">${glyphs[verdict]}</button>`
 }
 
-/** What the signs mean, of the verdicts that occur. */
+/** The legend of the verdicts that occur. */
 export function legend({ requirements, cases }: Pick<PrintedReport, 'requirements' | 'cases'>): string {
   const used = new Set([...requirements, ...cases].map(({ verdict }) => verdict))
   const items = verdictOrder
@@ -62,7 +62,7 @@ export function requirementLine(
   return `<tr id="requirement/${escapeHtml(id)}" data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td>${linkTo(id, `<code>${escapeHtml(id)}</code>`)}</td><td>${level}</td><td>${escapeHtml(text)}${more.join('')}</td><td class="nowrap">${casesOf(cases.length)}</td></tr>`
 }
 
-/** The texts of the fixtures, folded, with an address for each line that a case names. */
+/** The texts of the fixtures, folded, with an anchor for each line that a case names. */
 export function fixtureTexts(cases: PrintedReport['cases'], sources: Sources): string {
   const named = new Set(cases.map(placeOfCase).map(({ file, line }) => `file/${file}/${line}`))
   const texts = filesOfCases(cases).flatMap((file) => {

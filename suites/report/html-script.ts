@@ -45,7 +45,7 @@ export const htmlScript = `
     apply()
   }
 
-  /** Filters out nothing that leads to the element, unfolds what is around it, and goes there. */
+  /** Resets filters that hide the element, unfolds its surroundings, and scrolls to it. */
   const reveal = (element) => {
     if (element.hidden || element.closest('[hidden]') !== null) reset()
     for (let around = element; around !== null; around = around.parentElement) if (around.tagName === 'DETAILS') around.open = true
@@ -102,7 +102,7 @@ export const htmlScript = `
     if (event.key === 'Escape') clear.click()
   })
   addEventListener('hashchange', follow)
-  // The same address again changes nothing, but its element may be hidden by now.
+  // Following the same address again has no effect by itself, but its element may be hidden now.
   document.addEventListener('click', (event) => {
     if (event.target.closest('a')?.hash === location.hash && location.hash !== '') follow()
   })

@@ -9,7 +9,7 @@ export function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;')
 }
 
-/** Sent bytes: few fonts have ␊ and ␍, so the style writes LF and CR over them. */
+/** Sent bytes. Few fonts have ␊ and ␍, so the style shows LF and CR instead. */
 export function escapeBytes(text: string): string {
   return escapeHtml(text)
     .replaceAll('␊', '<span class="lf" title="line feed">␊</span>')

@@ -105,7 +105,7 @@ function problemList(report: PrintedReport): string {
   return items.length === 0 ? '' : `<ul class="problems" aria-label="Problems">${items.join('')}</ul>\n`
 }
 
-/** Hidden until the script runs, since nothing filters without it. */
+/** Hidden until the script runs, because filters need it. */
 function filters(report: PrintedReport): string {
   const counts = countVerdicts(report.cases)
   const chips = verdictOrder
@@ -134,7 +134,7 @@ function newerChecks(report: PrintedReport, sources: Sources): string {
   return `<h2 id="newer">Found by newer checks</h2>\n<p class="soft">Set ${escapeHtml(report.meta.set)} does not know them, so the verdict and the exit code are as without them.</p>\n<div class="newer">${details.join('\n')}</div>`
 }
 
-/** The worst first. Of failures that look like one cause the first is open, and the others come after it and point at it. */
+/** The worst first. Of failures with one likely cause, the first is open, and the others follow and point to it. */
 function allCases(report: PrintedReport, sources: Sources): string {
   const { failed, warned } = causesOfProblems(report)
   const byCause = [...failed, ...warned].flatMap(({ first, others }) => [
@@ -152,7 +152,7 @@ function allCases(report: PrintedReport, sources: Sources): string {
   return [...ofVerdict('failed'), ...foldedCases(report, sources), ...ofVerdict('warned'), ...rest].join('\n')
 }
 
-/** One cause may keep hundreds of cases from running: they are folded under one line. */
+/** One cause may block hundreds of cases, so they are folded under one line. */
 function foldedCases(report: PrintedReport, sources: Sources): string[] {
   const byCause = new Map<string, CaseReport[]>()
   for (const testCase of report.cases.filter(({ verdict }) => verdict === 'blocked' || verdict === 'not-run')) {

@@ -1,7 +1,10 @@
 import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
 import type { Report } from './model.ts'
 
-/** The report for scripts; its shape is spec/schemas/report.schema.json. Texts are exact: what no terminal may get is escaped as JSON does. */
+/**
+ * The report for scripts, as in spec/schemas/report.schema.json. Texts are exact; characters that are unsafe on a terminal are escaped as
+ * in JSON.
+ */
 export function renderJson(report: Report): Printable {
   return vouchedFor(`${printableJson(report, 2)}\n`)
 }

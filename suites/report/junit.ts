@@ -45,7 +45,7 @@ function suite(report: PrintedReport, area: string, cases: CaseReport[]): string
   ].join('\n')
 }
 
-/** What the model found has no case: it stands in a suite of its own. */
+/** Findings of the model have no case, so they get their own test suite. */
 function findingSuite(report: PrintedReport): string {
   const properties = { name: 'findings', ...findingTotals(report), time: seconds(0) }
   return [
@@ -63,7 +63,7 @@ function findingSuite(report: PrintedReport): string {
   ].join('\n')
 }
 
-/** What a frozen set does not know changes no verdict: it is told, and fails nothing. */
+/** Cases that the frozen set does not contain change no verdict: they are listed and fail nothing. */
 function newerSuite(testcases: readonly string[]): string {
   const { length } = testcases
   const properties = { name: 'newer checks', tests: length, failures: 0, errors: 0, skipped: length, time: seconds(0) }
@@ -88,7 +88,7 @@ function findingTotals({ findings }: PrintedReport) {
   return { tests: findings.length, failures: count('failed'), errors: 0, skipped: count('known') }
 }
 
-/** The root element knows no number of skipped ones. */
+/** The root element has no attribute for the number of skipped tests. */
 function allTotals(report: PrintedReport) {
   const { skipped: _skipped, ...cases } = totals(report.cases, report.cases, report.stale.length)
   const found = findingTotals(report)
@@ -99,7 +99,7 @@ function allTotals(report: PrintedReport) {
   }
 }
 
-/** A stale entry fails the run, so it must be seen in the place where people look. */
+/** A stale entry fails the run, so it must be visible where people look. */
 function staleSuite(report: PrintedReport): string {
   const number = report.stale.length
   return [
@@ -123,7 +123,7 @@ function testcase(report: PrintedReport, testCase: CaseReport): string {
     case 'failed':
       return `${open}><failure${attributes({ message, type: 'failed' })}>${escapeText(caseLines(report, testCase).join('\n'))}</failure></testcase>`
     case 'blocked':
-      // What a known failure blocks fails no run, so it must not look like it.
+      // A case that a known failure blocks does not fail the run, so it must not look like a failure.
       if (blockedByKnown(report.cases, testCase))
         return `${open}><skipped${attributes({ message: `Blocked by the known failure of ${testCase.blockedBy}` })}/></testcase>`
       return `${open}><error${attributes({ message, type: 'blocked' })}>${escapeText(caseLines(report, testCase).join('\n'))}</error></testcase>`

@@ -5,7 +5,7 @@ import type { Finding, KnownEntry, Report } from './model.ts'
 
 type Judged = Pick<CaseOutcome, 'id' | 'case' | 'key' | 'verdict' | 'requirements'>
 
-/** True where the entry speaks of this case; a case may be written as its name or as the last part of its key. */
+/** Whether the entry names this case; a case may be written as its name or as the last part of its key. */
 export const entryNamesCase = (entry: KnownEntry, testCase: Pick<Judged, 'id' | 'case' | 'key'>): boolean =>
   entry.scenario === testCase.key ||
   (entry.scenario === testCase.id &&
@@ -18,8 +18,8 @@ const covers = (entry: KnownEntry, requirement: string): boolean =>
   entry.requirement === undefined || entry.requirement === requirement
 
 /**
- * A failed case whose every failure is listed becomes a known one; what is listed for it only in part stays failed.
- * Returns the verdicts and the entry that explains the case.
+ * Makes a failed case a known one if all of its failures are listed; otherwise it stays failed. Returns the verdicts and the entry that
+ * explains the case.
  */
 export function applyKnown(
   testCase: Judged,
@@ -37,7 +37,7 @@ export function applyKnown(
   return { verdict: listed.length === failures.length ? 'known' : 'failed', requirements, entry }
 }
 
-/** Findings with the baseline entry that makes them known ones. */
+/** Adds to each finding the baseline entry that makes it known. */
 export function knownFindings(findings: readonly Omit<Finding, 'known'>[], entries: readonly KnownEntry[]): Finding[] {
   return findings.map((finding) => {
     const entry = entries.find(
@@ -48,7 +48,7 @@ export function knownFindings(findings: readonly Omit<Finding, 'known'>[], entri
   })
 }
 
-/** Verdicts that say nothing about what a case asks. */
+/** Verdicts that say nothing about the case's requirements. */
 const unjudged: readonly Verdict[] = ['blocked', 'not-testable', 'not-applicable', 'not-run']
 
 /**

@@ -17,7 +17,7 @@ export function problemText(problem: (ProblemFacts & { inPreparation?: true }) |
   return problem.inPreparation === true ? `preparation: ${text}` : text
 }
 
-/** One or several reasons that are told as one (see joinReasons). */
+/** Renders one reason, or several that joinReasons put together. */
 export function reasonText(reasons: readonly RequirementReason[]): string {
   const probes = reasons.flatMap((reason) => (reason.kind === 'needs-probe' ? [reason.probe] : []))
   if (probes.length > 1 && probes.length === reasons.length) return probesText(probes)

@@ -1,4 +1,4 @@
-/** What a reader looks for first: each problem once, by the case or finding that stands for it. */
+/** The list that a reader looks at first: each problem once, by the case or finding that represents it. */
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Cause, groupByCause } from './causes.ts'
 import { casesWith } from './explain.ts'
@@ -7,10 +7,10 @@ import type { CaseReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
-/** Beside the verdict; the rest of the report tells all. */
+/** How many problems are listed beside the verdict; the rest of the report has all. */
 const shownProblems = 20
 
-/** Failures and warnings by cause. A warning that a failure explains stands behind it: it is a consequence. */
+/** Failures and warnings by cause. A warning that a failure explains is listed as its consequence. */
 export function causesOfProblems(report: PrintedReport): { failed: Cause[]; warned: Cause[] } {
   const cases = [...casesWith(report, 'failed'), ...casesWith(report, 'warned')]
   const causes = groupByCause(report.requirements, cases).map(({ first, others }) => {
@@ -24,7 +24,7 @@ export function causesOfProblems(report: PrintedReport): { failed: Cause[]; warn
   }
 }
 
-/** Blocked cases that no failure explains, by cause, what blocks most first. */
+/** Blocked cases that no failure explains, by cause, beginning with the cause that blocks most. */
 export function causesOfBlocked(report: PrintedReport): Cause[] {
   const open = casesWith(report, 'blocked').filter((testCase) => testCase.blockedBy === null)
   return groupByCause(report.requirements, open).sort((one, other) => other.others.length - one.others.length)

@@ -1,12 +1,12 @@
-/** Reasons that differ only in the probe that they ask for are told as one. */
+/** Reasons that differ only in the missing probe are put together. */
 import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
 
-/** Two reasons with the same key are the same. */
+/** Equal reasons have the same key. */
 export function keyOfReason(reason: RequirementReason): string {
   return JSON.stringify(Object.entries(reason).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-/** Each reason once; those that ask for a probe stand together in one group. */
+/** Each reason once; those that need a probe form one group. */
 export function joinReasons<Reason extends RequirementReason>(reasons: readonly Reason[]): { reasons: Reason[] }[] {
   const distinct = [...new Map(reasons.map((reason) => [keyOfReason(reason), reason])).values()]
   const probing = distinct.filter(({ kind }) => kind === 'needs-probe')

@@ -1,6 +1,6 @@
 /**
- * A frozen requirement set: the requirements, their levels, and the cases that judge them, as they were at a version. A newer suite judges
- * by it as the older one did; what only newer cases and walks find is told apart.
+ * A frozen requirement set: the requirements of a version, with their levels and the cases that judge them. A newer suite judges by it as
+ * the older one did, and reports separately what only newer cases and the model find.
  */
 import type { Corpus, Requirement } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
@@ -15,13 +15,13 @@ export interface RequirementSet {
   observing: string[]
 }
 
-/** What a set judges, and what it does not know. */
+/** The outcomes that a set judges, and those that it does not contain. */
 interface Split {
   requirements: Requirement[]
   /** Keys of the cases that judge each requirement. */
   planned: Map<string, string[]>
   outcomes: CaseOutcome[]
-  /** Outcomes of cases that the set does not know, or that broke a requirement that it does not judge them by. */
+  /** Outcomes of cases that are not in the set, or that broke a requirement for which the set does not use them. */
   newer: CaseOutcome[]
 }
 
@@ -51,7 +51,7 @@ export function splitBySet(set: RequirementSet, corpus: Corpus, outcomes: readon
 const brokenOf = ({ requirements }: CaseOutcome): string[] =>
   Object.keys(requirements).filter((id) => requirements[id] === 'failed' || requirements[id] === 'warned')
 
-/** The outcome as the set sees it: its requirements alone, at their levels then. */
+/** The outcome with only the requirements of the set, at their levels then. */
 function judgeBySet(outcome: CaseOutcome, ids: readonly string[], levels: ReadonlyMap<string, Level>): CaseOutcome {
   const known = Object.entries(outcome.requirements).filter(([id]) => ids.includes(id))
   const requirements = Object.fromEntries(

@@ -44,7 +44,7 @@ export function reportRequirements(
   })
 }
 
-/** A finding counts as a case that failed; one about what is only implied, or that is known, as a case of that verdict. */
+/** A finding counts as a failed case, or as a warned one for an implied requirement, or as a known one. */
 function withFindings(findings: readonly Finding[], judged: RequirementVerdict): RequirementVerdict {
   const verdict = worst([judged.verdict, ...findings.map(verdictOfFinding)])
   return verdict === judged.verdict ? judged : { verdict, reasons: [], excused: false }

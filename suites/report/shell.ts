@@ -1,4 +1,4 @@
 const plainWord = /^[\w@%+=:,./-]+$/
 
-/** A word as a POSIX shell needs it: quoted only where it must be. */
+/** Quotes a word for a POSIX shell, if it needs quotes. */
 export const shellWord = (word: string): string => (plainWord.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)

@@ -1,4 +1,4 @@
-/** The texts that a report is about: the document in our words, and the fixtures. Pages embed them, so that their links resolve. */
+/** The texts that a report refers to: the document in our words, and the fixtures. Pages embed them, so that their links work. */
 import type { CaseReport } from './model.ts'
 
 /** Texts by their path in this package. */
@@ -25,7 +25,7 @@ export function filesOfCases(cases: readonly Pick<CaseReport, 'id' | 'problem'>[
 
 const packagedFile = /^fixtures\/(test-keys|scenarios(\/[a-z0-9-]+)+)\.yaml$/
 
-/** What the document says at the anchor of a requirement, without marks; null where the text is not at hand. */
+/** The document's text at the anchor of a requirement, without markup; null if the text is not available. */
 export function documentSentence(sources: Sources, requirement: string): string | null {
   const anchor = `<a id="${requirement.replace('/', '-')}"></a>`
   const line = sources

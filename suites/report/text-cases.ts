@@ -1,4 +1,4 @@
-/** How the text report tells cases and findings that need a reader's attention, one block for each cause. */
+/** The blocks of the text report about cases and findings that need attention, one for each cause. */
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
@@ -8,7 +8,7 @@ import { brokenNewer, type PrintedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems } from './problems.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
-/** So many failures are told in full; a server with more of them has one cause or two. */
+/** How many failures are reported in full; a server with more failures usually has one or two causes. */
 const fullFailures = 30
 /** The whole list is in the other reports. */
 const shownAlike = 8
@@ -22,7 +22,7 @@ export function failures(report: PrintedReport, paint: Paint): string[][] {
   ])
 }
 
-/** Known failures are told elsewhere; what they block is told here. */
+/** Known failures are listed elsewhere; the cases that they block are listed here. */
 export function blockedByKnown(report: PrintedReport, paint: Paint): string[][] {
   return casesWith(report, 'known').flatMap((testCase) => {
     const blocked = blockedBy(report, testCase, paint)
@@ -37,7 +37,7 @@ export function warnings(report: PrintedReport, paint: Paint): string[][] {
   ])
 }
 
-/** What no failure explains, what blocks most first. */
+/** Blocked cases that no failure explains, beginning with the cause that blocks most. */
 export function blockedByThemselves(report: PrintedReport, paint: Paint): string[][] {
   return causesOfBlocked(report).map(({ first, others }) => [
     ...caseBlock(report, first, paint, true),
@@ -45,7 +45,7 @@ export function blockedByThemselves(report: PrintedReport, paint: Paint): string
   ])
 }
 
-/** Nothing about these cases helps with anything: the run ended before them. */
+/** Cases that the run did not reach; details about them would help nobody. */
 export function notRun(report: PrintedReport, paint: Paint): string[][] {
   const byReason = new Map<string, CaseReport[]>()
   for (const testCase of casesWith(report, 'not-run')) {
@@ -64,7 +64,7 @@ export function notRun(report: PrintedReport, paint: Paint): string[][] {
   })
 }
 
-/** What a frozen set does not judge: one heading, then the same blocks. */
+/** Cases that a frozen set does not judge, under a heading of their own. */
 export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
   const { newer } = report
   const broken = brokenNewer(report)
@@ -77,7 +77,7 @@ export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
   ]
 }
 
-/** What the model found, as it would tell a case. */
+/** Findings of the model, like cases. */
 export function findings(report: PrintedReport, paint: Paint): string[][] {
   return findingBlocks(report, report.findings, paint)
 }
@@ -152,7 +152,7 @@ function exchangeLines({ request, answer }: { request: string[]; answer: string[
 
 const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^(fail|warn)s /, '$1 ')
 
-/** The other cases of one cause, and the sentence that each of them breaks where it is another one. */
+/** The other cases of one cause, with the sentence that each breaks if it is a different one. */
 function alike({ verdict, problem }: CaseReport, others: readonly CaseReport[], what: string, paint: Paint): string[] {
   if (others.length === 0) return []
   const said = problem?.requirements ?? []

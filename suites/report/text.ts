@@ -25,7 +25,7 @@ interface TextLayout {
   colour: boolean
   /** How wide the terminal is. */
   columns?: number | undefined
-  /** Every answer to the open questions, and not only their number. */
+  /** Print every answer to the open questions, instead of their number. */
   observations?: boolean | undefined
 }
 
@@ -107,7 +107,9 @@ function areas(report: PrintedReport, paint: Paint): string[] {
   return [paint.bold(head ?? ''), ...body]
 }
 
-/** Open musts stand beside the verdict. What --only leaves out is a number: its ids would stand between the reader and his case. */
+/**
+ * Lists open musts beside the verdict. Of those that --only leaves out only the number is given, because their ids would hide the cases.
+ */
 function notTestable(report: PrintedReport, paint: Paint): string[][] {
   const all = groupNotTestable(report)
   const groups = all.filter((group) => group.kind !== 'must' && !group.notSelectedByOnly)

@@ -1,7 +1,7 @@
 /** How every format names and marks a verdict. */
 import type { Verdict } from '../engine/judge/verdict.ts'
 
-/** What a reader wants to see first. */
+/** The order in which a reader wants to see verdicts. */
 export const verdictOrder: readonly Verdict[] = [
   'failed',
   'blocked',

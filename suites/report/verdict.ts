@@ -12,15 +12,15 @@ interface Evidence {
   set: string
   requirements: readonly RequirementReport[]
   strict: boolean
-  /** What `--only` or a shard leaves out is no fault of the run, not even a strict one. */
+  /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */
   partial: 'only' | 'shard' | null
   /** API areas that the target file declares absent. */
   absent: readonly string[]
-  /** The run ended early, so what it did not reach is open. */
+  /** The run ended early, so the rest is open. */
   stopped: string | null
-  /** The exit code of a run that ended in a way of its own (interrupted, target gone); null where the table decides. */
+  /** The exit code of a run that was interrupted or lost its target; null if the table decides. */
   ownExitCode: number | null
-  /** Why a run took longer than it would, and moments could not be judged. */
+  /** Explains throttling: the run took longer, and some moments could not be judged. */
   throttledCalls: number
 }
 
@@ -40,14 +40,14 @@ export function summarize(cases: readonly CaseReport[], stale: readonly KnownEnt
   }
 }
 
-/** What decides, in numbers. */
+/** The numbers that decide the verdict. */
 interface Standing {
   failures: number
   warnings: number
   known: number
-  /** Blocked by what is no known failure. */
+  /** Cases that are blocked by something other than a known failure. */
   blocked: number
-  /** Blocked by a known failure, which has been accepted for now. */
+  /** Cases that are blocked by a known failure, which is accepted for now. */
   excused: number
   /** Guards of which only one side was shown. */
   halfShown: readonly RequirementReport[]
@@ -88,7 +88,7 @@ function standingOf({ summary, cases, findings, requirements }: Evidence): Stand
   }
 }
 
-/** Blocked although every case of theirs passed; what a failed case left undone is counted at that case. */
+/** Requirements that are blocked although all their cases passed; what a failed case leaves open counts there. */
 function guardsHalfShown(
   requirements: readonly RequirementReport[],
   cases: readonly CaseReport[],
@@ -155,7 +155,7 @@ function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): 
   return `Every must was shown to hold${without}; ${count(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
 }
 
-/** Said, so that nobody is surprised by the next set; it changes nothing. */
+/** Announces what the next set will judge; it changes nothing now. */
 function newerFound({ newer, set }: Evidence): string[] {
   const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').length
   const problems = broken + newer.findings.length
@@ -174,9 +174,9 @@ function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {
 
 const shownReasons = 6
 
-/** The most common reason first, with the musts that it keeps open. */
+/** The most common reason first, with the musts that it leaves open. */
 function openMusts(gaps: readonly RequirementReport[]): string[] {
-  // Told by the next step.
+  // The next step names it.
   const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
   if (open.length === 0) return []
   const groups = groupNotTestable({ requirements: open })

@@ -1,4 +1,4 @@
 import { writeCorpusCache } from './corpus-cache.ts'
 
-// A corpus with a mistake in it is told by every command that reads it; the build is about the code.
+// Every command that reads a corpus with a mistake reports it, so the build goes on.
 writeCorpusCache().catch((error: Error) => console.error(error.message))

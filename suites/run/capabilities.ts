@@ -6,17 +6,17 @@ import { roundingMs } from '../engine/judge/margins.ts'
 import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
 import type { TargetSettings } from '../engine/target.ts'
 
-/** What a target and its user offer; decides which cases can be asked. */
+/** What a target and its user offer, which decides the cases that can be asked. */
 export interface Capabilities {
   allow: readonly SafetyClass[]
   lasting: boolean
   /** Nothing was created on the target before. */
   fresh: boolean
   clockControlled: boolean
-  /** The user's patience reaches beyond the lifetime of a refresh token. */
+  /** The user allows waits beyond the lifetime of a refresh token. */
   outwaitsRefresh: boolean
   secondAddress: boolean
-  /** What the preflight found wrong with the second address that was named. */
+  /** What the preflight found wrong with the given second address. */
   secondAddressProblem?: SecondAddressProblem
   clientAddress: boolean
   probes: readonly string[]
@@ -26,7 +26,7 @@ export interface Capabilities {
   cleanup: boolean
   /** The test key to use where a step needs a secret. */
   standIn: string
-  /** Members whose keys are kept from an earlier run. */
+  /** Test keys that are kept from an earlier run. */
   keptTestKeys: readonly string[]
   testKeyNames: readonly string[]
 }
@@ -54,7 +54,7 @@ export function capabilitiesOf(
   }
 }
 
-/** The same after the preflight looked. */
+/** What the target offers after the preflight. */
 export function refineCapabilities(capabilities: Capabilities, facts: TargetFacts, maxWaitMs: number): Capabilities {
   const { refreshLifeMs, secondAddress, secondAddressProblem, clientAddress } = facts
   return {
@@ -66,7 +66,7 @@ export function refineCapabilities(capabilities: Capabilities, facts: TargetFact
   }
 }
 
-/** Why an item cannot be asked of this target, and what would change that; undefined where it can. */
+/** Returns why an item cannot be asked of this target, and what would change that; undefined if it can. */
 export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefined {
   const needs = needsOf(item, capabilities)
   const area = needs.flatMap(areaOf).find((one) => capabilities.absent.includes(one))
@@ -78,7 +78,7 @@ export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefin
   return undefined
 }
 
-/** The declared needs, and those of the test keys that it calls as. */
+/** The declared needs, and those of the test keys that the item uses. */
 function needsOf(item: Item, { testKeyNames, keptTestKeys, lasting, standIn }: Capabilities): Need[] {
   if (item.kind === 'test-key') {
     const auth = item.member['created-with']

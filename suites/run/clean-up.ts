@@ -9,13 +9,13 @@ import { stopText } from '../report/obstacle-text.ts'
 import { type Ending, endedTarget } from './ending.ts'
 import { type Removal, removeKeys } from './remove-keys.ts'
 
-/** Removing keys may take so long after a run, whatever the target does. */
+/** The maximum duration of removing keys after a run, whatever the target does. */
 export const cleanUpLimitMs = 10_000
 
 /**
- * Removes keys through the clean-up method of the target, on connections of its own, until the ending.
+ * Removes keys through the clean-up method of the target, on its own connections, until the ending.
  *
- * @param listener hears of every key that was removed
+ * @param listener is told about every removed key
  */
 export async function cleanUp(
   { target, corpus, listener }: { target: Target; corpus: Corpus; listener: RunListener },

@@ -12,8 +12,8 @@ interface Cached {
 }
 
 /**
- * The corpus of this package, already parsed and linted where the build left it and nothing changed since: parsing takes half of a
- * second, comparing every byte of the files a hundredth of one.
+ * Returns the corpus of this package. If nothing has changed since the build, it is already parsed and linted: parsing takes half a second,
+ * comparing every byte of the files a hundredth.
  *
  * @throws SuiteError (`fixture`) as loadCorpus does
  */
@@ -25,7 +25,7 @@ export async function openCorpus(): Promise<Corpus> {
   return loadCorpus(packageRoot)
 }
 
-/** The same with the scenarios of a user beside ours. @throws SuiteError (`fixture`) */
+/** Returns the corpus with a user's own scenarios added. @throws SuiteError (`fixture`) */
 export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
   const corpus = await openCorpus()
   if (fixtures === null) return corpus
@@ -33,7 +33,7 @@ export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
   return { ...corpus, scenarios: [...corpus.scenarios, ...loadOwnScenarios(fixtures, corpus)] }
 }
 
-/** Parses and lints the corpus and leaves it for openCorpus; part of the build. */
+/** Parses and lints the corpus and stores it for openCorpus; part of the build. */
 export async function writeCorpusCache(): Promise<void> {
   const { loadCorpus } = await import('../engine/fixture/corpus.ts')
   const cached: Cached = { digest: digestOfSources(), corpus: loadCorpus(packageRoot) }

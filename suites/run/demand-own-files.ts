@@ -11,8 +11,7 @@ interface NamedFile {
 }
 
 /**
- * Looks, before the first request, whether every file that the run is to write can be written, and is not one that it reads: a run may
- * take minutes and make keys.
+ * Checks before the first request that every output file can be written and is not also an input: a run may take minutes and create keys.
  *
  * @throws SuiteError (`usage`)
  */
@@ -34,7 +33,7 @@ export function demandOwnFiles(options: RunOptions): void {
   }
 }
 
-/** Files that a report must not take the place of. */
+/** Files that a report must not overwrite. */
 function filesRead({ reporting, selection, target, inputs }: RunOptions): NamedFile[] {
   const named: [string, string | null][] = [
     ...inputs.map(({ what, file }): [string, string] => [what, file]),
@@ -45,7 +44,7 @@ function filesRead({ reporting, selection, target, inputs }: RunOptions): NamedF
   return named.flatMap(([what, file]) => (file === null ? [] : [{ what, file }]))
 }
 
-/** Also through symbolic and hard links, and for a file that is not there yet. */
+/** Also recognises symbolic and hard links, and a file that does not exist yet. */
 function isSameFile(one: string, other: string): boolean {
   const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }))
   if (first !== undefined && second !== undefined) return first.dev === second.dev && first.ino === second.ino

@@ -1,4 +1,4 @@
-/** Tells the worker threads of a run that it was ended. */
+/** Tells the worker threads of a run that it has been ended. */
 import { BroadcastChannel } from 'node:worker_threads'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { createEnding, type Ending } from './ending.ts'
@@ -15,7 +15,7 @@ export function announceEnding(ending: Ending, name: string): () => void {
   })
   channel.onmessage = (event: unknown) => {
     const { data } = event as { data: Message }
-    // A worker that starts late has missed the first message.
+    // A worker that starts late missed the first message.
     if (data.kind === 'worker-ready' && ending.reason !== null) tell(ending.reason)
   }
   channel.unref()

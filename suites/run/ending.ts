@@ -1,16 +1,16 @@
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Instance, Target, WireAnswer } from '../engine/target.ts'
 
-/** What ends a run from outside: Ctrl-C, or the time that `--timeout` gives it. Waits and calls end at once. */
+/** Ends a run from outside, after Ctrl-C or at the end of `--timeout`. Waits and calls end at once. */
 export interface Ending {
-  /** null until it happens. The first reason stays. */
+  /** null until the run is ended. The first reason stays. */
   readonly reason: StopReason | null
-  /** Aborted when it happens. */
+  /** Aborted when the run is ended. */
   readonly signal: AbortSignal
-  /** How much time is left before it happens by itself, in ms; undefined: it does not. */
+  /** The time left until the run ends by itself, in ms; undefined: no limit. */
   leftMs(): number | undefined
   end(reason: StopReason): void
-  /** Calls back once: when it happens, or now where it has happened. */
+  /** Calls back once: when the run is ended, or at once if it already was. */
   onEnd(callback: (reason: StopReason) => void): void
 }
 
@@ -23,7 +23,7 @@ export interface Endings {
 /** The monotonic clock, in a form that all threads of the process share. In ms. */
 export const monotonicMs = (): number => performance.timeOrigin + performance.now()
 
-/** @param endsAtMs when somebody is going to end it, on the monotonic clock; null: nobody is */
+/** @param endsAtMs when it will be ended, on the monotonic clock; null: no limit */
 export function createEnding(endsAtMs: number | null = null): Ending {
   const controller = new AbortController()
   let reason: StopReason | null = null
@@ -48,7 +48,7 @@ export function createEnding(endsAtMs: number | null = null): Ending {
   }
 }
 
-/** The same target, on which every wait and every call ends when the run is ended. */
+/** Wraps a target so that every wait and every call ends when the run is ended. */
 export function endedTarget(target: Target, ending: Ending): Target {
   return { ...target, open: async () => endedInstance(await target.open(), ending) }
 }
@@ -73,7 +73,7 @@ function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance
         () => instance.sendTogether(requests),
         requests.map(() => noAnswer),
       ),
-    // Node aborts the whole process where a worker thread ends while a call is under way.
+    // Node aborts the whole process if a worker thread ends while a call is under way.
     close: async () => {
       const calls = [...underWay]
       await instance.close()
@@ -82,7 +82,7 @@ function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance
   }
 }
 
-/** What is awaited, or `instead` as soon as the signal is aborted. */
+/** Resolves like the promise, or with `instead` as soon as the signal is aborted. */
 function untilAborted<T>(awaited: Promise<T>, instead: T, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (): void => resolve(instead)

@@ -6,10 +6,10 @@ import { urlSettings } from '../targets/url-settings.ts'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'
 import type { TargetOptions } from './target-options.ts'
 
-/** Stand-ins for the ids that every bundled server makes for itself. */
+/** Placeholders for the ids that every bundled server generates. */
 const twoSolutions = ['first', 'second']
 
-/** What a target offers as far as its options tell, before the first request. */
+/** What a target offers according to its options, before the first request. */
 export function expectedCapabilities(
   target: TargetOptions | null,
   corpus: Corpus,

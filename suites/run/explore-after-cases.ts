@@ -5,13 +5,13 @@ import { openTarget } from '../explore/open-target.ts'
 import type { SuiteRun } from './suite-run.ts'
 import type { TargetOptions } from './target-options.ts'
 
-/** Two runs of one release ask the same; `explore` draws other seeds. */
+/** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 const seedOfRelease = 20_260_101
-/** A call of the model may take so long at most on average; then it stops. */
+/** The longest average duration of a call of the model; after that the model stops. */
 const millisecondsPerCall = 20
 const walks = 20
 
-/** What the model may do after the cases, with the test keys that they left: no further key is created. */
+/** What the model may do after the cases. It uses their test keys and creates no further key. */
 export function afterCases(
   keys: readonly CreatedKey[],
   { allow, calls }: { readonly allow: readonly SafetyClass[]; readonly calls: number },
@@ -27,10 +27,10 @@ export function afterCases(
   }
 }
 
-/** What never came again when it was tried thirty times may be a slip of ours: `explore` shows it, and no verdict rests on it. */
+/** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */
 export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
 
-/** The model asks what no case asked. */
+/** Lets the model make calls that no case makes. */
 export async function exploreAfterCases(
   { corpus, say }: SuiteRun,
   target: TargetOptions,

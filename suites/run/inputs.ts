@@ -8,11 +8,11 @@ export interface Environment {
 }
 
 const mebibyte = 2 ** 20
-/** Longer than any file that a person writes. */
+/** The maximum size of a file that a person writes. */
 const longestInput = 4 * mebibyte
 
 /**
- * Reads a file that the user named. It must be a file, or a pipe that the shell opened, and must not be longer than allowed.
+ * Reads a file that the user named. It must be a file, or a pipe that the shell opened, and must not be too long.
  *
  * @param what as in `Cannot read the private key`
  * @throws SuiteError (`usage`)
@@ -28,7 +28,7 @@ function readBytes(path: string, what: string, longest: number = longestInput): 
   try {
     const found = statSync(path)
     if (found.isDirectory()) throw fail(folderInstead)
-    // Opening a named pipe waits for somebody who writes to it; `<(command)` of a shell is one that is open already.
+    // Opening a named pipe waits for a writer; a pipe from `<(command)` of a shell is already open.
     if (!found.isFile() && !opened.test(path)) throw fail('it is not a file')
     const bytes = readAtMost(path, longest + 1)
     if (bytes.length > longest) throw fail(`it is longer than ${longest / mebibyte} MiB`)
@@ -58,10 +58,10 @@ function readAtMost(path: string, longest: number): Buffer {
 }
 
 /**
- * Looks whether a file could be written, and writes nothing.
+ * Checks that a file can be written, without writing it.
  *
  * @param what as in `Cannot write the report`
- * @param makesFolders missing folders will be made
+ * @param makesFolders missing folders will be created
  * @throws SuiteError (`usage`)
  */
 export function demandPlaceFor(file: string, what: string, makesFolders: boolean): void {
@@ -74,7 +74,7 @@ export function demandPlaceFor(file: string, what: string, makesFolders: boolean
   }
 }
 
-/** The nearest folder that is there. */
+/** The nearest existing folder. */
 function folderFor(folder: string, makesFolders: boolean): string {
   const there = statSync(folder, { throwIfNoEntry: !makesFolders })
   if (there === undefined) return folderFor(dirname(folder), makesFolders)
@@ -82,7 +82,7 @@ function folderFor(folder: string, makesFolders: boolean): string {
   return folder
 }
 
-/** A variable that is set to nothing, as CI systems do with an absent secret, is not given. */
+/** Treats an empty variable as unset, because CI systems set an absent secret to an empty text. */
 export function given(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }
@@ -90,7 +90,11 @@ export function given(value: string | undefined): string | undefined {
 const folderInstead = 'it is a folder, name a file in it'
 const inTheWay = 'a file stands where a folder should be'
 
-/** Why a file could not be read or written, for people. @param missing what is not there: the file, or the folder to write to */
+/**
+ * Describes why a file could not be read or written.
+ *
+ * @param missing what does not exist: the file, or the folder to write to
+ */
 export function fileProblem(cause: unknown, missing: 'file' | 'folder'): string {
   const code = (cause as NodeJS.ErrnoException).code ?? String(cause)
   const sentences: { [code: string]: string } = {

@@ -4,7 +4,7 @@ import type { CreatedKey } from '../engine/case/created-keys.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { engineRun, type RunSetup } from './run.ts'
 
-/** Kept test keys may have been removed meanwhile. Those whose scope does not open the call that would tell are taken as they are. */
+/** Checks which kept test keys still exist. Keys whose scope does not allow the checking call are assumed to exist. */
 export async function stillValidKeys(
   setup: RunSetup & { facts: TargetFacts },
   kept: readonly CreatedKey[],

@@ -1,6 +1,6 @@
 /**
- * The record of created keys: one file per target and root key that outlives its run, whatever ends it. A header line, then one JSON
- * line per entry, on the disk before the call that it is about is made.
+ * The record of created keys: one file for each target and root key that outlives its run, whatever ends it. A header line, then one JSON
+ * line for each entry, written to the disk before the call that it describes.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -26,13 +26,13 @@ const ownerOnlyFolder = 0o700
 const format = 'svc-conformance created keys'
 const version = 1
 
-/** Whose keys a record holds. */
+/** The target and root key that a record belongs to. */
 export interface KeyRecordOwner {
   url: string
   rootId: string
 }
 
-/** What a record says: keys that are there, and names of creations whose answer nobody saw. */
+/** The content of a record: existing keys, and names of creations whose answer was lost. */
 export interface KeyRecord {
   owner: KeyRecordOwner
   keys: readonly CreatedKey[]
@@ -59,8 +59,9 @@ export function keyRecordFiles(folder: string): string[] {
 }
 
 /**
- * @returns null where there is no such file
- * @throws SuiteError (`usage`) for a file that cannot be read, or that is no record of this version
+ * @returns null if the file does not exist
+ *
+ * @throws SuiteError (`usage`) for a file that cannot be read, or that is not a record of this version
  */
 export function readKeyRecord(file: string): KeyRecord | null {
   if (!existsSync(file)) return null
@@ -72,7 +73,7 @@ export function readKeyRecord(file: string): KeyRecord | null {
   for (const [index, line] of lines.entries()) {
     const entry = parsed<CreatedKeysEntry>(line)
     if (entry !== undefined) entries.push(entry)
-    // A process that was killed may have left half of its last line.
+    // A killed process may have left half of its last line.
     else if (line !== '' && index < lines.length - 1) throw unusable(file, `line ${index + 2} is not JSON`)
   }
   const { keys, unanswered } = openCreatedKeys(() => {}, entries)
@@ -86,7 +87,7 @@ export function demandOwner(file: string, record: KeyRecord, owner: KeyRecordOwn
     throw unusable(file, `it holds the keys of another target ("${url}", key "${rootId}"); name another file`)
 }
 
-/** Writes a record anew, beside the old one and then in its place. Without keys there is none. @throws SuiteError (`usage`) */
+/** Replaces a record, or removes it if no keys are left. @throws SuiteError (`usage`) */
 export function writeKeyRecord(file: string, { owner, keys, unanswered }: KeyRecord): void {
   if (keys.length === 0 && unanswered.length === 0) {
     rmSync(file, { force: true })
@@ -113,7 +114,7 @@ export function writeKeyRecord(file: string, { owner, keys, unanswered }: KeyRec
   }
 }
 
-/** Begins a record, or goes on with one. @throws SuiteError (`usage`) */
+/** Starts a record, or continues an existing one. @throws SuiteError (`usage`) */
 export function beginKeyRecord(file: string, owner: KeyRecordOwner): void {
   try {
     makeFolder(dirname(file))
@@ -129,10 +130,10 @@ export function beginKeyRecord(file: string, owner: KeyRecordOwner): void {
 }
 
 /**
- * A listener that appends what is noted about created keys. An entry is on the disk when the listener returns, and a full disk keeps
- * the key from being created.
+ * Returns a listener that appends entries about created keys. An entry is on the disk when the listener returns, so a full disk prevents
+ * the creation.
  *
- * @param record `withSecrets` where the next run is to use the keys
+ * @param record `withSecrets`: the next run will use the keys
  */
 export function recordKeys({ file, withSecrets }: { file: string; withSecrets: boolean }): RunListener {
   return (event) => {

@@ -19,29 +19,29 @@ export interface KeysOfTargetOptions {
   owner: KeyRecordOwner
   /** The folder of the records. */
   folder: string
-  /** `testKeys` of the target file: where the record lies, and that the test keys stay. */
+  /** `testKeys` of the target file: the path of the record; the test keys are then kept. */
   testKeysFile: string | null
   /** The run may create keys. */
   mayCreate: boolean
-  /** The target is fresh: what earlier runs created there is gone. */
+  /** The target is fresh, so keys of earlier runs are gone. */
   fresh: boolean
 }
 
 /** The record of created keys, held by one run. */
 export interface KeysOfTarget {
-  /** What the worker needs to go on with the record; null where this run creates nothing. */
+  /** What the worker needs to continue the record; null if this run creates nothing. */
   record: { file: string; withSecrets: boolean } | null
   listener: RunListener
   read(): Pick<KeyRecord, 'keys' | 'unanswered'>
-  /** Test keys that are to stay for the next run. */
+  /** Whether a key is a test key that is kept for the next run. */
   isKept(key: CreatedKey): boolean
-  /** Leaves what is still on the target in the record, and gives it back. */
+  /** Writes the keys that are still on the target into the record, and releases it. */
   close(left: readonly CreatedKey[]): void
 }
 
 const nothing = { keys: [], unanswered: [] }
 
-/** What earlier runs left on a target, as far as the record says; nothing where there is none. @throws SuiteError (`usage`) */
+/** The keys that earlier runs left on a target, according to the record; empty without a record. @throws SuiteError (`usage`) */
 export function earlierKeys(options: KeysOfTargetOptions): Pick<KeyRecord, 'keys' | 'unanswered'> {
   if (options.fresh && options.testKeysFile === null) return nothing
   const file = fileOf(options)
@@ -52,9 +52,9 @@ export function earlierKeys(options: KeysOfTargetOptions): Pick<KeyRecord, 'keys
 }
 
 /**
- * Takes the record of a target and its root key for this run, so that no other run uses up the same places for keys.
+ * Locks the record of a target and its root key for this run, so that no other run uses up the same places for keys.
  *
- * @throws SuiteError (`usage`) where another run holds it, or it cannot be read or written
+ * @throws SuiteError (`usage`) if another run holds it, or it cannot be read or written
  */
 export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
   const { owner, testKeysFile } = options
@@ -85,7 +85,7 @@ export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
     isKept,
     close: (left) => {
       try {
-        // An instance that is thrown away takes its keys with it.
+        // A disposable instance is thrown away with its keys.
         const record = isThrownAway ? nothing : { keys: left, unanswered: read().unanswered }
         writeKeyRecord(file, { owner, ...record })
       } finally {
@@ -95,12 +95,12 @@ export function openKeysOfTarget(options: KeysOfTargetOptions): KeysOfTarget {
   }
 }
 
-/** The number of the living process that holds a record; null where nobody does. */
+/** The id of the running process that holds a record; null if none does. */
 export function recordHolder(file: string): number | null {
   return lockHolder(lockFile(file))?.pid ?? null
 }
 
-/** What a worker that goes on with a record begins with. */
+/** The entries with which a worker continues a record. */
 export function asEntries({ keys, unanswered }: Pick<KeyRecord, 'keys' | 'unanswered'>): CreatedKeysEntry[] {
   return [...keys.map((created) => ({ created })), ...unanswered.map((intend) => ({ intend }))]
 }

@@ -4,18 +4,18 @@ import type { TargetSettings } from '../engine/target.ts'
 import { shellWord } from '../report/shell.ts'
 import { removalParams } from './remove-keys.ts'
 
-/** What a run left on its target. */
+/** The keys that a run left on its target. */
 interface LeftKeys {
   /** Test keys that are kept for the next run. */
   kept: readonly CreatedKey[]
   notRemoved: readonly CreatedKey[]
   /** Names of creations that were never answered. */
   unanswered: readonly string[]
-  /** Why keys were not removed. */
+  /** The reasons why keys were not removed. */
   problems: readonly string[]
 }
 
-/** One line for each key that is still there, with the call that would remove it. */
+/** One line for each key that is still on the target, with the call that removes it. */
 export function leftKeyLines(
   { kept, notRemoved, unanswered, problems }: LeftKeys,
   url: string,
@@ -36,7 +36,7 @@ export function leftKeyLines(
 
 const shownNames = 5
 
-/** A server that answers every creation with 507 leaves a hundred of them. */
+/** The maximum number of lines: a server that answers every creation with 507 would give a hundred. */
 function unansweredLines(names: readonly string[]): string[] {
   if (names.length === 0) return []
   const shown = names.slice(0, shownNames).map((name) => `"${name}"`)
@@ -45,7 +45,7 @@ function unansweredLines(names: readonly string[]): string[] {
   return [printable(`perhaps ${keys}, whose creation got no clear answer: ${shown.join(', ')}${more}`)]
 }
 
-/** Without the secret: the shell takes it from the environment. */
+/** The command holds no secret: the shell takes it from the environment. */
 function removalCommand(url: string, cleanup: NonNullable<TargetSettings['cleanup']>, key: CreatedKey): string {
   const params = removalParams(cleanup, key)
   const body = printableJson({ jsonrpc: '2.0', id: 1, method: cleanup.method, params })

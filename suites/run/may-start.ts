@@ -1,4 +1,4 @@
-/** Which case may start now: the rules by which cases of one target run beside one another without spoiling what another one sees. */
+/** Which case may start now: the rules by which cases of one target run at the same time without disturbing each other. */
 import type { Claims } from '../engine/case/claims.ts'
 
 /** A case of a run, or the creation of a test key. */
@@ -7,36 +7,36 @@ export interface Entry {
   isTestKey: boolean
   claims: Claims
   state: 'pending' | 'running' | 'done'
-  /** It is asked again because others may have spoilt what it saw: now without them. */
+  /** It is asked again, alone, because other cases may have disturbed it. */
   isAgain: boolean
-  /** How many grants had been promised to cases when it started. */
+  /** How many grants the cases before it could make. */
   startedAfterGrants: number
 }
 
 export interface Board<E extends Entry = Entry> {
   entries: readonly E[]
-  /** How many grants were promised to the cases that started by now. */
+  /** How many grants the cases that have started may make. */
   grants: number
-  /** The clock is moved instead of waiting, which moves it for every case. */
+  /** Waits move the clock, which moves it for every case. */
   movesClock: boolean
 }
 
-/** What the rules ask about all entries at once. */
+/** What the rules need to know about all entries. */
 interface Summary {
   running: readonly Entry[]
   testKey: Entry | undefined
-  /** The next one in the order of those that create keys. */
+  /** The next one among those that create keys. */
   makesKeys: Entry | undefined
   fillsSessions: Entry | undefined
   usesSessions: boolean
-  /** Something is left beside what fills the places for keys. */
+  /** Cases are left that do not fill the places for keys. */
   fillsNoKeys: boolean
 }
 
-/** A user has so many sessions; the oldest goes when another one comes (part 8). A server may count every grant of anybody. */
+/** The number of sessions of a user; another one removes the oldest (part 8). A server may count every grant of every key. */
 const sessionPlaces = 16
 
-/** The most urgent one of those that may start now; of equal ones the first. Starting one changes what may start after it. */
+/** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */
 export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   const left = board.entries.filter(({ state }) => state !== 'done')
   const summary = summarize(left)
@@ -58,7 +58,7 @@ function summarize(left: readonly Entry[]): Summary {
   }
 }
 
-/** What waits or has to keep an order starts first; then what takes sessions. Where the clock is moved nothing is won by that. */
+/** Cases that wait or must keep an order start first, then those that take sessions. Where the clock is moved, that gains nothing. */
 function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
   if (movesClock) return 0
   if (isAgain) return 3
@@ -79,7 +79,7 @@ function mayStart(entry: Entry, board: Board, summary: Summary): boolean {
 const isQuiet = ({ claims, isAgain }: Entry, { movesClock }: Board): boolean =>
   claims.quiet !== null || isAgain || (movesClock && claims.waits)
 
-/** What fills the sessions comes last and alone among those that have any; others must not push out one another's. */
+/** Cases that fill the sessions come last and run alone among cases with sessions; others must not remove each other's sessions. */
 function maySession(entry: Entry, { grants }: Board, { running, fillsSessions, usesSessions }: Summary): boolean {
   const { claims } = entry
   if (claims.grants === 0) return true

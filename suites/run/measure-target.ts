@@ -19,10 +19,10 @@ export interface MeasureTargetOptions {
 }
 
 /**
- * Measures a server, and takes back the API keys that this created, also after a failure or Ctrl-C.
+ * Measures a server, and removes the API keys that this created, also after a failure or Ctrl-C.
  *
  * @returns the sheet, and what is left on the target, in words
- * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage`, where the record of keys cannot be used)
+ * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage` if the record of keys cannot be used)
  */
 export async function measureTarget(
   options: TargetOptions,
@@ -66,7 +66,7 @@ export async function measureTarget(
   return { sheet, left }
 }
 
-/** Only where keys may be created is there anything to take back. */
+/** There is something to remove only if keys may be created. */
 async function withCorpus(
   { record }: KeysOfTarget,
   use: (corpus: Awaited<ReturnType<typeof openCorpus>>) => Promise<void>,

@@ -8,14 +8,14 @@ import { count, oneOf, positive, type ReportRequest, readReports, readShard, rea
 
 export type { TargetOptions }
 
-/** Everything that a run is told, whoever told it. */
+/** All options of a run, from flags, the environment and the target file. */
 export interface RunOptions {
   /** null: the bundled server. */
   target: TargetOptions | null
   selection: SelectionOptions
   limits: LimitOptions
   reporting: ReportingOptions
-  /** How much the model asks after the cases; null: nothing. */
+  /** How many calls the model makes after the cases; null: none. */
   explore: { calls: number } | null
   /** Print what the run would do, and stop. */
   plan: boolean
@@ -28,11 +28,11 @@ export interface SelectionOptions {
   only: string[]
   skip: { id: string; reason: string }[]
   shard: { index: number; count: number } | null
-  /** A JSON report: only what failed or was blocked there is asked. */
+  /** A JSON report: only cases that failed or were blocked there are asked. */
   failed: string | null
   /** The folder of the user's own scenarios. */
   fixtures: string | null
-  /** Gives the order; null: another one in each run. */
+  /** Decides the order of the cases; null: a new order in each run. */
   seed: number | null
   /** Run again whenever the target comes back. */
   watch: boolean
@@ -44,11 +44,11 @@ export interface LimitOptions {
   waitSeconds: number
   /** For the whole run; null: no limit. */
   timeoutSeconds: number | null
-  /** Stop after so many failures; null: never. */
+  /** Stop after this many failures; null: never. */
   bail: number | null
 }
 
-/** What is made of the results. */
+/** What happens with the results. */
 export interface ReportingOptions {
   /** The file of the baseline. */
   known: string | null
@@ -56,11 +56,11 @@ export interface ReportingOptions {
   strict: boolean
   /** The requirement set that decides the verdict. */
   set: string
-  /** Print what was observed of each open question. */
+  /** Print the observations of each open question. */
   observations: boolean
   reports: ReportRequest[]
   trace: boolean
-  /** The command that repeats this run, without secrets and without what selects cases. */
+  /** The command that repeats this run, without secrets and without flags that select cases. */
   again: string
 }
 
@@ -90,7 +90,7 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
 const exploreCallsNearby = 4000
 const exploreCallsElsewhere = 1000
 
-/** Thousands of refused calls are asked only of a target that is mine to fill, or where the user says so. */
+/** Thousands of refused calls are made only at a disposable target, or if the user asks for them. */
 function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
   if (target === null) {
     if (flags.explore === true)

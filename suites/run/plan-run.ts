@@ -11,11 +11,11 @@ import { isLoopback } from './proxy-for.ts'
 import { failedIds, readReportFile } from './report-file.ts'
 import { select } from './select.ts'
 
-/** What a run is about to do. */
+/** What a run will do. */
 export interface PlannedRun {
   selected: readonly Item[]
   skipped: readonly { item: Item; reason: string }[]
-  /** How many cases a report of it has: those about every answer too. */
+  /** How many cases its report has, including those about every answer. */
   reported: number
   /** Cases were chosen, so the run gives no verdict on the whole document. */
   isPartial: boolean
@@ -23,8 +23,9 @@ export interface PlannedRun {
 }
 
 /**
- * @param again keys of cases, or requirements, that alone are asked again; null: what the options select
- * @throws SuiteError (`usage`) for an id that nothing answers to, and a report or a record of created keys that cannot be used
+ * @param again keys of cases, or requirements, to ask instead of those that the options select; null: the options decide
+ *
+ * @throws SuiteError (`usage`) for an unknown id, and for a report or a record of created keys that cannot be used
  */
 export function planRun(
   { target, selection }: RunOptions,
@@ -51,7 +52,7 @@ export function planRun(
   return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan }
 }
 
-/** About how long a call takes, before one was made. In ms. */
+/** An estimate of a call's duration before one was made. In ms. */
 const nearCallMs = 5
 const farCallMs = 110
 

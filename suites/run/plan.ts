@@ -7,36 +7,36 @@ import type { Plan } from '../report/model.ts'
 import { reasonText } from '../report/problem-text.ts'
 import { joinReasons, keyOfReason } from '../report/reasons.ts'
 
-/** What the first look at a target takes, about. */
+/** About how many calls the preflight makes. */
 const preflightCalls = 20
-/** At most so many API keys can be created (part 8). */
+/** The number of API keys that can be created (part 8). */
 const keyLimit = 10
 
-/** What a plan must know of the target. */
+/** What a plan must know about the target. */
 export interface PlannedTarget {
   /** Test keys that are kept from an earlier run. */
   keptTestKeys: readonly string[]
   /** The target file names a method that removes keys. */
   cleanup: boolean
-  /** The created keys stay on the target, and it is not one that is thrown away. */
+  /** The created keys stay on the target, because it is not disposable. */
   lasts: boolean
-  /** A call takes about so long. In ms. */
+  /** About how long a call takes. In ms. */
   callMs: number
 }
 
-/** What a run consists of. */
+/** The items of a run. */
 interface PlannedItems {
   selected: readonly Item[]
   notSelected: number
-  /** Whatever is selected. */
+  /** Every selected item. */
   all: number
   /** Cases about every answer, which are made from the answers to all others. */
   ofAnswers: number
-  /** Why an item cannot be asked, undefined where it can. */
+  /** Returns why an item cannot be asked; undefined if it can. */
   cannot: (item: Item) => Gap | undefined
 }
 
-/** Says before the first request what a run will do to its target. */
+/** Plans what a run will do to its target, before the first request. */
 export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
   const asked = items.selected.filter((item) => items.cannot(item) === undefined)
   const calls = asked
@@ -86,10 +86,10 @@ function createdKeys(asked: readonly Item[], keys: number, { cleanup }: PlannedT
 
 const several = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
 
-/** A wait for a moment of the server, whose length is not known before. */
+/** The assumed length of a wait for a moment of the server, which is not known in advance. */
 const usualWaitMs = 3000
 
-/** Cases that only wait do so side by side; what fills a limit waits alone. */
+/** Cases that only wait do so at the same time; cases that fill a limit wait alone. */
 function waitsMs(asked: readonly Item[]): number {
   const waits = asked.flatMap((item) =>
     item.kind === 'case' ? [{ alone: fills(item, 'sessions') || fills(item, 'keys'), ms: waitOf(item.scenario) }] : [],

@@ -95,7 +95,7 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
   }
 }
 
-/** Of a run that ended in a way of its own; null where its cases decide. */
+/** The exit code of a run that was interrupted or lost its target; null if its cases decide. */
 function ownExitCodeOf({ stopped, defects }: SuiteResult): number | null {
   if (stopped?.kind === 'interrupted') return interruptedExitCode
   if (defects.length > 0) return defectExitCode

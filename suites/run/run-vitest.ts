@@ -90,18 +90,18 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
 /** Loading the suite in one more thread takes longer than the cases that it would take over. */
 const mostWorkers = 4
 
-/** Cases against the bundled server share nothing. What is asked of one server is asked in one place. */
+/** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */
 function workersFor({ url, items }: WorkerRequest): number {
   if (url !== null) return 1
   return Math.max(1, Math.min(availableParallelism(), mostWorkers, Math.floor(items.length / leastCases)))
 }
 
-/** Fewer cases are asked sooner than another thread is ready. */
+/** Fewer cases finish before another thread is ready. */
 const leastCases = 100
 
 /**
- * A folder with one suite for each worker, which loads its part of the real one. vitest takes paths for patterns and URLs, so the path
- * of this package, in which there may be any character, is not shown to it.
+ * Creates a folder with one suite for each worker, which loads its part of the real one. vitest treats paths as patterns and URLs, so it
+ * must not see the path of this package, which may contain any character.
  */
 function makeSuiteFolder(workers: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-suite-'))
@@ -136,7 +136,7 @@ async function startVitest(
         hookTimeout: 0,
         reporters: [reporter],
         provide: { request },
-        // Everything is compiled already: transforming it again would take half a second.
+        // Everything is already compiled; transforming it again would take half a second.
         server: { deps: { external: [/./] } },
         silent: true,
       },
@@ -145,7 +145,7 @@ async function startVitest(
   )
 }
 
-/** vitest exits within a millisecond of a signal; a run must first clean up what it created. So vitest does not get to listen. */
+/** Keeps vitest from handling signals: it exits within a millisecond, but a run must first remove what it created. */
 async function keepSignals<T>(start: () => Promise<T>): Promise<T> {
   const refuse = (event: string | symbol, listener: (...args: unknown[]) => void): void => {
     if (event === 'SIGINT' || event === 'SIGTERM') queueMicrotask(() => process.removeListener(event, listener))

@@ -1,6 +1,6 @@
 /**
- * The one place where a run is put together: the command asks it in a vitest worker, plain vitest and the tests of the suite itself in
- * their own process.
+ * The one place where a run is put together. The command runs it in a vitest worker; plain vitest and the self-tests run it in their own
+ * process.
  */
 import { signatureHint } from '../diagnose/signature-hint.ts'
 import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
@@ -25,27 +25,27 @@ export interface RunSetup {
   items: readonly Item[]
   /** Which lasting effects are allowed. */
   allow: readonly SafetyClass[]
-  /** Gives the order. */
+  /** Decides the order of the items. */
   seed: number
-  /** Keys and nonces: a real server deserves the randomness of the system. */
+  /** For keys and nonces: the system's randomness for a real server. */
   random: Random
   /** Tells the names of created keys and sessions apart from those of other runs. */
   unique: string
-  /** What an earlier look at the target told; without it the run looks first. */
+  /** What the preflight found, if it already ran; otherwise the run starts with it. */
   facts?: TargetFacts | null
   /** Print exchanges as they were, secrets included. */
   trace?: boolean
   keptTestKeys?: readonly CreatedKey[]
-  /** What was noted about created keys before this run begins. */
+  /** What was recorded about created keys before this run. */
   earlierKeys?: readonly CreatedKeysEntry[]
-  /** Ends the run after so many failures that are not known. */
+  /** Ends the run after this many failures that are not in the baseline. */
   bail?: { failures: number; isKnown: (outcome: CaseOutcome) => boolean } | null
   /** Ends the run from outside. */
   ending?: Ending
   listener?: RunListener
 }
 
-/** A run whose target was looked at. Items of one server may run before they are asked for, beside one another. */
+/** A run after its preflight. Items on one server may run before they are requested, at the same time. */
 interface OpenRun {
   items: readonly Item[]
   facts: TargetFacts
@@ -100,7 +100,7 @@ function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOu
 }
 
 /**
- * The first calls of a run: is the target there, and what is to be known about it?
+ * Makes the first calls of a run, and returns what they show about the target.
  *
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3)
@@ -124,7 +124,7 @@ export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'lis
   random?: Random
 }
 
-/** Asks every item in this process, without vitest: for tests of the suite itself and for programs that bring a target of their own. */
+/** Runs every item in this process, without vitest: for self-tests and for programs with their own target. */
 export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
   const { target, corpus, items = allItems(options.corpus), seed = 1 } = options
   const run = await openRun({
@@ -146,7 +146,7 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
   }
 }
 
-/** The state that the calls of a run share, and its end from outside. */
+/** Creates the state that the calls of a run share, and lets it be ended from outside. */
 export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
   const { target, corpus, random, unique, trace = false, keptTestKeys = [], earlierKeys = [], ending, listener } = setup
   const run = startRun({

@@ -1,4 +1,4 @@
-/** Runs the items of a run: those of one server beside one another, as far as none spoils what another one sees. */
+/** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
 import { type Item, skipItem } from '../engine/case/cases.ts'
 import { claimsOf } from '../engine/case/claims.ts'
 import { type Client, openClient, type Run } from '../engine/case/client.ts'
@@ -12,14 +12,14 @@ import { type Capabilities, cannotAsk } from './capabilities.ts'
 import { type Board, type Entry, nextToStart } from './may-start.ts'
 import { runItem } from './run-item.ts'
 
-/** Runs each item once. What is asked of one server starts with the first item that anybody asks for. */
+/** Runs each item once. On one server, all items start with the first one that is requested. */
 interface Runner {
   ask(item: Item): Promise<CaseOutcome>
-  /** Of the run: who waits does not keep others from running. */
+  /** Listens to the run: an item that waits does not keep others from running. */
   listener(event: RunEvent): void
 }
 
-/** Told when an item really starts, which may be long before somebody asks for it, and when it has ended. */
+/** Is told when an item really starts, perhaps long before it is requested, and when it has ended. */
 interface Watch {
   started(item: Item): void
   ended(outcome: CaseOutcome): void
@@ -54,7 +54,7 @@ interface Scheduled {
 
 interface Slot extends Entry {
   item: Item
-  /** Others ran beside it. */
+  /** Other items ran at the same time. */
   hadCompany: boolean
   isWaiting: boolean
   settle(outcome: CaseOutcome): void
@@ -69,7 +69,7 @@ function slotOf(item: Item, askable: boolean): Slot {
     settle = resolve
     fail = reject
   })
-  // Whoever asks for the item hears of it; until then nobody does.
+  // The caller of `ask` gets the error; until then nobody handles it.
   outcome.catch(() => {})
   const claims = askable ? claimsOf(item) : unasked
   return {
@@ -88,7 +88,7 @@ function slotOf(item: Item, askable: boolean): Slot {
   }
 }
 
-/** What is not asked claims nothing. */
+/** The claims of an item that is not asked. */
 const unasked = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false } as const
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: closures over the state of one run, each of them short
@@ -107,7 +107,7 @@ function createSchedule(run: Run, items: readonly Item[], { start, askable, watc
       if (now.filter(({ isWaiting }) => !isWaiting).length >= client.limit.atOnce) return
       const next = nextToStart(board)
       if (next === undefined) return
-      // Before the places for keys are filled, and before two cases need the same key.
+      // Test keys are created before cases fill the places for keys, and before two cases need the same key.
       if (!next.isTestKey && !haveTestKeys) {
         haveTestKeys = true
         await createTestKeys(client, items.filter(askable))
@@ -164,10 +164,10 @@ function createSchedule(run: Run, items: readonly Item[], { start, askable, watc
   }
 }
 
-/** Keys are there for good: what creates some or fills a limit is asked once. */
+/** Whether an item may run twice. Created keys stay, so items that create keys or fill a limit run once. */
 const isRepeatable = ({ claims }: Entry): boolean => !claims.makesKeys && claims.fills === null
 
-/** Members of the test keys before the cases that use them: all of them while there is room, and each only once. */
+/** Creates the test keys before the cases that use them, each only once. */
 async function createTestKeys(client: Client, items: readonly Item[]): Promise<void> {
   const { run } = client
   const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
@@ -175,6 +175,6 @@ async function createTestKeys(client: Client, items: readonly Item[]): Promise<v
   const names = run.corpus.testKeys.map(({ name }) => name)
   const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
   if (used.has('root')) used.add(standInOf(run.corpus.testKeys, client.instance.root))
-  // A member that cannot be made is told by every case that needs it.
+  // Every case that needs a missing test key reports it.
   for (const name of used) await ensureTestKeys(client, [name])
 }

@@ -3,9 +3,9 @@ import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 
 /**
- * What `--only`, `--skip` and `--shard` select.
+ * Selects items by `--only`, `--skip` and `--shard`.
  *
- * @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean, and where nothing is left
+ * @throws SuiteError (`usage`) for an unknown id, with a did-you-mean, and if nothing is left
  */
 export function select(items: readonly Item[], selection: Selection): ReturnType<typeof selectItems> {
   demandKnownIds(items, selection)
@@ -20,11 +20,7 @@ function nothingSelected({ only, skip, shard }: Selection): string {
   return `there are fewer than ${shard?.index ?? 1} shards in ${chosen}`
 }
 
-/**
- * A misspelt id would leave out what was meant, in silence.
- *
- * @throws SuiteError (`usage`) with a did-you-mean
- */
+/** Checks that every id exists: a misspelt one would silently select the wrong cases. @throws SuiteError (`usage`) with a did-you-mean */
 function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void {
   const asked = [...only.map((id) => ['--only', id] as const), ...skip.map(({ id }) => ['--skip', id] as const)]
   const wrong = asked.find(([, id]) => !items.some((item) => answersTo(item, id)))

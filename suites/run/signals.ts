@@ -1,4 +1,4 @@
-/** What a process does about Ctrl-C and SIGTERM, of which each one asks for more haste than the one before. */
+/** Handles Ctrl-C and SIGTERM; each further signal ends the process faster. */
 interface SignalSteps {
   first(): void
   second(): void
@@ -14,10 +14,14 @@ interface Listening {
   count: number
 }
 
-/** Who listens; the last one is asked. */
+/** The listeners; the last one handles the signal. */
 const listening: Listening[] = []
 
-/** Whoever listens last decides what the next signals do; the third of them ends the process. @returns stops listening */
+/**
+ * Handles the next signals until a later listener takes over; the third signal ends the process.
+ *
+ * @returns stops listening
+ */
 export function listenForSignals(steps: SignalSteps): () => void {
   const mine = { steps, count: 0 }
   if (listening.length === 0) for (const signal of signals) process.on(signal, onSignal)
@@ -37,7 +41,11 @@ function onSignal(): void {
   else process.exit(interruptedExitCode)
 }
 
-/** A run that has not begun leaves nothing behind. @returns stops listening */
+/**
+ * Exits at once: a run that has not begun leaves nothing behind.
+ *
+ * @returns stops listening
+ */
 export function leaveOnSignal(): () => void {
   const leave = (): never => process.exit(interruptedExitCode)
   return listenForSignals({ first: leave, second: leave })

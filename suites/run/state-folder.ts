@@ -3,13 +3,15 @@ import { homedir, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Environment, given } from './inputs.ts'
 
-/** Where the suite keeps what must outlive a run: the state folder of the user (XDG base directories; LOCALAPPDATA on Windows). */
+/** The folder for data that must outlive a run: the user's state folder (XDG base directories; LOCALAPPDATA on Windows). */
 export function stateFolder(env: Environment, platform: string = process.platform, home: string = homedir()): string {
   const localData = platform === 'win32' ? given(env.LOCALAPPDATA) : undefined
   return join(given(env.XDG_STATE_HOME) ?? localData ?? join(home, '.local', 'state'), 'svc-conformance')
 }
 
-/** The folder, made where it is missing; in a container whose home can only be read, one of this user in the temporary folder. */
+/**
+ * Returns the folder and creates it if needed. In a container with a read-only home it is a folder of this user among the temporary files.
+ */
 export function writableFolder(folder: string, temporary: string = tmpdir()): string {
   return [folder, temporaryFolder(temporary)].find(isWritable) ?? folder
 }
@@ -19,7 +21,7 @@ export const stateFolders = (env: Environment): string[] => [stateFolder(env), t
 
 const temporaryFolder = (temporary: string): string => join(temporary, `svc-conformance-${userInfo().uid}`)
 
-/** Nobody else may have made it: another user could read the keys. */
+/** Checks that no other user created the folder, because that user could read the keys. */
 function isWritable(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -8,19 +8,19 @@ import type { Exploration } from '../explore/explore.ts'
 import type { KnownEntry } from '../report/model.ts'
 import type { RunOptions } from './options.ts'
 
-/** What a run showed, and what it left behind. */
+/** The results of a run, and what it left on the target. */
 export interface SuiteResult {
   outcomes: CaseOutcome[]
   /** null for the bundled server. */
   facts: TargetFacts | null
   stopped: StopReason | null
-  /** Created keys that are still on the target, and creations whose answer was lost. */
+  /** Lines about created keys that are still on the target, and creations whose answer was lost. */
   left: string[]
   /** Cases that the suite itself could not run. */
   defects: string[]
-  /** The worker did not end when it was told to: the process must be ended. */
+  /** The worker did not end when it was told to, so the process must be ended. */
   isStuck: boolean
-  /** What the model found after the cases; null where it asked nothing. */
+  /** What the model found after the cases; null if it made no calls. */
   exploration: Exploration | null
 }
 

@@ -23,15 +23,15 @@ const defaultWaitSeconds = 10
 const defaultRequestTimeoutMs = 10_000
 const defaultMaxAnswerBytes = 4 * 2 ** 20
 
-/** A target file with its path. */
+/** A target file and its path. */
 interface NamedTargetFile {
   path: string | null
   file: TargetFile
-  /** A path of the target file, seen from its folder. */
+  /** Resolves a path in the target file, relative to its folder. */
   beside(path: string): string
 }
 
-/** The target file that `--target` or SVC_TARGET names; an empty one where none is named. @throws SuiteError (`usage`, `fixture`) */
+/** Reads the target file that `--target` or SVC_TARGET names; empty if neither does. @throws SuiteError (`usage`, `fixture`) */
 export function readTargetFile(flags: Pick<RunFlags, 'target'>, env: Environment): NamedTargetFile {
   const path = flags.target ?? given(env.SVC_TARGET) ?? null
   return {
@@ -42,9 +42,9 @@ export function readTargetFile(flags: Pick<RunFlags, 'target'>, env: Environment
 }
 
 /**
- * The target: flags win over the environment, the environment over the target file.
+ * Reads the options of the target: flags win over the environment, the environment over the target file.
  *
- * @returns null where nothing names a URL: then the bundled server is the target
+ * @returns null if nothing names a URL; the bundled server is the target then
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
 export function readTargetOptions(flags: RunFlags, env: Environment, named: NamedTargetFile): TargetOptions | null {
@@ -87,11 +87,11 @@ export function inputsOf(flags: RunFlags, env: Environment, { path, file, beside
   return named.flatMap(([what, name]) => (typeof name === 'string' ? [{ what, file: name }] : []))
 }
 
-/** @returns null where no URL is named @throws SuiteError (`usage`) where one was meant */
+/** @returns null if no URL is named @throws SuiteError (`usage`) if the user meant to name one */
 function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
   const url = flags.url ?? given(env.SVC_URL) ?? file.url
   if (url !== undefined) return baseUrl(url)
-  // Else a run that was meant for a server would show that the bundled one conforms.
+  // Otherwise a run that was meant for a server would show that the bundled one conforms.
   if (path !== null)
     throw new SuiteError('usage', `Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
   for (const [flag, value] of [

@@ -3,7 +3,7 @@ import { listens } from '../targets/listens.ts'
 
 const lookEveryMs = 250
 
-/** Resolves when a server that was there went away and came back; or with false when the signal is aborted before. */
+/** Resolves with true when a server has gone away and come back, and with false when the signal is aborted before. */
 export async function targetReturned(url: string, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')

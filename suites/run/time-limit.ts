@@ -2,17 +2,17 @@ import { cleanUpLimitMs } from './clean-up.ts'
 import { createEnding, type Endings, monotonicMs } from './ending.ts'
 import type { RunOptions } from './options.ts'
 
-/** This part of the time is kept for removing keys, where there is a way to remove them. */
+/** The part of the time that is reserved for removing keys, if the target can remove keys. */
 const cleanUpShare = 0.2
 
 interface TimeLimit {
   endings: Endings
-  /** When the time of the cases is up, on the monotonic clock; null: never. */
+  /** When the cases must end, on the monotonic clock; null: no limit. */
   endsAtMs: number | null
   stop(): void
 }
 
-/** Ends a run when the time of `--timeout` is up: its cases early enough for the clean-up to be over by then. */
+/** Ends a run in time for `--timeout`: its cases end early enough for the clean-up. */
 export function limitTime({ limits, target }: RunOptions): TimeLimit {
   const { timeoutSeconds } = limits
   if (timeoutSeconds === null) {
@@ -23,7 +23,7 @@ export function limitTime({ limits, target }: RunOptions): TimeLimit {
   const casesMs = wholeMs - (cleansUp ? Math.min(cleanUpLimitMs, wholeMs * cleanUpShare) : 0)
   const nowMs = monotonicMs()
   const endings = { cases: createEnding(nowMs + casesMs), cleanUp: createEnding(nowMs + wholeMs) }
-  // Timers run on the monotonic clock.
+  // Timers use the monotonic clock.
   const timers = [
     setTimeout(() => endings.cases.end({ kind: 'time' }), casesMs),
     setTimeout(() => endings.cleanUp.end({ kind: 'time' }), wholeMs),

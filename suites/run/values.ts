@@ -13,9 +13,9 @@ export interface ReportRequest {
 
 const formats: readonly ReportFormat[] = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge']
 
-/** A host on this machine, which is hardly reached by anything but http. */
+/** A host on this machine, which is usually reached by http. */
 const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?(\/|$)/
-/** A host or an address without the word before `://`. */
+/** A host or an address without a scheme such as `https://`. */
 const bareHost = /^[\w-]+(\.[\w-]+)+(:\d+)?(\/|$)|^[\w-]+:\d+(\/|$)/
 
 /** @throws SuiteError (`usage`) unless it is an http or https URL that can be put before `/api` */
@@ -46,7 +46,7 @@ export function oneOf<T extends string>(flag: string, word: string, words: reado
   return found
 }
 
-/** The word that begins the header of a signature. @throws SuiteError (`usage`) unless it can be one */
+/** The scheme word of signatures. @throws SuiteError (`usage`) if it cannot be one */
 export function schemeWord(flag: string, text: string): string {
   if (!/^[!#$%&'*+.^_`|~\w/-]+$/.test(text))
     throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected one word, such as "svc-hmac-sha256"`)
@@ -70,7 +70,7 @@ export function count(flag: string, text: string): number {
   return number
 }
 
-/** `FORMAT[=FILE]`; text on stdout where no other format is to go there. @throws SuiteError (`usage`) */
+/** `FORMAT[=FILE]`; text goes to stdout if no other format does. @throws SuiteError (`usage`) */
 export function readReports(texts: readonly string[]): ReportRequest[] {
   const reports = texts.map((text): ReportRequest => {
     const [word = '', ...file] = text.split('=')

@@ -6,12 +6,12 @@ import type { StopReason } from '../engine/judge/problem.ts'
 import type { KnownEntry } from '../report/model.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 
-/** What the main thread hands to the vitest worker that runs the cases. Plain data. */
+/** The request of the main thread to the vitest worker that runs the cases. Plain data. */
 export interface WorkerRequest {
   /** null: the bundled server. */
   url: UrlTargetOptions | null
   corpus: Corpus
-  /** null: the worker looks at the target first. */
+  /** null: the worker starts with the preflight. */
   facts: TargetFacts | null
   allow: readonly SafetyClass[]
   /** Keys of items. */
@@ -19,15 +19,15 @@ export interface WorkerRequest {
   seed: number
   unique: string
   trace: boolean
-  /** Stop after so many failures that this baseline does not list; null: never. */
+  /** Stop after this many failures that the baseline does not list; null: never. */
   bail: { failures: number; known: readonly KnownEntry[] } | null
-  /** Where created keys are noted, so that the main thread can remove them whatever happens here; null where nobody need know. */
+  /** The record of created keys, so that the main thread can remove them whatever happens here; null if nothing is recorded. */
   keyRecord: { file: string; withSecrets: boolean } | null
   keptTestKeys: CreatedKey[]
   earlierKeys: CreatedKeysEntry[]
-  /** The name of the channel that tells of the end of the run. */
+  /** The name of the channel that announces the end of the run. */
   endingChannel: string
-  /** When the time of the run is up, on the monotonic clock; null: never. */
+  /** When the run must end, on the monotonic clock; null: no limit. */
   endsAtMs: number | null
 }
 
@@ -37,7 +37,7 @@ declare module 'vitest' {
   }
   interface TaskMeta {
     outcome?: CaseOutcome
-    /** Set on every case after the run was stopped. */
+    /** Set on every case that was not run because the run had stopped. */
     stopped?: StopReason
   }
 }

@@ -1,6 +1,6 @@
 import type { Path } from '../engine/fixture/yaml-source.ts'
 
-/** Where a value contains itself, as no JSON can and an alias in YAML may; undefined where none does. */
+/** Finds the place where a value contains itself, as an alias in YAML may; undefined if there is none. */
 export function pathToItself(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (around.includes(value)) return path

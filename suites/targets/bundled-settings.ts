@@ -1,6 +1,6 @@
 import type { TargetSettings } from '../engine/target.ts'
 
-/** A second loopback address; where the system has none, cases that need one say so. */
+/** A second loopback address; on systems without one, cases that need it say so. */
 const secondAddress = '127.0.0.12'
 /** One harmless listing per area, all of them extensions of the reference server beyond the document. */
 const areaProbes: TargetSettings['probes'] = {
@@ -17,7 +17,7 @@ const areaProbes: TargetSettings['probes'] = {
   disable: { method: 'manager/updateApiKey', params: { id: '$id', enabled: false } },
 }
 
-/** What a user of the bundled server would write into a target file. */
+/** What a user of the bundled server would write in a target file. */
 export function bundledSettings(solutions: string[]): TargetSettings {
   return {
     scheme: 'svc-hmac-sha256',

@@ -1,6 +1,6 @@
 /**
- * The one door between the suite and the reference server: nothing else in suites/ imports mock-server/, and mock-server/ imports
- * nothing of suites/. Two witnesses that shared code would only be one.
+ * The only connection between the suite and the reference server: nothing else in suites/ imports mock-server/, and mock-server/ imports
+ * nothing of suites/. Two witnesses that share code are one.
  */
 import {
   createHandler,
@@ -23,15 +23,15 @@ import type { Wire } from './http.ts'
 export type { Fault, MockServer, Mutant, Profile, ServerOptions, Variant }
 export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
 
-/** Servers that are wrong in one way each. Loaded only where they are hunted. */
+/** Servers that are wrong in one way each. Loaded only when needed. */
 export const loadMutants = async (): Promise<readonly Mutant[]> =>
   (await import('../../mock-server/mutants.ts')).mutants
-/** Conforming servers that answer open questions otherwise. Loaded only where they are tried. */
+/** Conforming servers that answer open questions in another way. Loaded only when needed. */
 export const loadVariants = async (): Promise<readonly Variant[]> =>
   (await import('../../mock-server/variants.ts')).variants
 
 const requestTimeoutMs = 10_000
-/** Kept ones: a run has no more calls under way than its target bears. */
+/** Kept connections: enough for the calls that a run has under way. */
 const mostConnections = 64
 
 /**
@@ -67,7 +67,7 @@ export const loadIndependentMutants = async () =>
 export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
 
-/** One server that all cases share, as behind a URL, but with a clock that can be moved: for tests of the way to real servers. */
+/** One server that all cases share, like one behind a URL, but with a clock that can be moved: to test runs against real servers. */
 export function lastingTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
   return {
     name: 'http://lasting',
@@ -83,20 +83,20 @@ export function lastingTarget(server: ServerOptions = {}, settings: Partial<Targ
 interface Bundled {
   server: MockServer
   wire: Wire
-  /** Where its clock started. */
+  /** The time at which its clock started. */
   startMs: number
 }
 
 async function startBundled(options: ServerOptions, settings: Partial<TargetSettings>): Promise<Bundled> {
   const server = await startMockServer({ clock: 'virtual', ...options })
   const { secondAddress } = { ...bundledSettings([]), ...settings }
-  // Loaded here, so that `serve`, which comes through this door too, need not wait for it.
+  // Loaded here, so that `serve`, which uses this file too, need not wait for it.
   const { openWire } = await import('./http.ts')
   const wire = openWire({ baseUrl: server.url, requestTimeoutMs, secondAddress, connections: mostConnections })
   return { server, wire, startMs: server.clock.now() }
 }
 
-/** Without a socket where a request does not need one. */
+/** Sends a request without a socket if it does not need one. */
 async function inProcess({ server, wire, startMs }: Bundled, settings: Partial<TargetSettings>): Promise<Bundled> {
   const { openInProcess } = await import('./in-process.ts')
   const { secondAddress } = { ...bundledSettings([]), ...settings }

@@ -30,7 +30,7 @@ export interface Tls {
   insecure?: boolean
 }
 
-/** Unless the target file says otherwise. */
+/** The default, unless the target file says otherwise. */
 const defaultMaxAnswerBytes = 4 * 2 ** 20
 
 export interface Wire {
@@ -39,7 +39,7 @@ export interface Wire {
   close(): void
 }
 
-/** Opens the way to a base URL: ordinary calls through supertest on kept connections, races on sockets of their own. */
+/** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
 export function openWire(options: WireOptions): Wire {
   const { baseUrl, secondAddress, proxy = null } = options
   const limits = {
@@ -52,7 +52,7 @@ export function openWire(options: WireOptions): Wire {
   const Agent = secure ? https.Agent : http.Agent
   const kept = throughProxy(new Agent({ keepAlive: true, maxSockets: options.connections ?? 1, ...tls }), proxy)
   noteCarriers(kept)
-  // As many as race at once: they stay open between two races.
+  // As many as race at once; they stay open between two races.
   const warm = throughProxy(new Agent({ keepAlive: true, ...tls }), proxy)
   noteCarriers(warm)
   const fresh = throughProxy(new Agent({ keepAlive: false, ...tls }), proxy)
@@ -76,7 +76,7 @@ export function openWire(options: WireOptions): Wire {
     send: async (request) => {
       const wasIdle = isIdle()
       const answer = await sendOne(baseUrl, request, agentFor(request), limits)
-      // A server that serves one connection at a time would wait for what never comes on another one.
+      // A server that serves one connection at a time would wait for a request that comes on another.
       if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
       return answer
     },
@@ -92,10 +92,10 @@ export function openWire(options: WireOptions): Wire {
   }
 }
 
-/** Connections that carried an answer: the next call on one may find it closed. */
+/** Connections that carried an answer; the next call may find them closed. */
 const carriers = new WeakSet<object>()
 
-/** Node tells of no call that had to queue for its connection that the connection was used before. */
+/** Node does not report that a connection was used before if the call had to queue for it. */
 function noteCarriers(agent: http.Agent): void {
   agent.on('free', (socket: object) => void carriers.add(socket))
 }
@@ -108,10 +108,10 @@ interface Limits {
   maxAnswerBytes: number
 }
 
-/** Answers that are in memory together may take as much as so many of the longest ones. */
+/** Answers in memory together may take as much space as this many of the longest ones. */
 const longestTogether = 4
 
-/** The most bytes of the answer to this request. */
+/** The maximum size of the answer to this request. */
 function answerLimit({ sharedBy = 1 }: WireRequest, { maxAnswerBytes }: Limits): number {
   return Math.min(maxAnswerBytes, Math.ceil((longestTogether * maxAnswerBytes) / sharedBy))
 }
@@ -120,7 +120,7 @@ async function sendOne(baseUrl: string, request: WireRequest, agent: http.Agent,
   if (request.raw) return sendRaw(baseUrl, request, agent, limits)
   const timeoutMs = request.timeoutMs ?? limits.requestTimeoutMs
   let answer: WireAnswer | undefined
-  // supertest reads the body itself: a JSON parser that rejects bad JSON would hide what came.
+  // supertest must not parse the body: a JSON parser that rejects bad JSON would hide the answer.
   const read = (response: http.IncomingMessage, done: (error: Error | null) => void): void => {
     readAnswer(response, answerLimit(request, limits)).then(
       (whole) => {
@@ -142,7 +142,7 @@ async function sendOne(baseUrl: string, request: WireRequest, agent: http.Agent,
   endOnce(test as never)
   for (const [name, value] of request.headers) test.set(name, value)
   try {
-    // A Buffer would be written as JSON again; the text keeps the bytes, which are UTF-8 in every call that is not raw.
+    // supertest would write a Buffer as JSON; a string keeps the bytes, which are UTF-8 in every call that is not raw.
     const { status, headers } = await test.send(new TextDecoder().decode(request.body))
     return answer ?? { kind: 'answer', status, headers: flatHeaders(headers), body: new Uint8Array() }
   } catch (error) {
@@ -154,7 +154,7 @@ async function sendOne(baseUrl: string, request: WireRequest, agent: http.Agent,
 
 const isTimeout = (error: unknown): boolean => typeof error === 'object' && error !== null && 'timeout' in error
 
-/** superagent prints a warning where a connection ends twice, as it does for resets within an answer; the first end counts. */
+/** superagent warns if a connection ends twice, as after a reset within an answer; the first end counts. */
 function endOnce(test: { callback(...given: unknown[]): void }): void {
   const callback = test.callback.bind(test)
   let isEnded = false
@@ -166,7 +166,7 @@ function endOnce(test: { callback(...given: unknown[]): void }): void {
 }
 
 interface Outgoing {
-  /** Connected, and all but the last byte of the body handed over. */
+  /** Resolves when it is connected and all but the last byte of the body is sent. */
   ready: Promise<void>
   finish(): void
   answer: Promise<WireAnswer>
@@ -186,7 +186,7 @@ function start(baseUrl: string, request: WireRequest, agent: http.Agent, limits:
     headers: withLength(request),
   })
   const answer = new Promise<WireAnswer>((resolve) => {
-    // Not the timeout of a socket, which starts again with every byte.
+    // The timeout of a socket would start again with every byte.
     const deadline = setTimeout(() => {
       resolve(lateAnswer(timeoutMs))
       outgoing.destroy()
@@ -218,7 +218,7 @@ function sendRaw(baseUrl: string, request: WireRequest, agent: http.Agent, limit
   return answer
 }
 
-/** All at once: every connection is open and has sent all but its last byte before the last bytes go out together. */
+/** Sends requests at once: every connection is open and has sent all but its last byte before the last bytes are sent together. */
 async function race(
   baseUrl: string,
   requests: WireRequest[],

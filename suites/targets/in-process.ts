@@ -1,6 +1,6 @@
 /**
- * Ordinary calls to the bundled server without a socket: most of the time of a call over the loopback is spent by sockets, and they are
- * nobody's claim here. Raw requests and races, whose point is the connection, still go over HTTP.
+ * Makes ordinary calls to the bundled server without a socket, because sockets take most of the time of a loopback call and no case is
+ * about them. Raw requests and races are about the connection and still use HTTP.
  */
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
@@ -30,11 +30,11 @@ export interface InProcessOptions {
   secondAddress: string | undefined
 }
 
-/** Connections of the HTTP server are numbered from 1; these must not be taken for one of them. */
+/** Connections of the HTTP server are numbered from 1; these numbers must differ from them. */
 const firstConnection = 1_000_000
 const firstAddress = '127.0.0.1'
 
-/** What an HTTP server cuts off or refuses before its handler: such requests go over a socket. */
+/** Requests that an HTTP server would refuse before its handler; they go over a socket. */
 const mostBodyBytes = 256 * 1024
 const mostHeaderBytes = 8 * 1024
 
@@ -47,7 +47,7 @@ export function openInProcess(options: InProcessOptions): (request: WireRequest)
   const send = async (request: WireRequest): Promise<WireAnswer> => {
     const isKept = request.connection !== 'fresh' && request.from !== 'second-address'
     if (!isKept) lastConnection += 1
-    // Timers and messages of the run get their turn between two calls.
+    // Lets timers and messages of the run be handled between two calls.
     await new Promise((resolve) => setImmediate(resolve))
     const answered = handle({
       method: request.method,

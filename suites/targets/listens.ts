@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 
 const connectTimeoutMs = 1000
 
-/** Whether anything takes connections there. */
+/** Whether anything accepts connections at that address. */
 export function listens(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: connectTimeoutMs })

@@ -1,13 +1,13 @@
 import type { WireAnswer } from '../engine/target.ts'
 
 /**
- * What a failed request says of its target.
+ * Describes a failed request.
  *
- * @param reused the connection carried an answer before, so that it may have ended in between
+ * @param reused the connection carried an answer before, so it may have been closed in between
  */
 export function noAnswer(error: unknown, reused: boolean): WireAnswer {
   const message = error instanceof Error ? error.message : String(error)
-  // supertest puts the code of a refused connection into the message and keeps none.
+  // supertest puts the code of a refused connection only into the message.
   const named = /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? ''
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
   return {
@@ -18,7 +18,7 @@ export function noAnswer(error: unknown, reused: boolean): WireAnswer {
   }
 }
 
-/** The time for the whole answer is up. */
+/** Whether the request failed because the time for the answer was up. */
 export function lateAnswer(timeoutMs: number): WireAnswer {
   return {
     kind: 'none',

@@ -36,7 +36,10 @@ const decoders: { readonly [coding: string]: typeof gunzipSync } = {
   br: brotliDecompressSync,
 }
 
-/** A request that names no codings takes them all (RFC 9110, 12.5.3). Bytes that are not what the header says stay as they came. */
+/**
+ * Decodes the body: a request without Accept-Encoding accepts any coding (RFC 9110, 12.5.3). Bytes that do not match the header stay as
+ * received.
+ */
 function decodedAnswer(
   status: number,
   headers: { [name: string]: string },

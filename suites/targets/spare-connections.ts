@@ -1,25 +1,25 @@
 /**
- * Connections that are opened ahead, so that a call which needs a new one does not wait for it to open. None carries more than one call,
- * so what was sent on one is never sent twice.
+ * Connections that are opened in advance, so that a call that needs a new one need not wait. Each carries only one call, so nothing is sent
+ * twice.
  */
 import type http from 'node:http'
 import type net from 'node:net'
 
 export interface SpareConnections {
-  /** From now on connections may be opened ahead: the target answers others while one lies idle. */
+  /** Allows opening connections in advance: the target answers others while one is idle. */
   allow(): void
   close(): void
 }
 
-/** A server may close a connection on which nothing comes. */
+/** A server may close an idle connection. */
 const longestIdleMs = 1000
-/** As many as grants of several users, refreshes and creations need at once. */
+/** Enough for simultaneous grants of several users, refreshes and creations. */
 const mostSpares = 4
 
 interface Spare {
   socket: net.Socket
   openedAtMs: number
-  /** It ended, or something came that nobody asked for. */
+  /** It was closed, or received unexpected data. */
   onEnd(): void
 }
 
@@ -27,7 +27,7 @@ const signsOfAnEnd = ['error', 'end', 'close', 'data'] as const
 
 type Connect = (options: unknown, callback?: unknown) => net.Socket | undefined
 
-/** Makes an agent take connections that were opened ahead. */
+/** Makes an agent use connections that were opened in advance. */
 export function openSpares(agent: http.Agent, now: () => number = () => performance.now()): SpareConnections {
   const withConnect = agent as unknown as { createConnection: Connect }
   const connect: Connect = withConnect.createConnection.bind(agent)

@@ -3,10 +3,10 @@ import type { TargetSettings } from '../engine/target.ts'
 
 // On [::1] the server sees an address that no ipAddr scope can name.
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost)$/
-// Begins like 127.0.0.1, since some servers compare no more than that.
+// It begins like 127.0.0.1, because some servers compare only the beginning.
 const secondLoopback = '127.0.0.12'
 
-/** So many addresses of ours are tried. */
+/** How many of our addresses are tried. */
 const triedAddresses = 6
 
 /** A server in a container behind a port of the loopback sees the address of a bridge. */
@@ -16,7 +16,7 @@ function likelyAddresses(): string[] {
   return ['127.0.0.1', ...ofIPv4].slice(0, triedAddresses)
 }
 
-/** The settings of a URL with what goes without saying on the loopback: addresses that may be ours, and a second one to try. */
+/** Adds what is known on the loopback to the settings of a URL: addresses that may be ours, and a second one to try. */
 export function urlSettings(url: string, settings: TargetSettings): TargetSettings {
   if (!loopback.test(new URL(url).hostname)) return settings
   return {

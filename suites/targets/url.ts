@@ -19,12 +19,12 @@ export interface UrlTargetOptions {
   disposable: boolean
 }
 
-/** Which of them are used is for the run to say: it has no more calls under way than its target bears. */
+/** The maximum; the run decides how many are used. */
 const mostConnections = 64
 
 const localhost = /^(https?:\/\/)localhost(?=[:/]|$)/
 
-/** `localhost` is 127.0.0.1, since no ipAddr scope can name ::1; where a server listens on ::1 alone, it is that. */
+/** `localhost` means 127.0.0.1, because no ipAddr scope can name ::1; it means ::1 if the server listens only there. */
 async function withoutLocalhost(url: string): Promise<string> {
   if (!localhost.test(url)) return url
   const { port, protocol } = new URL(url)

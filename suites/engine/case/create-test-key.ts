@@ -64,7 +64,7 @@ async function showCreation(client: Client, testKey: TestKey): Promise<Shown> {
 
 /** The declared way, with the stand-in if the root key has no secret. */
 function wayOf(testKey: TestKey, client: Client): { way: Way; by: string } | undefined {
-  // Only a root key with a public key can create its own stand-in.
+  // Only the root key itself can create its stand-in.
   if (standInOf(client.run.corpus.testKeys, client.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
   const declared = declaredWay(testKey)
   if (declared === undefined || declared.way === 'ecc') return declared

@@ -1,10 +1,10 @@
-/** What the address of the page names behind its `#`, so that everything the page shows can be linked to. Pure. */
+/** The place that the page's address names after its `#`, so that everything on the page can be linked to. Pure. */
 
 export type Place =
   | { kind: 'nothing' }
   /** The cases of a requirement on a server. */
   | { kind: 'cell'; server: string; requirement: string }
-  /** A server, and what changed between two of its reports; null: the last two. */
+  /** A server, and the changes between two of its reports; null: the last two. */
   | { kind: 'server'; server: string; from: string | null; to: string | null }
 
 export function readPlace(hash: string): Place {

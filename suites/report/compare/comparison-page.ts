@@ -3,7 +3,7 @@ import type { Comparison } from './comparison.ts'
 
 const built = new URL('compare-page.html', import.meta.url)
 
-/** What stands in the page beside the reports. */
+/** What the page holds besides the reports. */
 export interface PageMeta {
   /** Of the suite. */
   version: string

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What the page tells of one cell, and of one server. */
+/** The details of one cell and of one server. */
 import type { Verdict } from '../../engine/judge/verdict.ts'
 import { casesOf, glyphs, verdictOrder, words } from '../verdict-words.ts'
 import { writePlace } from './address.ts'

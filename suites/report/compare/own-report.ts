@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
-/** Reports that somebody adds by hand: they are read here and go nowhere. */
+/** Reports that the reader adds by hand: they stay in the browser. */
 import type { ComparedReport } from './comparison.ts'
 
-/** Calls `add` with each JSON report that is chosen or dropped, and `refuse` with why one is none. */
+/** Calls `add` with each JSON report that is chosen or dropped, and `refuse` with the reason if a file is not a report. */
 export function listenForReports(
   input: HTMLInputElement,
   add: (report: ComparedReport) => void,
@@ -31,7 +31,7 @@ export function listenForReports(
   })
 }
 
-/** Looks at the members that the page uses, no more. */
+/** Checks only the members that the page uses. */
 function readReport(text: string): ComparedReport | null {
   try {
     const report = JSON.parse(text) as ComparedReport

@@ -1,4 +1,4 @@
-/** The calls that a first look at a target makes. */
+/** The calls of the preflight. */
 import { makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import { isSendable } from '../../engine/case/credential-of.ts'
@@ -11,7 +11,7 @@ export const listSolutions = 'solution/listSolutions'
 export const call = (client: Client, auth: Auth, method = listSolutions, params: unknown = {}): Promise<Called> =>
   makeCall(client, { method, params, auth })
 
-/** A call that should be refused: some servers never answer those. */
+/** Makes a call that should be refused; some servers never answer such calls. */
 export async function refusable(
   client: Client,
   auth: Auth,
@@ -23,7 +23,7 @@ export async function refusable(
   return called
 }
 
-/** The params of a grant to the root key. */
+/** The params of a grant for the root key. */
 export function grantParams(client: Client, scope: string[]): unknown {
   const { id, secret = '' } = client.testKeys.get('root') ?? { id: '' }
   return { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope }
@@ -32,7 +32,7 @@ export function grantParams(client: Client, scope: string[]): unknown {
 export const grant = (client: Client, scope: string[]): Promise<Called> =>
   call(client, 'none', 'manager/auth', grantParams(client, scope))
 
-/** The access token of a grant, if there is one that can be sent. */
+/** The access token in a grant's answer, if it can be sent. */
 export function accessTokenOf({ answer }: Called): string | undefined {
   const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
   const token = result?.accessToken

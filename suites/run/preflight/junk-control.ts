@@ -4,7 +4,7 @@ import type { Called } from '../../engine/judge/called.ts'
 import type { CredentialKind } from '../../engine/judge/junk-control.ts'
 import { listSolutions, refusable } from './calls.ts'
 
-/** Credentials that no server knows. */
+/** Junk credentials, which no server knows. */
 const junk = { id: 'svc-conformance-junk', secret: 'svc-conformance-junk-secret' }
 const junkSeed = '\u0007'.repeat(32)
 const junkAuths: readonly [CredentialKind, Auth][] = [
@@ -14,7 +14,7 @@ const junkAuths: readonly [CredentialKind, Auth][] = [
   ['token', { token: 'svc-conformance-junk-token' }],
 ]
 
-/** Every acceptance needs its control: where junk credentials are accepted, an acceptance shows nothing. */
+/** Tries junk credentials: where they are accepted, an acceptance proves nothing. */
 export async function tryJunk(client: Client, first: Called, allow: readonly SafetyClass[]): Promise<void> {
   const note = (method: string, kind: CredentialKind, { answer }: Called): void => {
     if (answer.outcome === 'accepted') client.facts.junkTaken.push(`${method} ${kind}`)

@@ -6,8 +6,8 @@ import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
 import { accessTokenOf, call, grant, grantParams, listSolutions } from './calls.ts'
 
 /**
- * Our address as the server sees it: as declared, or of the likely ones the first that a token is good for. Before a container the
- * server sees another one than 127.0.0.1.
+ * Finds our address as the server sees it: the declared one, or the first likely one for which a token works. A server in a container does
+ * not see 127.0.0.1.
  */
 export async function learnAddress(client: Client, allow: readonly SafetyClass[]): Promise<void> {
   const { clientAddress, likelyAddresses = [] } = client.instance.settings
@@ -25,7 +25,10 @@ export async function learnAddress(client: Client, allow: readonly SafetyClass[]
   }
 }
 
-/** A second local address counts only if the server hears it and sees it as what it is: behind a proxy all calls come from one. */
+/**
+ * Tries the second local address. It counts only if the server receives its calls and sees the address: behind a proxy all calls come from
+ * one address.
+ */
 export async function trySecondAddress(client: Client, allow: readonly SafetyClass[]): Promise<void> {
   const address = client.instance.settings.secondAddress
   if (address === undefined) return

@@ -3,7 +3,7 @@ import { isSendable } from '../../engine/case/credential-of.ts'
 import { createKeyOf } from '../../engine/case/test-keys.ts'
 import { accessTokenOf, call, grant } from './calls.ts'
 
-/** Finds out which word stands before a token. */
+/** Finds out which word precedes a token. */
 export async function learnTokens(client: Client): Promise<void> {
   const { facts, instance } = client
   if (instance.root.kind !== 'secret') return
@@ -20,14 +20,14 @@ export async function learnTokens(client: Client): Promise<void> {
       if (used.outcome === 'accepted') return learnReplacement(client, accessToken)
       facts.tokenPrefix = configured ?? 'Bearer'
     }
-    // Where nobody named a word, tokens may work behind another one; a word that was named has to work.
+    // Without a given word, tokens may work with another one; a given word must work.
     if (client.run.target.lasting) {
       facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
     }
   }
 }
 
-/** Does a grant without a session end the one before it? Then what a server counts as a session is one for all of them. */
+/** Finds out whether a grant without a session ends the previous one: some servers treat all such grants as one session. */
 async function learnReplacement(client: Client, earlier: string): Promise<void> {
   const later = accessTokenOf(await grant(client, ['solution']))
   if (later === undefined) return
@@ -35,7 +35,7 @@ async function learnReplacement(client: Client, earlier: string): Promise<void> 
   if (!(await works(earlier)) && (await works(later))) client.facts.unnamedReplaced = true
 }
 
-/** On a throwaway instance a key costs nothing: which spelling of the scope really opens key creation? */
+/** Finds out on a throwaway instance which spelling of the scope really opens key creation. */
 export async function learnSpelling(client: Client): Promise<void> {
   const member = client.run.corpus.testKeys.find(({ key }) => key === 'secret')
   if (member !== undefined) await createKeyOf(client, member, 'token', 'root')

@@ -8,16 +8,16 @@ import { firstCall, measureAccepted, measureRefused } from './reach-target.ts'
 import { tryRootKey } from './try-root-key.ts'
 
 /**
- * The first calls of a run: is the target there, does it take the root key, what does its clock say, which token prefix and
- * spelling does it take, and does it take junk.
+ * The first calls of a run. They find out whether the target is up, whether it accepts the root key, what its clock says, which token
+ * prefix and scope spelling it uses, and whether it accepts junk.
  *
- * @param allow which lasting effects are allowed: tokens are only taken with `sessions`
+ * @param allow the allowed lasting effects: tokens are requested only with `sessions`
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3) when nothing connects, or the root key is refused in every way
  */
 export async function preflight(client: Client, allow: readonly SafetyClass[], patientMs = 0): Promise<TargetFacts> {
   const { target, stopping } = client.run
-  // A target that is still starting gives no answer, and a second address may get none.
+  // A target that is still starting does not answer, and a second address may get no answer.
   stopping.pause()
   try {
     const first = await firstCall(client, patientMs)

@@ -5,7 +5,7 @@ import type { Called } from '../../engine/judge/called.ts'
 import { printable } from '../../engine/printable.ts'
 import { call, grant, refusable } from './calls.ts'
 
-/** Between two looks at a target that is still starting. */
+/** The pause between two tries to reach a target that is still starting. In ms. */
 const patienceMs = 250
 
 /**
@@ -20,7 +20,7 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
   for (;;) {
     const first = await refusable(client, 'none')
     const { answer } = first
-    // Shorter times were waited out.
+    // Shorter times have already been waited out.
     if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(client, answer)
     if (answer.outcome === 'throttled' && (await throttlesRoot(client))) throw throttledForGood(client, answer.status)
     if (answer.outcome !== 'broken' || answer.status !== null) return first

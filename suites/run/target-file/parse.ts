@@ -5,7 +5,7 @@ import { problemWith } from '../../engine/fixture/schemas.ts'
 import { type Problem, readYaml, type YamlSource } from '../../engine/fixture/yaml-source.ts'
 import { pathToItself } from '../yaml-circle.ts'
 
-/** What a target file may say; every key is optional. Paths are as written. */
+/** The content of a target file; every key is optional. Paths are as written. */
 export interface TargetFile {
   url?: string
   root?: { id: string; secret?: string; privateKeyFile?: string }
@@ -32,14 +32,14 @@ export interface TargetFile {
 /** Which parts of a target file hold secrets. */
 const secretParts: readonly unknown[] = ['root', 'headers']
 
-/** What the params of a declared call may stand in for, and need to. */
+/** The references that the params of a declared call may and must contain. */
 const parameters: { [call: string]: readonly string[] } = {
   cleanup: ['id', 'name'],
   disable: ['id', 'name'],
   'solution-context': ['solution'],
 }
 
-/** Headers that cases send in their own way, by their lower-case name, and where to say instead what they are to say. */
+/** Headers that cases send themselves, by their lower-case names, with the key to use instead. */
 const ownHeaders = new Map([
   [
     'authorization',
@@ -51,7 +51,7 @@ const ownHeaders = new Map([
   ['host', 'it follows from "url"; name the host there'],
 ])
 
-/** The words of scopes that the document shows; a restriction or an id stands behind a colon. */
+/** The scope words of the document; a restriction or an id follows a colon. */
 const scopeWords = [
   ...['apikey', 'apiKey', 'solution', 'context', 'thread', 'store', 'inbox', 'stream'],
   ...['session', 'ipAddr', 'expiresIn'],
@@ -59,8 +59,9 @@ const scopeWords = [
 
 /**
  * @param file the path that errors name
- * @throws SuiteError (`fixture`): an unknown key with a did-you-mean, a value that does not fit. With its place, and without any text
- * of the file but the names of keys: a secret may stand in the wrong line, or behind an alias
+ *
+ * @throws SuiteError (`fixture`) for an unknown key, with a did-you-mean, and for a wrong value. Errors give the place, and no text of the
+ * file except the names of keys: a secret may be in the wrong line, or behind an alias
  */
 export function parseTargetFile(text: string, file: string): TargetFile {
   const source = readTarget(text, file)
@@ -83,7 +84,7 @@ export function parseTargetFile(text: string, file: string): TargetFile {
   return target
 }
 
-/** What a YAML parser complains about may quote the file. */
+/** Removes quotations of the file from an error of the YAML parser. */
 function readTarget(text: string, file: string): YamlSource {
   try {
     return readYaml(text, file)
@@ -99,7 +100,7 @@ function withoutLine(error: SuiteError): SuiteError {
   return new SuiteError(error.code, error.message.split('\n')[0] ?? error.message)
 }
 
-/** Where secrets are expected, a key that is like no known one may be a secret itself. */
+/** An unknown key where secrets are expected may be a secret itself, so errors do not name it. */
 function withoutName({ path, message }: Problem): string {
   return secretParts.includes(path[0])
     ? message.replace(/^unknown key ".*", expected/s, 'unknown key, expected')
@@ -112,7 +113,7 @@ function* oldNames(target: unknown): Generator<Problem> {
   yield { path: ['cast'], onKey: true, message: 'rename "cast" to "testKeys"' }
 }
 
-/** Names that would be taken and then spoil the run, or change nothing. */
+/** Refuses names that would spoil the run later, or have no effect. */
 function* wrongNames({ headers = {}, scopeNames = {}, absent = [], probes = {} }: TargetFile): Generator<Problem> {
   for (const name of Object.keys(headers)) {
     const instead = ownHeaders.get(name.toLowerCase())
@@ -134,7 +135,7 @@ function* wrongNames({ headers = {}, scopeNames = {}, absent = [], probes = {} }
   }
 }
 
-/** A call that deletes or disables a key must say which one, and a misspelt reference would be found only after the run. */
+/** Checks that a call that deletes or disables a key names the key: a misspelt reference would be found only after the run. */
 function* wrongReferences({ cleanup, probes }: TargetFile): Generator<Problem> {
   const calls: [(string | number)[], string, { params?: unknown } | undefined][] = [
     [['cleanup'], 'cleanup', cleanup],
