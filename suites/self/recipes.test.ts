@@ -215,6 +215,39 @@ describe('the matrix of shards', () => {
   })
 })
 
+/** What is fetched in a CI that holds secrets is what somebody chose, not what was published last. */
+describe('every recipe', () => {
+  const { version } = JSON.parse(shipped('package.json')) as { version: string }
+  const files = [
+    '.github/actions/run/action.yml',
+    ...readdirSync(join(packageRoot, '.ci', 'recipes')).map((name) => `.ci/recipes/${name}`),
+  ]
+
+  test.each(files)('%s names the version that it belongs to, and never the latest', (file) => {
+    const text = shipped(file)
+    expect(text).not.toContain('latest')
+    // A version in a variable is one of the defaults below.
+    const fetched = [...text.matchAll(/(?:npx --yes|npm install [^\n]*) "?svc-conformance(@[^\s"]+)?/g)]
+    for (const [, wanted] of fetched) {
+      expect(wanted).toMatch(/^@/)
+      if (!wanted?.includes('$')) expect(wanted).toBe(`@${version}`)
+    }
+    const defaults = [...text.matchAll(/VERSION[:=] ?"?([\w.]+)"?$|Version of [^\n]*\n\s*default: "?([\w.]+)"?$/gm)]
+    for (const [, variable, input] of defaults) expect(variable ?? input).toBe(version)
+    expect(defaults.length > 0).toBe(fetched.some(([, wanted]) => wanted?.includes('$')))
+  })
+})
+
+test('every package that the lock file names has its integrity', () => {
+  const { packages } = JSON.parse(shipped('package-lock.json')) as {
+    packages: { [place: string]: { integrity?: string; link?: true; resolved?: string } }
+  }
+  const fetched = Object.entries(packages).filter(([place, { link }]) => place !== '' && link !== true)
+  expect(fetched.length).toBeGreaterThan(100)
+  const without = fetched.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
+  expect(without.map(([place]) => place)).toEqual([])
+})
+
 describe('every workflow', () => {
   const files = [
     '.github/actions/run/action.yml',
