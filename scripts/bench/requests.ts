@@ -27,6 +27,12 @@ export function grantRequests(key: { id: string; secret: string }, count: number
   })
 }
 
+/** A call with the credentials of a key, which may be sent again and again. */
+export function basicRequest(key: { id: string; secret: string }): Buffer {
+  const credentials = Buffer.from(`${key.id}:${key.secret}`).toString('base64')
+  return overTheWire(body, `authorization: Basic ${credentials}\r\n`)
+}
+
 function overTheWire(text: string, headers: string): Buffer {
   const length = Buffer.byteLength(text)
   return Buffer.from(
