@@ -36,3 +36,32 @@ export function sortFindings<F extends Pick<Finding, 'level' | 'known'>>(finding
     (one, other) => order.indexOf(verdictOfFinding(one)) - order.indexOf(verdictOfFinding(other)),
   )
 }
+
+type PrintedFinding = PrintedReport['findings'][number]
+
+/** Findings that break one requirement. */
+interface FindingGroup {
+  first: PrintedFinding
+  others: PrintedFinding[]
+  /** The failed case that shows this requirement broken; null: only the model does. */
+  shownBy: string | null
+}
+
+/** Findings by what they break: several answers that break one requirement mostly have one cause. */
+export function groupFindings({ cases }: PrintedReport, findings: readonly PrintedFinding[]): FindingGroup[] {
+  const groups = new Map<string, FindingGroup>()
+  for (const finding of sortFindings(findings)) {
+    const name = `${verdictOfFinding(finding)} ${finding.requirement}`
+    const group = groups.get(name)
+    if (group !== undefined) group.others.push(finding)
+    else groups.set(name, { first: finding, others: [], shownBy: failedCaseOf(cases, finding) })
+  }
+  return [...groups.values()]
+}
+
+function failedCaseOf(cases: PrintedReport['cases'], { requirement }: PrintedFinding): string | null {
+  const failed = cases.find(
+    ({ verdict, problem }) => verdict === 'failed' && problem?.requirements.includes(requirement) === true,
+  )
+  return failed?.key ?? null
+}

@@ -2,7 +2,7 @@
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Cause, groupByCause } from './causes.ts'
 import { casesWith } from './explain.ts'
-import { sortFindings, verdictOfFinding } from './findings.ts'
+import { groupFindings, verdictOfFinding } from './findings.ts'
 import type { CaseReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
@@ -43,9 +43,12 @@ interface ProblemItem {
 /** Failures, findings, what no failure explains, then warnings. */
 export function problemsOf(report: PrintedReport): ProblemItem[] {
   const { failed, warned } = causesOfProblems(report)
-  const found = sortFindings(report.findings)
-    .filter(({ known }) => known === null)
-    .map((one): ProblemItem => ({ verdict: verdictOfFinding(one), kind: 'finding', id: one.id, rest: '' }))
+  const fresh = report.findings.filter(({ known }) => known === null)
+  const found = groupFindings(report, fresh).map(({ first, others, shownBy }): ProblemItem => {
+    const more = others.length === 0 ? '' : `, and ${others.length} more like it`
+    const rest = `${more}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
+    return { verdict: verdictOfFinding(first), kind: 'finding', id: first.id, rest }
+  })
   return [
     ...failed.map((cause) => problemOf(cause, blockedCount(report, cause.first))),
     ...found,

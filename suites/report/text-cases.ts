@@ -1,6 +1,6 @@
 /** The blocks of the text report about cases and findings that need attention, one for each cause. */
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
-import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
+import { groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { Paint } from './lines.ts'
 import type { CaseReport } from './model.ts'
@@ -83,9 +83,16 @@ export function findings(report: PrintedReport, paint: Paint): string[][] {
 }
 
 function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], paint: Paint): string[][] {
-  return sortFindings(all).map((finding) => {
+  return groupFindings(report, all).map(({ first: finding, others, shownBy }) => {
     const verdict = verdictOfFinding(finding)
     const title = `${glyphs[verdict]} ${finding.id}`
+    const also = otherFindings(others, paint)
+    if (shownBy !== null)
+      return [
+        verdict === 'failed' ? paint.red(title) : paint.yellow(title),
+        ...paint.hanging('  ', `${finding.message}. It breaks ${finding.requirement}, as ${shownBy} shows`),
+        ...also,
+      ]
     const sentence = report.requirements.find(({ id }) => id === finding.requirement)
     return [
       verdict === 'failed' ? paint.red(title) : paint.yellow(title),
@@ -108,8 +115,22 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
             '  This scenario shows it (run --fixtures DIR):',
             ...finding.fixture.map((line) => paint.dim(`    ${line}`)),
           ]),
+      ...also,
     ]
   })
+}
+
+/** What else the model found to break the same requirement. */
+function otherFindings(others: PrintedReport['findings'], paint: Paint): string[] {
+  if (others.length === 0) return []
+  const count = others.length === 1 ? '1 more answer breaks it' : `${others.length} more answers break it`
+  return [
+    `  Also    ${count}:`,
+    ...listed(
+      others.map(({ id }) => id),
+      paint,
+    ),
+  ]
 }
 
 function block(lines: readonly string[]): string[] {

@@ -213,6 +213,19 @@ describe('text', () => {
     expect(text).toContain('    title: An old access token is dead after its refresh\n    steps:\n')
   })
 
+  test('several findings of one requirement are told once, and those that a failed case shows in short', () => {
+    const [finding] = report.findings
+    if (finding === undefined) throw new Error('No finding')
+    const another = { ...finding, id: 'found/tokens/authorize/another' }
+    const shown = { ...finding, id: 'found/signatures/hmac/refused', requirement: 'signatures/hmac' }
+    const said = renderText({ ...report, findings: [finding, another, shown] }, { colour: false })
+    expect(said).toContain('  Also    1 more answer breaks it:\n          found/tokens/authorize/another\n')
+    expect(said).toContain('✗ found/signatures/hmac/refused\n  An access token')
+    expect(said.replaceAll(/\s+/g, ' ')).toContain('It breaks signatures/hmac, as signatures/hmac-accepted/')
+    expect(said).toContain('✗ found/tokens/authorize/pair-is-current, and 1 more like it')
+    expect(said.split('Found by the model.')).toHaveLength(2)
+  })
+
   test('has no colour unless asked, and nothing a server sends may colour the terminal', () => {
     expect(text).not.toContain('\u001b')
     expect(renderText(report, { colour: true })).toContain('\u001b[31m✗ signatures')
