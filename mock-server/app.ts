@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Handle } from './http.ts'
 
-/** What express, connect and node:http can mount. Its type needs no types of express. */
+/** A handler that express, connect and node:http can mount. Its type needs no types of express. */
 export type MountableApp = (request: IncomingMessage, response: ServerResponse) => void
 
 /**

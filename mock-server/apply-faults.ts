@@ -6,7 +6,7 @@ import type { MockAnswer, MockRequest } from './http.ts'
 import { refuse } from './refusal.ts'
 import { emptyAnswer, plainAnswer, renderOutcome } from './render.ts'
 
-/** Lets `ms` pass: a clock that stands still is moved, otherwise the call really waits. */
+/** Lets `ms` pass: moves a frozen clock, and otherwise really waits. */
 export async function letPass({ clock }: ServerContext, ms: number): Promise<void> {
   if (ms === 0) return
   if (clock.frozen) clock.advance(ms)
@@ -20,7 +20,7 @@ interface FaultyAnswering {
   noteUnanswered: (answer: MockAnswer, faults: string[]) => MockAnswer
 }
 
-/** Answers a call under the faults that meet it. */
+/** Answers a call under the faults that apply to it. */
 export async function answerUnderFaults(
   context: ServerContext,
   source: FaultSource,
@@ -45,7 +45,7 @@ function noteFaults(answer: MockAnswer, faults: string[]): MockAnswer {
   return answer
 }
 
-/** What a fault does before the call has its effect: nothing, a wait, or an answer instead. */
+/** Applies a fault before the call has its effect: it does nothing, waits, or gives an answer instead. */
 async function meetBefore(
   context: ServerContext,
   source: FaultSource,
@@ -119,7 +119,7 @@ function spoil(context: ServerContext, answer: MockAnswer, fault: ArmedFault): M
   }
 }
 
-/** Gives less than was asked for, in the state of the server as well as in the answer. */
+/** Grants less than requested, both in the server's state and in the answer. */
 function withLesserGrant({ state, now }: ServerContext, body: string, fault: ArmedFault): string {
   const parsed = readObject(body)
   const result = typeof parsed?.result === 'object' && parsed.result !== null ? { ...parsed.result } : {}
@@ -148,7 +148,7 @@ function expirePresented({ state, now }: ServerContext, { headers }: MockRequest
   if (token?.kind === 'access') token.pair.accessExpiryMs = Math.min(token.pair.accessExpiryMs, now())
 }
 
-/** The method and the grant that a body asks for, as far as it can be read; faults are chosen by them. */
+/** The method and the grant type of a body, if they can be read; they select the faults. */
 function peek(bytes: Buffer): { method: string | undefined; grantType: string | undefined } {
   const body = readObject(decodeUtf8(bytes) ?? '')
   const params = body?.params

@@ -6,7 +6,7 @@ import type { ApiKey, Means, TokenPair } from './state.ts'
 import { tokenProblem } from './token-state.ts'
 import { verifySignature } from './verify.ts'
 
-/** Who calls, and what he may. */
+/** The caller of a request and its permissions. */
 export interface Caller {
   key: ApiKey
   means: Means
@@ -14,7 +14,7 @@ export interface Caller {
   scopes: string[]
 }
 
-/** Whether the caller found by `identify` may call `method` by his means. */
+/** Whether the caller that `identify` found may call `method` with this kind of authorization. */
 export function admit(context: ServerContext, found: Outcome<Caller>, method: string): Outcome<Caller> {
   const { rules } = context
   if (found.ok)
@@ -22,14 +22,14 @@ export function admit(context: ServerContext, found: Outcome<Caller>, method: st
   return rules.forgives(found.refusal.stage, method) ? succeed(initialCaller(context)) : found
 }
 
-/** What a call gets that needs no authorization: only ever asked for by a replaced rule. */
+/** The caller of a call without authorization; only a replaced rule needs it. */
 export function initialCaller(context: ServerContext): Caller {
   return { key: context.root, means: 'basic', scopes: context.root.scope }
 }
 
 /**
- * The caller of a request by its Authorization header. A refusal's stage is `authorization/…`, `key/…`, `signature/…`, `basic/…` or
- * `token/…`. A signed request can be looked at once only: its nonce is used then.
+ * Finds the caller of a request by its Authorization header. A refusal's stage is `authorization/…`, `key/…`, `signature/…`, `basic/…` or
+ * `token/…`. Call it once for a signed request, because that uses up its nonce.
  */
 export function identify(context: ServerContext, request: MockRequest): Outcome<Caller> {
   const { rules, profile } = context
@@ -50,7 +50,7 @@ export function identify(context: ServerContext, request: MockRequest): Outcome<
   return refuse('unauthorized', 'authorization/scheme')
 }
 
-/** The key that is named, if it is there and in use. Stages: `key/unknown`, `key/deleted`, `key/disabled`, `key/expired`. */
+/** The named key, if it exists and is active. Stages: `key/unknown`, `key/deleted`, `key/disabled`, `key/expired`. */
 export function findKey(context: ServerContext, id: string, means: Means): Outcome<ApiKey> {
   const { rules, state } = context
   const key = rules.keyNamed(
@@ -64,7 +64,7 @@ export function findKey(context: ServerContext, id: string, means: Means): Outco
   return stage === undefined ? succeed(key) : refuse('unauthorized', stage)
 }
 
-/** Why a key authorizes nothing any more, as a stage; undefined when it does. */
+/** Why a key no longer authorizes calls, as a stage; undefined if it does. */
 export function keyProblem({ rules, now }: ServerContext, key: ApiKey, means: Means): string | undefined {
   if (key.deleted && !rules.deletedKeyWorks(key, means)) return 'key/deleted'
   if (!key.enabled && !rules.disabledKeyWorks(key, means)) return 'key/disabled'
@@ -80,7 +80,7 @@ function basicCaller(context: ServerContext, credentials: string): Outcome<Calle
   return stage === undefined ? keyCaller(context, found.value, 'basic') : refuse('unauthorized', stage)
 }
 
-/** Why a presented secret does not stand for the key, as a stage; undefined when it does. */
+/** Why a presented secret does not prove the key, as a stage; undefined if it does. */
 export function secretProblem(
   { rules, state }: ServerContext,
   key: ApiKey,
@@ -94,7 +94,7 @@ export function secretProblem(
 
 function keyCaller({ rules, profile, root }: ServerContext, key: ApiKey, means: Means): Outcome<Caller> {
   const scope = rules.keyScopeHolds(means) ? key.scope : root.scope
-  // The initial key's scope is known already; every call of a client with it would be read again for nothing.
+  // The initial key's scope is already known and need not be read in every call.
   return succeed({ key, means, scopes: scope === root.scope ? scope : effectiveKeyScope(scope, profile) })
 }
 
@@ -112,7 +112,7 @@ function tokenCaller(context: ServerContext, text: string, request: MockRequest)
   return succeed({ key: pair.key, means: 'token', pair, scopes: pair.scope })
 }
 
-/** addresses/bound: the address a call comes from; forwarding headers count only where the profile trusts them. */
+/** addresses/bound: the address that a call comes from; forwarding headers count only if the profile trusts them. */
 export function callerAddress({ profile }: ServerContext, request: MockRequest): string {
   const forwarded = profile.trustProxy ? request.headers['x-forwarded-for']?.split(',')[0]?.trim() : undefined
   const address = forwarded || request.remoteAddress

@@ -5,7 +5,7 @@ export interface MockClock {
   advance(ms: number): void
   /** Sets the clock to the moment `ms`, backwards too. */
   set(ms: number): void
-  /** Stops the clock, or lets it run again from where it stands. */
+  /** Stops the clock, or lets it run again from its current time. */
   freeze(frozen?: boolean): void
   /** True while the clock moves only when it is told to. */
   readonly frozen: boolean

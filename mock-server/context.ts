@@ -5,7 +5,7 @@ import type { RandomBytes } from './random.ts'
 import type { Rules } from './rules.ts'
 import type { ApiKey, State } from './state.ts'
 
-/** Everything that one server is; two servers share none of it. */
+/** The whole state of one server; servers share nothing. */
 export interface ServerContext {
   readonly rules: Rules
   readonly profile: Profile
@@ -17,6 +17,6 @@ export interface ServerContext {
   state: State
   random: RandomBytes
   root: ApiKey
-  /** Back to the state at the start: same root key, same seed; the clock stays. */
+  /** Returns to the state at the start: same root key, same seed; the clock stays. */
   reset(): void
 }

@@ -6,7 +6,7 @@ import type { JournalFilter } from './journal.ts'
 import { createOperator, type Operator } from './operator.ts'
 import { type SceneName, sceneNames } from './scenes.ts'
 
-/** What a route gets: the values of `{…}` in its path, the query, and the JSON body. */
+/** The input of a route: the values of `{…}` in its path, the query, and the JSON body. */
 interface ControlCall {
   server: MockHandler
   operator: Operator
@@ -23,7 +23,7 @@ const done: Reply = { status: 204 }
 const problem = (status: number, message: string): Reply => ({ status, body: { message } })
 const found = (yes: boolean): Reply => (yes ? done : problem(404, 'There is nothing of this id'))
 
-/** Every route of the control port; spec/control.openapi.json describes them, and a test holds the two together. */
+/** Every route of the control port; spec/control.openapi.json describes them, and a test compares both. */
 export const controlRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['GET /clock', ({ server }) => ok(clockOf(server))],
   ['POST /clock/advance', (call) => moveClock(call, (ms) => call.server.context.clock.advance(ms))],

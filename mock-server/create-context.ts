@@ -38,7 +38,7 @@ export function createContext(options: ServerOptions = {}): ServerContext {
     const random = createRandom(seed)
     const table = options.rules ? { ...rules, ...options.rules } : rules
     const nowMs = clock.now() + profile.clockOffsetMs
-    // Drawn even when given, so that a seed gives the same row after a reset.
+    // Drawn even if given, so that a seed gives the same sequence after a reset.
     const [freshId, freshSecret] = [random(16).toString('hex'), random(16).toString('hex')]
     given.id ??= freshId
     given.secret ??= freshSecret

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { demandKnownNames, demandWord } from './known-names.ts'
 import { type RefusalKind, refusalKinds } from './refusal.ts'
 
-/** What goes wrong on purpose. */
+/** A deliberate fault. */
 export type FaultKind =
-  /** Takes so long; a clock that stands still is moved instead. */
+  /** Takes this long; a frozen clock is moved instead. */
   | { fault: 'delay'; ms: number }
   /** No answer; `after`: the call had its effect, and only the answer is lost. */
   | { fault: 'drop'; when: 'before' | 'after' }
@@ -22,27 +22,27 @@ export type FaultKind =
   | { fault: 'malformed' }
   /** The answer carries another id. */
   | { fault: 'wrong-id' }
-  /** The pair that the call is given has these scopes at most; the answer says so. */
+  /** The granted pair has at most these scopes, and the answer says so. */
   | { fault: 'narrow-grant'; scope: string[] }
-  /** The access token that the call is given lives so long at most; the answer says so. */
+  /** The granted access token lives at most this long, and the answer says so. */
   | { fault: 'shorten-lifetime'; ms: number }
   /** The access token of the call has just expired. */
   | { fault: 'expire-token' }
-  /** Calls wait until so many are here, and then go on together. */
+  /** Calls wait until this many have arrived, and then continue together. */
   | { fault: 'barrier'; calls: number }
 
-/** Which calls a fault meets. */
+/** The calls that a fault applies to. */
 export interface FaultChoice {
   /** A method's name; any method by default. */
   method?: string
   grantType?: string
   /** How many matching calls to let pass first; 0 by default. */
   skip?: number
-  /** How many calls it meets, 1 by default (a barrier: as many as it waits for); null: all. */
+  /** How many calls it applies to, 1 by default (a barrier: as many as it waits for); null: all. */
   times?: number | null
-  /** Of the matching calls, the part that it meets, 0 to 1. */
+  /** The share of the matching calls that it applies to, 0 to 1. */
   probability?: number
-  /** After so many matching calls in a row it lets one pass, so that a patient client gets through. */
+  /** After this many matching calls in a row it lets one pass, so that a patient client succeeds. */
   inARow?: number
 }
 
@@ -62,9 +62,9 @@ export interface Faults {
 
 export interface FaultSource extends Faults {
   readonly armed: boolean
-  /** The faults that meet a call; counts them as met. */
+  /** The faults that apply to a call; counts them as used. */
   meet(call: { method: string | undefined; grantType: string | undefined }): ArmedFault[]
-  /** Resolves when as many calls wait at the barrier as it asks for. */
+  /** Resolves when enough calls wait at the barrier. */
   waitAt(barrier: ArmedFault): Promise<void>
 }
 
@@ -90,7 +90,7 @@ export const faultKinds: readonly FaultKind['fault'][] = [
   'expire-token',
   'barrier',
 ]
-/** What each kind of fault has of its own. */
+/** The fields that each kind of fault has in addition. */
 const membersOf: { readonly [K in FaultKind['fault']]?: readonly string[] } = {
   delay: ['ms'],
   drop: ['when'],
@@ -169,7 +169,7 @@ function exhausted(fault: ArmedFault): boolean {
   return times !== null && fault.met >= times
 }
 
-/** What is wrong with a fault that came from outside; undefined when nothing is. */
+/** Returns what is wrong with a fault from outside; undefined for a valid one. */
 function faultProblem(fault: Fault): string | undefined {
   demandWord('"fault"', fault.fault, faultKinds)
   demandKnownNames(`member of the fault "${fault.fault}"`, fault, [...choiceNames, ...(membersOf[fault.fault] ?? [])])
@@ -191,7 +191,7 @@ function faultProblem(fault: Fault): string | undefined {
   return isPart ? undefined : 'Give "probability" a number from 0 to 1'
 }
 
-/** What is wrong with what only one kind of fault has; undefined when nothing is. */
+/** Returns what is wrong with the fields of one kind of fault; undefined if they are valid. */
 function kindProblem(fault: Fault): string | undefined {
   switch (fault.fault) {
     case 'drop':

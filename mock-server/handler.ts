@@ -16,11 +16,11 @@ export interface MockHandler {
   context: ServerContext
   journal: Journal
   faults: Faults
-  /** Back to the state at the start: root key and seed as they were, no faults, an empty journal. The clock stays. */
+  /** Returns to the state at the start: same root key and seed, no faults, an empty journal. The clock stays. */
   reset(): void
 }
 
-/** The reference server as a function. Its answer is a promise only where something makes it wait; it never throws. */
+/** The reference server as a function. Its answer is a promise only if it must wait; it never throws. */
 export function createHandler(options: ServerOptions = {}): MockHandler {
   const context = createContext(options)
   const { profile } = context
@@ -84,7 +84,7 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   return { handle, context, journal, faults, reset }
 }
 
-/** What is refused before the body is looked at: not a call, too long, too many, another content type. */
+/** Refuses requests before their body is read: not a call, too long, too many, another content type. */
 function createGate(
   context: ServerContext,
 ): (request: MockRequest) => { answer: MockAnswer; stage: string } | undefined {
@@ -113,7 +113,7 @@ function withHeaders(answer: MockAnswer, more: { [name: string]: string }): Mock
   return answer
 }
 
-/** A defect becomes an HTTP 500 of this call, and never the end of the server. */
+/** Turns a defect into HTTP 500 for this call, so that the server goes on. */
 function guarded(context: ServerContext, handle: Handle): Handle {
   const failed = () => plainAnswer(context, 500, 'Internal server error')
   return (request) => {

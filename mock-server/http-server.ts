@@ -62,7 +62,7 @@ function createConnectionNumbers(): (socket: Socket) => number {
   }
 }
 
-/** Calls back once, with the whole body, or with just more bytes than allowed: then the rest is not read. */
+/** Calls back once, with the whole body, or with slightly more bytes than allowed; the rest is not read then. */
 function readBody(incoming: IncomingMessage, maxBytes: number, done: (body: Buffer) => void): void {
   let first: Buffer = noBytes
   let more: Buffer[] | undefined
@@ -86,7 +86,7 @@ function write(response: ServerResponse, answer: MockAnswer, complete: boolean):
     response.socket?.destroy()
     return
   }
-  // A request that was not read to its end leaves bytes on the connection that would be taken for the next one.
+  // The unread rest of a request would be taken for the next request on the connection.
   if (!complete) response.once('finish', () => response.socket?.destroySoon()).setHeader('connection', 'close')
   if (answer.chunked) {
     response.writeHead(answer.status, answer.headers)
@@ -112,7 +112,7 @@ export function listenOn(server: Server, port: number, host: string): Promise<vo
   })
 }
 
-/** Closes a server and its connections: all at once, or gently, each one when its calls have ended. */
+/** Closes a server and its connections: all at once, or gently, each when its calls have ended. */
 export function closeHttpServer(server: Server, { gently = false } = {}): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())

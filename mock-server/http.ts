@@ -1,4 +1,4 @@
-/** A request as the handler sees it: all bytes are here, and nothing of it was changed. */
+/** A request as the handler sees it: complete and unchanged. */
 export interface MockRequest {
   /** As received: `POST`. */
   method: string
@@ -22,17 +22,17 @@ export interface MockAnswer {
   hangUp?: boolean
   /** Send the body in chunks, without Content-Length. */
   chunked?: boolean
-  /** For a recording, and never sent. */
+  /** For a recording; never sent. */
   notes?: AnswerNotes
 }
 
-/** How an answer came about. */
+/** Notes on how an answer was made. */
 export interface AnswerNotes {
   /** Where a refused call was stopped, such as `signature/mac`. */
   stage?: string
-  /** The deliberate faults that met the call, in the order in which they were armed. */
+  /** The deliberate faults that applied to the call, in the order in which they were armed. */
   faults?: string[]
-  /** The body before a fault spoilt it. */
+  /** The body before a fault changed it. */
   unspoilt?: string
 }
 

@@ -13,7 +13,7 @@ export interface JournalEntry {
   path: string
   remoteAddress: string
   status: number
-  /** What the call did; `faulted` where a fault answered before it could do anything. */
+  /** The result of the call; `faulted` if a fault answered before the call had an effect. */
   verdict: 'accepted' | 'refused' | 'faulted'
   /** Where a refused call was stopped, such as `signature/mac`. */
   stage?: string
@@ -25,9 +25,9 @@ export interface JournalEntry {
   pair?: string
   /** The pair that was issued. */
   issued?: string
-  /** The deliberate faults that met this call. */
+  /** The deliberate faults that applied to this call. */
   faults?: string[]
-  /** What the server computed for a refused signature; only where it explains itself. */
+  /** What the server computed for a refused signature; only with `explain`. */
   computed?: { dataToSign: string; signature?: string }
 }
 
@@ -53,7 +53,7 @@ export type JournalFilter = Partial<
 >
 
 export interface Journal {
-  /** The calls that are still held and match, oldest first. */
+  /** The matching calls that are still held, oldest first. */
   entries(filter?: JournalFilter): JournalEntry[]
   /** How many of the held calls match: `journal.count({ method: 'manager/auth', grantType: 'refresh_token' })`. */
   count(filter?: JournalFilter): number
@@ -64,9 +64,9 @@ export interface Journal {
   clear(): void
 }
 
-/** What the handler tells the journal. */
+/** The interface of the journal for the handler. */
 interface JournalWriter extends Journal {
-  /** Writes the call down; the notes of the answer get the stage of a refusal. */
+  /** Records the call; adds the stage of a refusal to the notes of the answer. */
   record(request: MockRequest, answer: MockAnswer, outcome: RpcOutcome | { stage: string }, faults?: string[]): void
 }
 
@@ -109,13 +109,13 @@ export function createJournal(context: ServerContext, { size, bytes }: JournalBo
   }
 }
 
-/** What an entry takes without what was computed for it: names, numbers and cut texts. */
+/** The size of an entry without the computed data: names, numbers and cut texts. */
 const entryBytes = 1024
 
 const bytesOf = ({ computed }: JournalEntry): number =>
   computed === undefined ? entryBytes : entryBytes + 2 * computed.dataToSign.length
 
-/** The newest entries in a fixed number of places; the oldest give way when places or bytes run out. */
+/** A ring of the newest entries; the oldest are dropped when places or bytes run out. */
 function createRing(size: number, mostBytes: number) {
   let places: (JournalEntry | undefined)[] = []
   let first = 0
@@ -241,7 +241,7 @@ function checkFilter(filter: JournalFilter): void {
     demandWord('the filter "means"', filter.means, ['hmac', 'ecc', 'basic', 'grant', 'token'])
 }
 
-/** What a caller writes is kept in part only. */
+/** Cuts text from a caller. */
 function bounded(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

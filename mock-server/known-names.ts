@@ -1,4 +1,4 @@
-/** Refuses names that a caller misspelt: people without types see the mistake where they make it. */
+/** Refuses misspelt names, so that callers without types see the mistake where they make it. */
 
 /**
  * Throws a TypeError that names the unknown member and the nearest known one.

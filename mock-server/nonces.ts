@@ -1,4 +1,4 @@
-/** The nonces that were used, each until a moment in ms; bounded, the oldest forgotten first. */
+/** The used nonces, each remembered until a time in ms; bounded, the oldest forgotten first. */
 export interface NonceMemory {
   /** Whether the nonce was used and is still remembered at `nowMs`. */
   has(nonce: string, nowMs: number): boolean

@@ -1,18 +1,15 @@
 import type { MockHandler } from './handler.ts'
 import { makeSceneKey, playScene, type Scene, type SceneKey, type SceneName } from './scenes.ts'
 
-/** What tests do to a server from behind its back. */
+/** What tests can do to a server without a call. */
 export interface Operator {
-  /** Makes a key without a call; it takes one of the ten places. Rejects with a RangeError when none is left. */
+  /** Creates a key without a call; it takes one of the ten places. Rejects with a RangeError if no place is left. */
   makeKey(params?: { name?: string; scope?: string[]; publicKey?: string }): Promise<SceneKey>
   /** Disables a key, or enables it again; false when there is no such key. */
   enableKey(id: string, enabled: boolean): boolean
   /** Deletes a key; false when there is no such key. */
   deleteKey(id: string): boolean
-  /**
-   * Lets one token, and not the other of its pair, end `inMs` from now: 0 (default) is at once, 1000 one second before its end.
-   * False when there is no such token.
-   */
+  /** Lets one token of a pair expire `inMs` from now: 0 (default) at once, 1000 in a second. False if there is no such token. */
   expireToken(token: string, inMs?: number): boolean
   scene(name: SceneName): Promise<Scene>
 }

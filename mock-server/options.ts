@@ -5,7 +5,7 @@ import type { Handle } from './http.ts'
 import type { Profile } from './profile.ts'
 import type { Rules } from './rules.ts'
 
-/** The initial key; what is not given is made up. */
+/** The initial key; missing values are generated. */
 export interface RootKeyOptions {
   id?: string
   secret?: string
@@ -14,7 +14,7 @@ export interface RootKeyOptions {
 }
 
 export interface ServerOptions {
-  /** `real` (default) runs with the machine, `virtual` stands still until it is moved. */
+  /** `real` (default) follows the machine; `virtual` stands still until it is moved. */
   clock?: 'real' | 'virtual' | MockClock
   /** Where the clock starts, in ms since 1970. A virtual one starts at 2026-01-01T00:00:00Z by default. */
   now?: number
@@ -30,7 +30,7 @@ export interface ServerOptions {
   bounds?: Partial<Bounds>
   /** How much the journal holds: 1,000 calls by default (0 for none), and 8 MiB. */
   journal?: { size?: number; bytes?: number }
-  /** Keeps every exchange byte by byte, secrets included, until so many bytes are held; off by default. */
+  /** Keeps every exchange byte by byte, secrets included, up to this many bytes; off by default. */
   recording?: { bytes: number }
   /** Says in the header `x-refused-at` where a call was refused, and in the journal what was computed for its signature. */
   explain?: boolean

@@ -4,10 +4,7 @@ import { defaultProfile, type Profile, profileChoices } from './profile.ts'
 
 const freeText: ReadonlySet<string> = new Set(['basePath', 'scheme', 'tokenPrefix'])
 
-/**
- * Checks a profile that came from outside, such as the JSON of a file.
- * Throws a TypeError that names the switch and its values.
- */
+/** Checks a profile from outside, such as the JSON of a file. Throws a TypeError that names the switch and its values. */
 export function readProfile(value: unknown): Partial<Profile> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError('Write a profile as one JSON object of switches')
@@ -47,7 +44,7 @@ function textProblem(name: string, setting: unknown): string | undefined {
   return word && (setting !== '' || name === 'tokenPrefix') ? undefined : 'one word'
 }
 
-/** A profile with every switch set at random, the same for the same row of `chance` (numbers from 0 to 1). */
+/** A profile with every switch set at random; the same `chance` (numbers from 0 to 1) gives the same profile. */
 export function randomProfile(chance: () => number): Profile {
   const picked = Object.entries(profileChoices).map(([name, choices]) => [
     name,
@@ -58,7 +55,7 @@ export function randomProfile(chance: () => number): Profile {
 
 /**
  * The profile that words of a command line name, later words over earlier ones: `random`, `switch=value`, or the path of a JSON file.
- * Throws a TypeError in the words of the user.
+ * Throws a TypeError that quotes the words of the user.
  */
 export function profileFromWords(words: readonly string[], chance: () => number): Partial<Profile> {
   let profile: Partial<Profile> = {}

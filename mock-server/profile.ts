@@ -14,7 +14,7 @@ export interface Profile {
 
   /** Another jsonrpc than 2.0, and params that are an array, null or missing. */
   strictEnvelope: boolean
-  /** Which ids are taken beside integers. */
+  /** Which ids are accepted besides integers. */
   idTypes: 'strings-and-numbers' | 'integers' | 'any'
   /** A request without id. */
   notifications: 'refused' | 'answered' | 'no-body'
@@ -24,7 +24,7 @@ export interface Profile {
   contentType: 'ignored' | 'json-only'
   /** Members beside jsonrpc, id, method and params. */
   extraMembers: 'ignored' | 'refused'
-  /** Whether an unknown method is told before authorization is looked at. */
+  /** Whether an unknown method is reported before authorization is checked. */
   methodCheckedFirst: boolean
   /** Params that a method does not know. */
   extraParams: 'refused' | 'ignored'
@@ -35,7 +35,7 @@ export interface Profile {
 
   /** `http`: 400, 401, 403 or 404. */
   refusalStatus: 'ok' | 'http'
-  /** Anything but `json-rpc` brings the HTTP statuses with it. */
+  /** Anything but `json-rpc` also sets the HTTP status. */
   errorBody: 'json-rpc' | 'text' | 'none'
   /** The id of an error answer. */
   errorId: 'request' | 'null' | 'none'
@@ -55,9 +55,9 @@ export interface Profile {
   keyScopeAboveCreator: 'kept' | 'refused'
   /** A public key that another live key has. */
   repeatedPublicKeys: 'accepted' | 'refused'
-  /** Unknown scope words in a key's scope; those of part 5.4 that no example of part 2 shows may count as such. */
+  /** Unknown scope words in a key's scope; the words of part 5.4 that no example of part 2 shows may count as unknown. */
   unknownKeyScopes: 'kept' | 'refused' | 'all-but-shown-refused'
-  /** Whether the initial key is one of the ten. */
+  /** Whether the initial key counts towards the ten. */
   initialKeyCounts: boolean
   eleventhKey: 'refused' | 'oldest-removed'
 
@@ -79,7 +79,7 @@ export interface Profile {
   tokenLength: number
   expiresInTooLong: 'refused' | 'capped'
   expiryRounding: 'none' | 'up-to-second'
-  /** Whether expiresIn holds for the refreshed access token too. */
+  /** Whether expiresIn applies to the refreshed access token too. */
   expiresInKept: boolean
   reuseRevokesFamily: boolean
   refreshChecksAddress: boolean
@@ -96,7 +96,7 @@ export interface Profile {
   /** Calls a second, measured on the server's clock; 0: no limit. Above it: 429 with Retry-After. */
   callsPerSecond: number
   maxBodyBytes: number
-  /** Each call takes so long; a clock that stands still is moved instead. */
+  /** Each call takes this long; a frozen clock is moved instead. */
   delayMs: number
   /** How far the server's clock is ahead of the clock it was given. */
   clockOffsetMs: number
@@ -109,7 +109,7 @@ type Choices = { readonly [S in keyof Profile]: readonly [Profile[S], ...Profile
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** The readings of each switch, the default first. Switches of a number or a word take other values too. */
+/** The readings of each switch, the default first. Switches with a number or a word accept other values too. */
 export const profileChoices: Choices = {
   basePath: ['', '/service/v1'],
   scheme: ['svc-hmac-sha256', 'x-svc-hmac'],

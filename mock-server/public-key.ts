@@ -1,13 +1,13 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { decodeBase64 } from './encoding.ts'
 
-/** What `readPublicKey` takes; the defaults are those of the document. */
+/** What `readPublicKey` accepts; the defaults are those of the document. */
 interface PublicKeyLimits {
   /** PEM labels. */
   labels?: string[]
   /** `asymmetricKeyType` of node:crypto. */
   types?: string[]
-  /** Takes points of small order and non-canonical encodings. */
+  /** Accepts points of small order and non-canonical encodings. */
   weak?: boolean
 }
 
@@ -36,10 +36,10 @@ interface Found {
   point?: Buffer
 }
 
-/** What stands before the point (RFC 8410, 4). */
+/** The bytes before the point (RFC 8410, 4). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Nearly every key comes in this one form, which needs no search for its format: that takes twenty times as long. */
+/** The form of nearly every key. Reading it directly is twenty times as fast as detecting the format. */
 function plainKey(der: Buffer): Found | undefined {
   if (der.length !== 44 || !der.subarray(0, 12).equals(ed25519Prefix)) return undefined
   const point = der.subarray(12)

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 /** Gives `size` fresh bytes. */
 export type RandomBytes = (size: number) => Buffer
 
-/** Unpredictable bytes, or, with a seed, the same row of bytes each time: never use a seed outside tests. */
+/** Unpredictable bytes, or with a seed the same sequence each time. Never use a seed outside tests. */
 export function createRandom(seed: string | undefined): RandomBytes {
   if (seed === undefined) return fromPool
   let counter = 0
@@ -19,7 +19,7 @@ export function createRandom(seed: string | undefined): RandomBytes {
 
 let pool = Buffer.alloc(0)
 
-/** One draw from the system serves many servers and many tokens: each draw has a price, whatever its size. */
+/** One request to the system serves many servers and tokens, because each request has a cost, whatever its size. */
 function fromPool(size: number): Buffer {
   if (size > pool.length) pool = randomBytes(Math.max(size, 4096))
   const bytes = pool.subarray(0, size)

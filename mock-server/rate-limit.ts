@@ -1,6 +1,6 @@
 import type { ServerContext } from './context.ts'
 
-/** Counts calls by the second of the server's clock; true while there are few enough. */
+/** Counts calls in each second of the server's clock; true while the limit is not reached. */
 export function createRateLimit({ profile, now }: ServerContext): () => boolean {
   if (profile.callsPerSecond === 0) return () => true
   let second = 0

@@ -29,7 +29,7 @@ export interface RecordedExchange {
   answer: RecordedAnswer | null
   /** Where a refused call was stopped, such as `signature/mac`. */
   stage?: string
-  /** The deliberate faults that met the call. */
+  /** The deliberate faults that applied to the call. */
   faults: string[]
 }
 
@@ -39,7 +39,7 @@ export interface RecordedAnswer {
   headers: { readonly [name: string]: string }
   /** As sent; at most the first 256 Ki characters. */
   body: string
-  /** What it was before a fault spoilt it. */
+  /** The body before a fault changed it. */
   unspoilt?: string
 }
 
@@ -50,7 +50,7 @@ export interface Recording {
   readonly dropped: number
 }
 
-/** What the HTTP server tells the recording of one exchange. */
+/** What the HTTP server reports to the recording about one exchange. */
 export interface ExchangeWriter {
   received(body: Buffer): void
   answered(answer: MockAnswer): void
@@ -63,10 +63,7 @@ export interface RecordingWriter extends Recording {
 const bodyBound = 256 * 1024
 const silent: ExchangeWriter = { received: () => {}, answered: () => {} }
 
-/**
- * Keeps the exchanges of a server until `bytes` are held; what comes later is only counted, so that what is held is the whole
- * beginning of the story.
- */
+/** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
 export function createRecording(bytes: number, now: () => number = preciseNow): RecordingWriter {
   const held: RecordedExchange[] = []
   const connections = new WeakMap<Socket, number>()
@@ -153,12 +150,12 @@ function answerOf({ status, headers, body, hangUp, notes }: MockAnswer): Recorde
   }
 }
 
-/** What an exchange takes beside its bodies, roughly. */
+/** The approximate size of an exchange without its bodies. */
 function sizeOf({ headers, target }: RecordedExchange): number {
   return headers.reduce((sum, [name, value]) => sum + name.length + value.length, 500 + target.length)
 }
 
-/** Finer than Date.now, since an answer and the next request are often less than a millisecond apart. */
+/** More precise than Date.now, because an answer and the next request are often less than a millisecond apart. */
 function preciseNow(): number {
   return performance.timeOrigin + performance.now()
 }

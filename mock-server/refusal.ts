@@ -9,7 +9,7 @@ export interface Refusal {
   stage: string
   /** False where the request could not be read, so that no id can be echoed. */
   idKnown: boolean
-  /** What the server computed for a signature that it refused; only where it explains itself. */
+  /** What the server computed for a refused signature; only with `explain`. */
   computed?: { dataToSign: string; signature?: string }
 }
 

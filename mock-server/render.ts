@@ -5,7 +5,7 @@ import type { RpcOutcome } from './rpc.ts'
 
 let dateSecond = -1
 let dateText = ''
-/** The Date header; written anew once a second. */
+/** The Date header, computed once a second. */
 function httpDate(ms: number): string {
   const second = Math.floor(ms / 1000)
   if (second !== dateSecond) {
@@ -22,7 +22,7 @@ function headersFor(context: ServerContext, contentType: string | undefined): { 
   return headers
 }
 
-/** An answer that is no JSON-RPC. */
+/** An answer that is not JSON-RPC. */
 export function plainAnswer(context: ServerContext, status: number, body: string): MockAnswer {
   return { status, headers: headersFor(context, 'text/plain; charset=utf-8'), body }
 }

@@ -7,7 +7,7 @@ import { methods } from './methods/index.ts'
 import { type Method, type Params, paramsProblem } from './methods/method.ts'
 import { type Outcome, type Refusal, refuse, succeed } from './refusal.ts'
 
-/** What became of one JSON-RPC request. What could not be read is undefined. */
+/** The outcome of one JSON-RPC request. Members that could not be read are undefined. */
 export interface RpcOutcome {
   id: unknown
   /** As sent. */
@@ -21,7 +21,7 @@ export interface RpcOutcome {
 
 type Maybe<T> = T | Promise<T>
 
-/** Reads the body and answers each request in it; one, or a list where the profile takes batches. */
+/** Reads the body and answers each request in it: one, or a list if the profile accepts batches. */
 export function answerBody(context: ServerContext, request: MockRequest): Maybe<RpcOutcome | RpcOutcome[]> {
   const { rules, profile, state } = context
   if (state.sawMalformed && !rules.answersAfterMalformed()) return unread(refuse('parse', 'envelope/json'))
@@ -31,7 +31,7 @@ export function answerBody(context: ServerContext, request: MockRequest): Maybe<
     const result = rules.malformedResult()
     return result ? { ...unread(body), id: 0, outcome: succeed(result) } : unread(body)
   }
-  // Once for the whole body: a second look at the same signature would find its nonce used.
+  // Once for the whole body: a second check of the same signature would find its nonce used.
   let found: Outcome<Caller> | undefined
   const callerFor = (method: string) => {
     found ??= identify(context, request)
@@ -84,7 +84,7 @@ function answerOne(
   const named = String(envelope.method)
   const name = rules.methodName(named)
   const method = methods.get(name)
-  // Filled in as the call gets on; one object, since this is the hot path.
+  // Filled step by step; one object, because this is the hot path.
   const call: RpcOutcome = {
     id,
     method: named,

@@ -77,7 +77,7 @@ export async function playScene(context: ServerContext, scene: SceneName): Promi
   }
 }
 
-/** A key made by the operator: no call is needed, but it takes one of the places. Throws when there is none left. */
+/** Creates a key as the operator: it needs no call, but it takes one of the places. Throws if no place is left. */
 export async function makeSceneKey(
   context: ServerContext,
   params: { name?: string; scope?: string[]; publicKey?: string } = {},

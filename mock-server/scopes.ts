@@ -26,12 +26,12 @@ function anyCase(scope: string): string {
   return (restriction ?? `${word}:`) + scope.slice(colon + 1)
 }
 
-/** A key's scope as it holds: known words in the server's spelling, each once; unknown words stay in the record only. */
+/** A key's effective scope: known words in the server's spelling, each once; unknown words stay only in the record. */
 export function effectiveKeyScope(scope: string[], profile: Profile): string[] {
   return [...new Set(scope.flatMap((word) => knownScope(word, profile) ?? []))]
 }
 
-/** What the `scope` of manager/auth asks for. */
+/** The parsed `scope` of manager/auth. */
 export interface ScopeRequest {
   /** In the server's spelling, in order, each once. */
   scopes: string[]

@@ -7,7 +7,7 @@ export interface ServeOptions extends StartOptions {
   profileWords?: readonly string[]
 }
 
-/** What `serve` needs of the process that it runs in. */
+/** What `serve` needs from its process. */
 export interface ServeEdge {
   print(line: string): void
   complain(line: string): void

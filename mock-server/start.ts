@@ -27,20 +27,20 @@ export interface StartOptions extends ServerOptions {
 export interface MockServer extends Operator {
   /** The base URL; calls go to `${url}/api`. */
   url: string
-  /** The initial key; its secret is worth nothing when it was given a public key. */
+  /** The initial key; its secret proves nothing if it was given a public key. */
   rootKey: { id: string; secret: string }
-  /** Ids of the two solutions that are there from the start. */
+  /** Ids of the two solutions that exist from the start. */
   readonly solutions: string[]
   clock: MockClock
   /** Every choice where the document is silent. */
   profile: Profile
-  /** What was called, and what became of it. */
+  /** The calls and their results. */
   journal: Journal
-  /** Every exchange byte by byte, where it was asked for. */
+  /** Every exchange byte by byte, if recording is on. */
   recording: Recording | undefined
-  /** Things that go wrong on purpose. */
+  /** Deliberate faults. */
   faults: Faults
-  /** Where the control port listens. */
+  /** The URL of the control port. */
   control: { url: string; token: string } | undefined
   /** Answers a request without a socket, as if it had come over one. */
   handle: Handle

@@ -2,13 +2,13 @@ import type { KeyObject } from 'node:crypto'
 import type { Bounds } from './bounds.ts'
 import { createNonceMemory, type NonceMemory } from './nonces.ts'
 
-/** The way a caller showed who it is; `grant` is manager/auth with a key's credentials. */
+/** The caller's kind of authorization; `grant` is manager/auth with a key's credentials. */
 export type Means = 'hmac' | 'ecc' | 'basic' | 'grant' | 'token'
 
 export interface ApiKey {
   id: string
   secret: string
-  /** `secret` as HMAC key, made once: a fresh one for every call costs more than the MAC. */
+  /** `secret` as HMAC key, made once: a new one for every call takes longer than the MAC. */
   macKey: KeyObject
   name: string
   scope: string[]
@@ -23,7 +23,7 @@ export interface ApiKey {
 }
 
 export interface Session {
-  /** undefined where a grant without session: counts as a session (a profile switch). */
+  /** undefined if a grant without a session counts as one (a profile switch). */
   name: string | undefined
   /** Whose session it is: a key id, or one word for all keys (a profile switch). */
   user: string
@@ -33,7 +33,7 @@ export interface Session {
   removed: boolean
 }
 
-/** What a refresh hands on: one grant and all pairs that came from it. */
+/** One grant and all pairs that came from it. */
 export interface Family {
   id: string
   revoked: boolean
@@ -101,7 +101,7 @@ export interface State {
   nonces: NonceMemory
   solutions: Map<string, Solution>
   contexts: Map<string, Context>
-  /** Things dropped because a bound was reached, not because their time was over. */
+  /** Counts entries that were dropped because a bound was reached, not because they expired. */
   forgotten: { tokens: number; keys: number; records: number }
   /** Set by the first body that was not JSON. */
   sawMalformed: boolean
@@ -124,8 +124,8 @@ export function createState(bounds: Bounds): State {
 }
 
 /**
- * Drops the oldest entries of `map` when it has no room for one more; returns how many were dropped. A large map loses a hundredth at a
- * time, since looking for its oldest entry gets slower with every one taken out.
+ * Drops the oldest entries of a full `map`; returns how many were dropped. A large map loses a hundredth at a time, because finding its
+ * oldest entry gets slower with each removal.
  */
 export function makeRoom(map: Map<unknown, unknown>, bound: number): number {
   let dropped = 0

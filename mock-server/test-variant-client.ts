@@ -63,7 +63,7 @@ export class VariantClient {
     }
   }
 
-  /** Makes a call; a throttled one is made again, signed anew, when the server's clock has moved on. */
+  /** Makes a call; a throttled one is repeated with a new signature after the server's clock has moved on. */
   async call(method: string, params: object, authorization?: string | ((body: string) => string)): Promise<Answer> {
     for (let tries = 0; ; tries++) {
       this.lastId += 1
@@ -75,7 +75,7 @@ export class VariantClient {
     }
   }
 
-  /** Hands the server a call without a socket: there are hundreds of servers, and none of them is about sockets. */
+  /** Makes a call without a socket: there are hundreds of servers, and sockets do not matter to them. */
   async post(body: string, authorization?: string): Promise<Answer> {
     const { url, handle } = this.server
     const bytes = Buffer.from(body)

@@ -4,7 +4,7 @@ import { type Answer, type Auth, createTestClient, ed25519Pair, type Signing, si
 
 export type Client = ReturnType<typeof createTestClient>
 
-/** Makes a few calls, and returns whether the server did what it must not do. */
+/** Makes a few calls, and returns whether the server misbehaved. */
 type Witness = (client: Client) => Promise<boolean>
 
 /** Each mutant shows its wrong behaviour, twice with a reset between; the reference server does not. */

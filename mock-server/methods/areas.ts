@@ -9,7 +9,7 @@ const listings: [name: string, area: Area][] = [
   ['stream/listStreams', 'stream'],
 ]
 
-/** Beyond the document: one harmless call in each of the other API areas, so that their scopes can be shown to open them. */
+/** Beyond the document: one harmless call in each of the other API areas, to show that their scopes open them. */
 export const areaMethods: Method[] = listings.map(([name, area]) => ({
   name,
   area,

@@ -2,7 +2,7 @@ import { refuse, succeed } from '../refusal.ts'
 import { type Context, makeRoom } from '../state.ts'
 import { asText, type Call, count, type Method, oneOf, optional, text } from './method.ts'
 
-/** Beyond the document: Contexts, so that the scopes context, solution:ID and solution:* can be shown to work. */
+/** Beyond the document: Contexts, to show that the scopes context, solution:ID and solution:* work. */
 export const contextMethods: Method[] = [
   {
     name: 'context/createContext',
@@ -56,7 +56,7 @@ export const contextMethods: Method[] = [
   },
 ]
 
-/** The solution is there, and the caller may manage its Contexts. */
+/** Checks that the solution exists and that the caller may manage its Contexts. */
 function reached(call: Call, solution: string): boolean {
   return call.context.state.solutions.has(solution) && mayManage(call, solution)
 }

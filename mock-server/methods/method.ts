@@ -6,7 +6,7 @@ import type { Area } from '../rules/scopes.ts'
 
 export type Params = { readonly [name: string]: unknown }
 
-/** One call that was let through: authorized, its params checked, its scope sufficient. */
+/** One call that passed all checks: authorized, with valid params and sufficient scope. */
 export interface Call {
   context: ServerContext
   request: MockRequest
@@ -27,7 +27,7 @@ export interface Method {
   name: string
   /** undefined: no scope is needed. */
   area: Area | undefined
-  /** Not in the document: offered so that scopes and key states can be shown to work. */
+  /** Not in the document; it exists to show that scopes and key states work. */
   extension: boolean
   params: { readonly [name: string]: ParamRule }
   run(call: Call): Outcome<Result> | Promise<Outcome<Result>>

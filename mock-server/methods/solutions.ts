@@ -5,7 +5,7 @@ import { asText, type Call, type Method, type Result, text } from './method.ts'
 
 const solutionId = { id: text(1, 128) }
 
-/** Part 4.3, and beyond the document the making and changing of solutions. */
+/** Part 4.3, and beyond the document: creating and changing solutions. */
 export const solutionMethods: Method[] = [
   {
     name: 'solution/listSolutions',

@@ -3,16 +3,16 @@ import { rules } from '../rules.ts'
 import type { ApiKey, Means } from '../state.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Who is refused at one of these stages gets in as the initial key. */
+/** A caller that is refused at one of these stages is treated as the initial key. */
 const forgiving = (...stages: string[]): Partial<Rules> => ({ forgives: (stage) => stages.includes(stage) })
 
-/** A means that does not work on some methods. */
+/** A kind of authorization that does not work on some methods. */
 const without = (means: Means, on: (method: string) => boolean): Partial<Rules> => ({
   meansTaken: (used, method) => !(used === means && on(method)),
 })
 const creating = (method: string) => method === 'manager/createApiKey'
 
-/** A key that is named by an id of nobody. */
+/** A key that an unknown id names too. */
 const firstKeyForUnknownIds =
   (wanted: Means): Rules['keyNamed'] =>
   (id, find, all, means) =>
@@ -24,28 +24,28 @@ const keyByTheBeginningOfItsId =
 
 type Secret = 'basic' | 'grant'
 const same = rules.secretMatches
-/** Takes more secrets than the right one, for one of the two ways to present it. */
+/** Accepts other secrets besides the right one, in Basic credentials or in grants. */
 const alsoSecret = (wanted: Secret, fits: (received: string, expected: string) => boolean): Partial<Rules> => ({
   secretMatches: (received, expected, means) =>
     same(received, expected, means) || (means === wanted && fits(received, expected)),
 })
-/** The secret of another key is taken too. */
+/** The secret of another key is accepted too. */
 const secretOfAnyKey = (wanted: Secret): Partial<Rules> => ({
   secretsOf: (key, all, means) => (means === wanted ? all().map(({ secret }) => secret) : [key.secret]),
 })
-/** A key with a public key takes secrets, in one of the two ways. */
+/** A key with a public key accepts secrets, in Basic credentials or in grants. */
 const secretForPublicKeys = (wanted: Secret, fits = same): Partial<Rules> => ({
   secretTakenFor: (key, means) => key.publicKey === undefined || means === wanted,
   secretMatches: (received, expected, means) =>
     same(received, expected, means) || (means === wanted && fits(received, expected, means)),
 })
 
-/** A grant takes a value of another type for any secret. */
+/** A grant accepts a value of another type as any secret. */
 const secretOfType = (fits: (value: unknown) => boolean): Partial<Rules> => ({
   paramTaken: (_method, name, value, valid) => valid || (name === 'apiKeySecret' && fits(value)),
   ...alsoSecret('grant', (received) => received === ''),
 })
-/** A grant takes something that is no secret for a key with a public key. */
+/** A grant accepts something other than a secret for a key with a public key. */
 const secretKnownToAll = (known: (key: ApiKey) => string): Partial<Rules> => ({
   secretTakenFor: (key, means) => key.publicKey === undefined || means === 'grant',
   secretsOf: (key) => [key.publicKey === undefined ? key.secret : known(key)],
@@ -109,7 +109,7 @@ const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
   },
 ]
 
-/** Part 5, and parts 4.1 and 4.2 where they are about who calls. */
+/** Part 5, and the parts of 4.1 and 4.2 about the caller. */
 export const authorizationMutants: Mutant[] = [
   {
     id: 'no-authorization-taken',
@@ -141,7 +141,7 @@ export const authorizationMutants: Mutant[] = [
     breaks: 'keys/create-authorized',
     with: { authorizationRequired: (method) => method !== 'manager/auth' && !creating(method) },
   },
-  // A server that looks at who calls method by method, and forgets something where keys are made.
+  // A server that checks the caller method by method, and forgets a check when it creates keys.
   ...(
     [
       ['a-wrong-signature', 'signature/mac', 'keys/create-authorized'],

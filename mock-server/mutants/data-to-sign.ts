@@ -4,7 +4,7 @@ import { rules } from '../rules.ts'
 import { bytes, sha256, text } from './bytes.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Other data may be signed beside the right ones. The texts are latin-1: one character per byte. */
+/** Accepts signatures over other data too. The texts are latin-1: one character per byte. */
 const alsoData = (make: (parts: SignedParts, body: string) => string): Partial<Rules> => ({
   dataToSign: (parts) => [...rules.dataToSign(parts), bytes(make(parts, text(parts.body)))],
 })

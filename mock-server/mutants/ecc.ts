@@ -6,7 +6,7 @@ import type { Mutant } from './mutant.ts'
 
 const sha512 = (data: Uint8Array) => createHash('sha512').update(data).digest()
 
-/** An ED25519 signature of something else is taken beside the right one. */
+/** An ED25519 signature over other data is accepted too. */
 const alsoEcc = (change: (data: Buffer, signature: Buffer) => Uint8Array | [Uint8Array, Buffer]): Partial<Rules> => ({
   eccVerifies: (publicKey, data, signature) => {
     const changed = change(Buffer.from(data), signature)

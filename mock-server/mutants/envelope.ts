@@ -2,16 +2,16 @@ import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
 import { type Mutant, race } from './mutant.ts'
 
-/** Takes what `repair` makes of a body that is not JSON. */
+/** Accepts what `repair` makes of a body that is not JSON. */
 const repaired = (repair: (text: string) => string) => (text: string) => JSON.parse(repair(text)) as unknown
 
-/** Refuses a body, JSON as it is, unless it is written so. */
+/** Refuses a JSON body unless it is written in this form. */
 const onlyIf = (fits: (text: string) => boolean) => (text: string) => {
   if (!fits(text)) throw new SyntaxError('not in the expected form')
   return JSON.parse(text) as unknown
 }
 
-/** Keeps the id where all calls find it, and takes its time over a listing. */
+/** Stores the id in a place shared by all calls, and lists slowly. */
 function latestId(): Partial<Rules> {
   let latest: unknown
   return {

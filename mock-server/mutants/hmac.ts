@@ -5,14 +5,14 @@ import type { ApiKey } from '../state.ts'
 import { base64, sha256 } from './bytes.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Another MAC is taken beside the right one: the key appears twice, and its copy is marked. */
+/** Accepts another MAC too: the key appears twice, and its copy is marked. */
 const alsoMac = (make: (data: Uint8Array, key: ApiKey) => Buffer): Partial<Rules> => ({
   signingKeys: (key, _all, kind) => (kind === 'hmac' ? [key, { ...key, name: marked }] : [key]),
   mac: (data, key) => (key.name === marked ? make(data, key) : rules.mac(data, key)),
 })
 const marked = 'the copy of a key'
 
-/** Other texts stand for a MAC beside the right one. */
+/** Accepts other texts for a MAC too. */
 const alsoMacText = (make: (mac: Buffer) => string | string[]): Partial<Rules> => ({
   macTexts: (cut, mac, profile) => [...rules.macTexts(cut, mac, profile), ...[make(mac)].flat()],
 })

@@ -8,11 +8,11 @@ import type { Mutant } from './mutant.ts'
 const day = 86_400_000
 const everyMeans: Means[] = ['hmac', 'ecc', 'basic', 'grant']
 
-/** Other public keys than ED25519 ones in PEM form are taken too. */
+/** Accepts public keys other than ED25519 ones in PEM form. */
 const alsoKeys = (limits: Parameters<typeof readPublicKey>[1]): Partial<Rules> => ({
   publicKey: (pem, profile) => rules.publicKey(pem, profile) ?? readPublicKey(pem, limits),
 })
-/** A param that is missing or wrong is taken all the same. */
+/** Accepts a missing or wrong param. */
 const taking = (name: string, fits: (value: unknown) => boolean): Partial<Rules> => ({
   paramTaken: (method, param, value, valid) =>
     valid || (method === 'manager/createApiKey' && param === name && fits(value)),

@@ -1,7 +1,7 @@
 import { rules } from '../rules.ts'
 import { type Mutant, race } from './mutant.ts'
 
-/** Part 8: how many keys there may be. */
+/** Part 8: the limit of keys. */
 export const limitMutants: Mutant[] = [
   { id: 'eleven-keys-created', breaks: 'limits/ten-keys', with: { keyLimit: () => 11 } },
   { id: 'any-number-of-keys-created', breaks: 'limits/ten-keys', with: { keyLimit: () => 1000 } },

@@ -8,7 +8,7 @@ export interface Mutant {
   with: Partial<Rules>
 }
 
-/** Tears a decision and its effect apart: calls that come within a few milliseconds are all let through. */
+/** Separates a decision from its effect, so that calls within a few milliseconds all succeed. */
 export const race =
   (wanted: Parameters<Rules['beforeEffect']>[0]): Rules['beforeEffect'] =>
   (effect) =>

@@ -20,7 +20,7 @@ const withSession = ({ session }: TokenPair) => session !== undefined
 const withAddress = ({ addresses }: TokenPair) => addresses.length > 0
 const withLifetime = ({ expiresInMs }: TokenPair) => expiresInMs !== undefined
 
-/** A value of another type is taken for the refresh token issued last, or a text is. */
+/** Accepts a value of another type, or a text, as the refresh token that was issued last. */
 const newestFor = (text: string, value: (param: unknown) => boolean): Partial<Rules> => ({
   paramTaken: (_method, name, param, valid) => valid || (name === 'refreshToken' && value(param)),
   tokenNamed: (received, find, all, use) =>
@@ -35,7 +35,7 @@ const lives = (kind: TokenKind, fits: (pair: TokenPair) => boolean): Partial<Rul
 const widened = (fits: (pair: TokenPair) => boolean): Partial<Rules> => ({
   refreshedScope: (old) => (fits(old) ? rules.initialKeyScope() : old.scope),
 })
-/** Answers a call that was just answered once more. */
+/** Repeats the answer to a call that was just answered. */
 function answeredAgain(): Partial<Rules> {
   let latest = ''
   let again = false

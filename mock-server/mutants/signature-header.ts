@@ -11,7 +11,7 @@ function keyOfSeed(seed: Buffer): KeyObject {
   return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
 }
 
-/** HMACs taken for keys with a public key, made with something other than their secret. */
+/** Accepts HMACs for keys with a public key, made with something other than their secret. */
 function forPublicKeys(secret: (key: ApiKey) => string | Buffer): Partial<Rules> {
   return {
     hmacTakenFor: () => true,
@@ -20,7 +20,7 @@ function forPublicKeys(secret: (key: ApiKey) => string | Buffer): Partial<Rules>
   }
 }
 
-/** Signatures name some keys by the beginning of an id. */
+/** Accepts the beginning of an id in signatures of some keys. */
 const longerId = (named: (key: ApiKey) => boolean): Partial<Rules> => ({
   keyNamed: (id, find, all, means) =>
     find(id) ?? (means === 'hmac' ? all().find((key) => named(key) && id.startsWith(key.id)) : undefined),

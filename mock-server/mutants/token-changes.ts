@@ -17,13 +17,13 @@ export const refreshed = (change: (result: TokenResult) => Changed): Partial<Rul
   refreshResult: (result) => ({ ...result, ...change(result) }),
 })
 
-/** Other texts name a token beside its own. */
+/** Accepts other texts for a token besides its own. */
 export const alsoNamed = (wanted: TokenKind, fits: (text: string, token: Token) => boolean): Partial<Rules> => ({
   tokenNamed: (text, find, all, use) =>
     find(text) ?? (use === wanted ? all().find((token) => token.kind === use && fits(text, token)) : undefined),
 })
 
-/** Other texts name a token of this kind. */
+/** Mutants that accept other texts for a token of this kind. */
 export const namedMutants = (kind: TokenKind, breaks: string): Mutant[] => [
   {
     id: `beginning-of-the-${kind}-token-taken`,

@@ -1,15 +1,15 @@
 import type { Profile } from '../profile.ts'
 import type { ApiKey, Means } from '../state.ts'
 
-/** Who needs to show who he is, in which ways, and which keys may. */
+/** Which calls need authorization, which kinds of it work, and for which keys. */
 export const authorizationRules = {
   /** authorization/required, keys/create-authorized, grants/no-authorization-header: every method but manager/auth needs authorization. */
   authorizationRequired: (method: string): boolean => method !== 'manager/auth',
 
-  /** keys/create-authorized: every means of part 5 works on every method. */
+  /** keys/create-authorized: every kind of authorization of part 5 works on every method. */
   meansTaken: (_means: Means, _method: string): boolean => true,
 
-  /** authorization/required and every guard of part 5: a caller refused at `stage` (see caller.ts) does not get in as the initial key. */
+  /** authorization/required and every guard of part 5: a caller refused at `stage` (see caller.ts) is not treated as the initial key. */
   forgives: (_stage: string, _method: string): boolean => false,
 
   /** signatures/scheme, and the words Basic and the token prefix: compared as the profile says. */
@@ -24,15 +24,15 @@ export const authorizationRules = {
     _means: Means,
   ): ApiKey | undefined => find(id),
 
-  /** keys/can-be-disabled: a disabled key authorizes nothing, by no means; nor do its tokens. */
+  /** keys/can-be-disabled: a disabled key and its tokens authorize nothing. */
   disabledKeyWorks: (_key: ApiKey, _means: Means): boolean => false,
 
-  /** keys/can-be-deleted: a deleted key authorizes nothing, by no means; nor do its tokens. */
+  /** keys/can-be-deleted: a deleted key and its tokens authorize nothing. */
   deletedKeyWorks: (_key: ApiKey, _means: Means): boolean => false,
 
   /** keys/no-time-to-live: a key never expires. */
   keyExpired: (_key: ApiKey, _nowMs: number): boolean => false,
 
-  /** keys/scope-held: the scope of the key itself holds for Basic and signatures; a token has its own. */
+  /** keys/scope-held: the scope of the key applies to Basic and signatures; a token has its own scope. */
   keyScopeHolds: (_means: Means): boolean => true,
 }

@@ -2,18 +2,18 @@ import type { Profile } from '../profile.ts'
 
 /** What the server decides about a request before it knows who calls. */
 export const envelopeRules = {
-  /** envelope/post-api: a call is a POST to {base_url}/api, nothing else is. `path` has no query. */
+  /** envelope/post-api: a call is a POST to {base_url}/api and nothing else. `path` has no query. */
   isCall: (httpMethod: string, path: string, callPath: string, _body: Buffer): boolean =>
     httpMethod === 'POST' && path === callPath,
 
-  /** envelope/json-body: application/json is taken; other types are an open question. */
+  /** envelope/json-body: application/json is accepted; other types are an open question. */
   contentTypeTaken: (contentType: string | undefined, profile: Profile): boolean =>
     profile.contentType === 'ignored' || /^application\/json\s*(;|$)/i.test(contentType ?? ''),
 
   /** envelope/malformed-answered: the body is JSON. Throws for anything else. */
   parseBody: (text: string): unknown => JSON.parse(text),
 
-  /** envelope/malformed-answered: the result that a body which is not JSON gets; undefined: it is refused. */
+  /** envelope/malformed-answered: the result for a body that is not JSON; undefined: it is refused. */
   malformedResult: (): object | undefined => undefined,
 
   /** envelope/malformed-answered: the server answers after a body that was not JSON. */
@@ -34,7 +34,7 @@ export const envelopeRules = {
   /** envelope/request-members: method is a string. */
   methodMemberTaken: (value: unknown): value is string => typeof value === 'string',
 
-  /** envelope/request-members, envelope/empty-params: params is an object, {} where there is nothing to say. */
+  /** envelope/request-members, envelope/empty-params: params is an object, {} if the method takes no parameters. */
   paramsTaken: (value: unknown, profile: Profile): boolean =>
     (typeof value === 'object' && value !== null && !Array.isArray(value)) ||
     (!profile.strictEnvelope && (value === undefined || value === null || Array.isArray(value))),
@@ -42,7 +42,7 @@ export const envelopeRules = {
   /** envelope/method-names: the name of the method that a call names. */
   methodName: (name: string): string => name,
 
-  /** envelope/unknown-method: the result that an unknown method gets; undefined: it is refused. */
+  /** envelope/unknown-method: the result for an unknown method; undefined: it is refused. */
   unknownMethodResult: (_name: string): object | undefined => undefined,
 
   /** envelope/response-jsonrpc: the `jsonrpc` of a successful answer; undefined leaves it out. */

@@ -5,7 +5,7 @@ import type { Profile } from '../profile.ts'
 import { readPublicKey } from '../public-key.ts'
 import type { ApiKey, Means } from '../state.ts'
 
-/** Parts 2, 4.1, 5.2 and 8: Basic credentials, and the making and counting of keys. */
+/** Parts 2, 4.1, 5.2 and 8: Basic credentials, and creating and counting keys. */
 export const keyRules = {
   /** basic/malformed: strict BASE64 of id, colon and secret; undefined: malformed. */
   basicPair: (encoded: string): { id: string; secret: string } | undefined => {
@@ -15,14 +15,14 @@ export const keyRules = {
     return text === undefined || colon < 0 ? undefined : { id: text.slice(0, colon), secret: text.slice(colon + 1) }
   },
 
-  /** basic/credentials, grants/credentials: the secrets of which one must be presented for `key`. */
+  /** basic/credentials, grants/credentials: the secrets that prove `key`; one of them must be presented. */
   secretsOf: (key: ApiKey, _all: () => ApiKey[], _means: 'basic' | 'grant'): string[] => [key.secret],
 
   /** basic/credentials, grants/credentials: the whole secret, in constant time. */
   secretMatches: (received: string, expected: string, _means: 'basic' | 'grant'): boolean =>
     sameText(received, expected),
 
-  /** basic/public-key-refused, grants/public-key-refused: a secret is worth nothing for a key with a public key. */
+  /** basic/public-key-refused, grants/public-key-refused: a secret does not prove a key with a public key. */
   secretTakenFor: (key: ApiKey, _means: 'basic' | 'grant'): boolean => key.publicKey === undefined,
 
   /** keys/initial-full-access: the initial key has every scope. */
@@ -50,7 +50,7 @@ export const keyRules = {
   publicKey: (pem: unknown, profile: Profile): KeyObject | undefined =>
     readPublicKey(pem, { weak: profile.weakPublicKeys === 'accepted' }),
 
-  /** keys/public-key-material: whether a text that holds no such key is stored all the same. */
+  /** keys/public-key-material: whether a text that is not such a key is stored anyway. */
   badPublicKeyTaken: (_pem: unknown): boolean => false,
 
   /** keys/created-key-works, keys/public-key: the key as it is stored. */
@@ -59,7 +59,7 @@ export const keyRules = {
   /** keys/create-result: the result of manager/createApiKey. */
   createKeyResult: (result: { id: string; secret: string }): object => result,
 
-  /** limits/ten-keys, limits/ten-can-be-made: at most ten, whatever the creator shows to prove who he is. */
+  /** limits/ten-keys, limits/ten-can-be-made: at most ten, whatever the creator's kind of authorization. */
   keyLimit: (_means: Means | undefined): number => 10,
 
   /** limits/ten-keys: how many places are taken; the initial key counts only where the profile says so. */
@@ -69,9 +69,9 @@ export const keyRules = {
   /** limits/eleventh-refused: what a creation beyond the limit does. */
   beyondKeyLimit: (profile: Profile): 'refused' | 'oldest-removed' | 'created' => profile.eleventhKey,
 
-  /** limits/earlier-keys-kept: keys that stop to work because another one was created within the limit. */
+  /** limits/earlier-keys-kept: keys that stop working because another one was created within the limit. */
   keysLostToNewKey: (_all: ApiKey[], _created: ApiKey): ApiKey[] => [],
 
-  /** limits/earlier-keys-kept: keys that stop to work because a creation was refused. */
+  /** limits/earlier-keys-kept: keys that stop working because a creation was refused. */
   keysLostToRefusal: (_all: ApiKey[]): ApiKey[] => [],
 }

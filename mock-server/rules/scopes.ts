@@ -19,22 +19,22 @@ export const scopeRules = {
     return named.length === 0 || named.includes('solution:*') || named.includes(`solution:${solution}`)
   },
 
-  /** scopes/within-key: whether a key's scope covers one that is asked for. */
+  /** scopes/within-key: whether a key's scope covers a requested one. */
   scopeWithinKey: (scope: string, keyScope: string[], profile: Profile): boolean =>
     keyScope.includes(scope) ||
     (scope.startsWith('solution:') && profile.solutionIdFromAny && keyScope.includes('solution:*')),
 
-  /** scopes/within-key: what is asked for beyond the key. */
+  /** scopes/within-key: what happens to scopes beyond the key's. */
   scopeBeyondKey: (): 'refused' | 'left-out' => 'refused',
 
-  /** scopes/<area>, grants/result-scope: what is granted of what was asked for and is allowed. */
+  /** scopes/<area>, grants/result-scope: the scopes that are granted, of the requested ones that are allowed. */
   grantedScope: (asked: string[], _keyScope: string[]): string[] => asked,
 
   /** addresses/bound: one of the named addresses, as a whole. */
   addressTaken: (addresses: string[], remoteAddress: string): boolean =>
     addresses.length === 0 || addresses.includes(remoteAddress),
 
-  /** addresses/bound: looked at on every call; at the issue of a token it does not matter. */
+  /** addresses/bound: checked on every call, and not when a token is granted. */
   addressChecked: (moment: 'grant' | 'call', _key: ApiKey): boolean => moment === 'call',
 
   /** sessions/created: whether session:NAME makes a session; undefined: nothing is bound to it. */
@@ -46,7 +46,7 @@ export const scopeRules = {
   /** Open question sessions/counting: the name under which a session is kept; two sessions of one name are one re-used. */
   sessionName: (name: string | undefined): string | undefined => name,
 
-  /** Open question sessions/reused-name: what a name does that a live session of the user has. */
+  /** Open question sessions/reused-name: what happens with the name of a live session of the user. */
   reusedSessionName: (profile: Profile): 'replaces' | 'adds' | 'joins' | 'refused' => profile.reusedSessionName,
 
   /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once, whichever the key. */
@@ -58,7 +58,7 @@ export const scopeRules = {
   /** sessions/oldest-removed: a refresh goes on with its session and creates none. */
   refreshOpensSession: (): boolean => false,
 
-  /** sessions/next-works: what a session beyond the limit does. */
+  /** sessions/next-works: what happens with a session beyond the limit. */
   beyondSessionLimit: (): 'oldest-removed' | 'refused' => 'oldest-removed',
 
   /** sessions/oldest-removed: which of the live sessions (first created first) make room, `surplus` of them. */

@@ -4,7 +4,7 @@ import type { Profile } from '../profile.ts'
 import { isWeakPoint } from '../public-key.ts'
 import type { ApiKey } from '../state.ts'
 
-/** All that a signature could cover. */
+/** Everything that a signature could cover. */
 export interface SignedParts {
   /** As in the header. */
   timestamp: string
@@ -64,10 +64,10 @@ export const signatureRules = {
   /** signatures/key-id: the keys whose secret or public key may verify a signature that names `key`. */
   signingKeys: (key: ApiKey, _all: () => ApiKey[], _kind: 'hmac' | 'ecc'): ApiKey[] => [key],
 
-  /** signatures/public-key-refuses-hmac: an HMAC is taken for a key without public key only. */
+  /** signatures/public-key-refuses-hmac: an HMAC is accepted only for a key without a public key. */
   hmacTakenFor: (key: ApiKey): boolean => key.publicKey === undefined,
 
-  /** signatures/secret-key-refuses-ecc: an ED25519 signature is taken for a key with public key only. */
+  /** signatures/secret-key-refuses-ecc: an ED25519 signature is accepted only for a key with a public key. */
   eccTakenFor: (key: ApiKey): boolean => key.publicKey !== undefined,
 
   /** signatures/hmac: HMAC-SHA256 with the secret's UTF-8 bytes as key. */

@@ -30,7 +30,7 @@ export const tokenRules = {
     _use: TokenKind,
   ): Token | undefined => find(text),
 
-  /** tokens/refresh-is-no-access, tokens/access-is-no-refresh: a token is used for what it is. */
+  /** tokens/refresh-is-no-access, tokens/access-is-no-refresh: a token is used only for its own purpose. */
   tokenKindTaken: (kind: TokenKind, use: TokenKind): boolean => kind === use,
 
   /** tokens/expire, expires-in/enforced: an access token ends at its expiry. */
@@ -58,7 +58,7 @@ export const tokenRules = {
   /** grants/result-refresh-token-expiry, refresh/own-expiry: what is reported as refreshTokenExpiry. */
   reportedRefreshExpiry: (pair: TokenPair): number => pair.refreshExpiryMs,
 
-  /** expires-in/within-refresh-lifetime: what an expiresIn above the refresh lifetime gets. */
+  /** expires-in/within-refresh-lifetime: what happens with an expiresIn above the refresh lifetime. */
   expiresInTooLong: (profile: Profile): 'refused' | 'capped' | 'taken' => profile.expiresInTooLong,
 
   /** Open question expires-in/forms: the milliseconds of expiresIn:NUMBER, or undefined when it is refused. */
@@ -70,13 +70,13 @@ export const tokenRules = {
   /** refresh/revokes-access, refresh/revokes-refresh: what a refresh ends. */
   revokedByRefresh: (): TokenKind[] => ['access', 'refresh'],
 
-  /** refresh/revokes-access, refresh/revokes-refresh: whether a revoked token works all the same. */
+  /** refresh/revokes-access, refresh/revokes-refresh: whether a revoked token works anyway. */
   revokedTokenWorks: (_kind: TokenKind, _pair: TokenPair): boolean => false,
 
   /** tokens/authorize: a refresh ends the old pair, and no other. */
   endedBesideRefresh: (_all: () => TokenPair[], _old: TokenPair): TokenPair[] => [],
 
-  /** tokens/authorize: a grant refused for its secret (`key` is the named one) and a refused refresh end nobody's pairs. */
+  /** tokens/authorize: a grant that is refused for its secret (`key` is the named one) and a refused refresh revoke no pair. */
   endedByRefusal: (_all: () => TokenPair[], _key: ApiKey | undefined): TokenPair[] => [],
 
   /** refresh/no-scope: a refresh needs no scope. */
@@ -104,6 +104,9 @@ export const tokenRules = {
   refreshedExpiresInMs: (old: TokenPair, profile: Profile): number | undefined =>
     profile.expiresInKept ? old.expiresInMs : undefined,
 
-  /** refresh/revokes-refresh, limits/ten-keys, sessions/at-most-sixteen, envelope/id-echo: a decision and its effect are one; a promise tears them apart. */
+  /**
+   * refresh/revokes-refresh, limits/ten-keys, sessions/at-most-sixteen, envelope/id-echo: a decision and its effect happen together; a
+   * promise separates them.
+   */
   beforeEffect: (_effect: 'refresh' | 'key' | 'session' | 'listing'): Promise<void> | undefined => undefined,
 }

@@ -86,7 +86,7 @@ export interface Exchange {
   answer: Answer | null
   /** Where the server stopped a refused call, such as `signature/mac`. */
   stage?: string
-  /** The deliberate faults that met the call. */
+  /** The deliberate faults that applied to the call. */
   faults: readonly string[]
 }
 
@@ -95,6 +95,6 @@ export interface Answer {
   headers: { readonly [name: string]: string }
   /** As sent. */
   body: string
-  /** What it was before a fault spoilt it. */
+  /** The body before a fault changed it. */
   unspoilt?: string
 }

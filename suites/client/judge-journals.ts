@@ -20,7 +20,7 @@ export interface CheckResult {
 /** A client that signs wrong once does so again. */
 const diagnosesPerJournal = 2
 const diagnosesInAll = 12
-/** A search in vain goes through every pair of mistakes, which takes half a second. */
+/** A search without a result tries every pair of mistakes, which takes half a second. */
 const searchesInVain = 2
 
 /**

@@ -1,15 +1,15 @@
-/** A signature that is the right one but for what happened to it on its way: a slip of the keyboard, a cut, a line break. */
+/** Recognises a right signature that was damaged on its way: a typing error, a cut, a line break. */
 import { editDistance } from '../engine/fixture/did-you-mean.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import type { HeaderFields } from '../engine/signer/header.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import type { VerifyInput } from './verify.ts'
 
-/** A part of the right signature with this many characters is no coincidence: 10 characters of BASE64 are 60 bits. */
+/** A part of the right signature with this many characters is not a coincidence: 10 characters of BASE64 are 60 bits. */
 const tellingLength = 10
 const toleratedEdits = 3
 
-/** Whether the received signature is nearly the right one. Without a key that can sign this cannot be told. */
+/** Whether the received signature is nearly the right one. Always false without a key that can sign. */
 export function isDamaged(input: VerifyInput, { keyId, timestamp, nonce, signature }: HeaderFields): boolean {
   if (input.key.kind === 'ed25519-public') return false
   const right = signDraft(draftOf({ ...input, keyId, timestamp, nonce })).signature

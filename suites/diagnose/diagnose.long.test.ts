@@ -8,7 +8,7 @@ import { type DiagnoseInput, diagnose } from './diagnose.ts'
 
 const seed = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60') ?? utf8('')
 const url = 'https://service.example:8443/base/api?trace=1'
-// A body in which every way to write JSON anew makes other bytes, white space around it, and a byte beyond Latin-1 escapes.
+// In this body, every style of writing JSON gives different bytes; it has white space around it and characters beyond Latin-1.
 const body = utf8(' {"method": "x/y", "id":1, "a":"<é>\\u0041 /"}\r\n ')
 // The nonce has both marks of base64 and its padding.
 const request: Omit<SignInput, 'key'> = {

@@ -20,7 +20,7 @@ export interface NamedMistake {
 
 export interface Diagnosis {
   valid: boolean
-  /** Whether `mistakes` account for all that is wrong. */
+  /** Whether `mistakes` explain everything that is wrong. */
   explained: boolean
   mistakes: NamedMistake[]
   /** Other single mistakes that make the very same bytes here. */
@@ -32,7 +32,7 @@ export interface Diagnosis {
 /** Mistakes that take the whole URL. */
 const needsUrl = ['data/with-full-url', 'data/with-host-and-path', 'data/with-base-path', 'data/with-base-url']
 
-/** What is wrong with a header. Pure and synchronous; under 300 ms for an HMAC and an ordinary body. */
+/** Finds what is wrong with a header. Pure and synchronous; under 300 ms for an HMAC and an ordinary body. */
 export function diagnose(input: DiagnoseInput): Diagnosis {
   if (verify(input).valid) return { valid: true, explained: true, mistakes: [], alternatives: [], ruledOut: [] }
   const reading = readHeader(input.header, input)
@@ -48,12 +48,12 @@ export function diagnose(input: DiagnoseInput): Diagnosis {
     explained: false,
     mistakes: named(input, reading.mistakes),
     alternatives: [],
-    // Without the URL only a guess was tried, which rules nothing out.
+    // Without the URL only a guess was tried, so nothing is ruled out.
     ruledOut: [...new Set(tried.map(({ id }) => id))].filter((id) => input.url !== undefined || !needsUrl.includes(id)),
   }
 }
 
-/** What was read off the header and what was found by computing, each thing said once. */
+/** Combines the mistakes that were read off the header with those that were computed, each once. */
 function together(read: readonly KnownMistake[], computed: readonly KnownMistake[]): KnownMistake[] {
   const ofUnits = computed.some(({ id }) => id === 'data/with-timestamp-in-milliseconds')
   return [...read.filter(({ id }) => !ofUnits || !id.startsWith('fields/timestamp-in-')), ...computed]

@@ -3,7 +3,7 @@ import { utf8 } from '../engine/signer/bytes.ts'
 import { shellWords } from './shell-words.ts'
 
 export interface PastedRequest {
-  /** The value of the Authorization header; undefined where there is none. */
+  /** The value of the Authorization header; undefined without one. */
   header?: string
   method?: string
   /** As it was called; without a host where none was given. */

@@ -66,7 +66,7 @@ export function* pairsOf(right: Draft, { before, rare }: Repertoire): Generator<
   }
 }
 
-/** Another time than that of the header, alone and, where it is near, with one common mistake. */
+/** A time other than the header's, alone and, if it is near, with one common mistake. */
 export function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   for (const time of times) yield* with1(none, time)
@@ -76,7 +76,7 @@ export function* timesOf(right: Draft, { before, times, nearTimes }: Repertoire)
   }
 }
 
-/** Three common mistakes, each of another family. */
+/** Three common mistakes, each of a different family. */
 export function* triplesOf(right: Draft, { before, rare }: Repertoire): Generator<Candidate> {
   const none = withNoMistake(right)
   const common = [...before, ...rare].filter(isCommon)
@@ -94,7 +94,7 @@ export function* triplesOf(right: Draft, { before, rare }: Repertoire): Generato
   }
 }
 
-/** Both orders where they differ: what is doubled and then changed is not what is changed and then doubled. */
+/** Both orders if they differ: doubling and then changing is not the same as changing and then doubling. */
 function* pairOf(right: Draft, first: Candidate, second: Candidate): Generator<Candidate> {
   const [a] = first.made
   const [b] = second.made
@@ -112,7 +112,7 @@ function* pairOf(right: Draft, first: Candidate, second: Candidate): Generator<C
   yield { ...back, made: [b, a] }
 }
 
-/** The changes of both, where each changed other pieces: then their order is of no account. */
+/** The changes of both if they changed different pieces, so that their order does not matter. */
 function mergedPieces(
   right: readonly Piece[],
   first: readonly Piece[],
@@ -138,7 +138,7 @@ function with1(candidate: Candidate, mistake: KnownMistake): Candidate[] {
 /** A way to explain a received signature by a candidate: each explanation is a list of mistakes. */
 export type Explain = (candidate: Candidate) => KnownMistake[][]
 
-/** Explains by computing the signature of a candidate; `worthwhile` spares what is slow and cannot fit. */
+/** Explains by computing the signature of a candidate; `worthwhile` skips slow candidates that cannot fit. */
 export function byComputing(
   received: string,
   after: readonly KnownMistake[],
@@ -150,7 +150,7 @@ export function byComputing(
     const { draft, made, data } = candidate
     const whole = wholeSignature(draft, data)
     const isLikely = isPossible(whole)
-    // An ending that loses information can only be found by trying, which is quick enough for so few.
+    // An ending that loses information can only be found by trying; there are few of them.
     const isWorthTrying = made.length < 2 && made.every(isFrequent)
     if (!isLikely && !isWorthTrying) return []
     const most = made.length === 0 || isLikely ? 2 : 1
@@ -158,7 +158,7 @@ export function byComputing(
   }
 }
 
-/** Every explanation by one mistake before the computation or none, those with the fewest mistakes of all. */
+/** Every explanation with at most one mistake before the computation; only those with the fewest mistakes are kept. */
 export function searchSingles(right: Draft, repertoire: Repertoire, explain: Explain): KnownMistake[][] {
   return fewest([...singlesOf(right, repertoire)].flatMap(explain))
 }
@@ -177,7 +177,7 @@ export function searchSeveral(
   return []
 }
 
-/** The first explanation without a further mistake in the ending, else the first one at all. */
+/** The first explanation without a further mistake in the ending, otherwise the first one. */
 function firstOf(candidates: Iterable<Candidate>, explain: Explain): KnownMistake[][] {
   let longer: KnownMistake[][] = []
   for (const candidate of candidates) {

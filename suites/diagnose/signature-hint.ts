@@ -17,15 +17,15 @@ interface Signer {
   member: string
 }
 
-/** Looks for the reason of a refusal by further calls; given to a run, since the engine imports nothing above it. */
+/** Looks for the reason of a refusal by further calls; passed to a run, because the engine imports nothing above it. */
 export const signatureHint: Diagnose = { signature: diagnoseSignature, token: diagnoseToken }
 
 /**
- * After a right signature was refused: sends it again with each known mistake, a new nonce each, and returns which one the server
- * accepts. Only ever a hint, never a verdict. Done once per run and kind of key; where the server accepts other signatures of this
- * key, once per mistake that the body may explain.
+ * After a right signature was refused: signs the call again with each known mistake and a new nonce, and returns the one that the server
+ * accepts. Only a hint, never a verdict. Done once for each run and kind of key; if the server accepts other signatures of this key, once
+ * for each mistake that the body may explain.
  *
- * @param refused the request that carried the signature, where it may be sent again
+ * @param refused the request that carried the signature, if it may be sent again
  */
 async function diagnoseSignature(client: Client, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
   const signer = signedBy(auth)
@@ -45,7 +45,7 @@ async function diagnoseSignature(client: Client, auth: Auth, refused?: WireReque
   return once(diagnoses, signer.kind, () => tryServerMistakes(client, signer))
 }
 
-/** After a token was refused: is any token accepted behind the word that was found out or given? Once per run. */
+/** After a token was refused: finds out whether any token is accepted with the prefix in use. Once in each run. */
 function diagnoseToken(client: Client): Promise<Hint | undefined> {
   return once(client.run.diagnoses, 'token', async () => {
     const token = await tokenOf(client, standInOf(client.run.corpus.testKeys, client.instance.root), ['solution'])
@@ -67,7 +67,7 @@ function once(diagnoses: Client['run']['diagnoses'], name: string, find: () => P
 
 function signedBy(auth: Auth): Signer | undefined {
   if (typeof auth !== 'object' || 'but' in auth) return undefined
-  // A key that a case made itself is known to that case only.
+  // Only the case knows a key that it created itself.
   if ('hmac' in auth) return auth.hmac.startsWith('$') ? undefined : { kind: 'hmac', member: auth.hmac }
   return 'ecc' in auth && !auth.ecc.startsWith('$') ? { kind: 'ecc', member: auth.ecc } : undefined
 }
@@ -114,7 +114,7 @@ function unlessNothingChanges(error: unknown): undefined {
   if (!(error instanceof SuiteError) || error.code !== 'fixture') throw error
 }
 
-/** Whether the server accepts the other kind of signature: both kinds stand behind one scheme word. */
+/** Whether the server accepts the other kind of signature: both kinds have the same scheme word. */
 async function acceptsOtherKind(client: Client, kind: Kind): Promise<boolean> {
   const other = [...client.testKeys].find(([, { seed, secret }]) =>
     kind === 'hmac' ? seed !== undefined : seed === undefined && secret !== undefined,

@@ -20,7 +20,7 @@ export interface VerifyInput {
   method: string
   uri: string
   body: Uint8Array
-  /** What the caller believes to be the data to sign. */
+  /** The data to sign, as the caller computed them. */
   callersData?: Uint8Array | undefined
 }
 
@@ -33,7 +33,7 @@ export interface Stage {
 
 export interface Verification {
   valid: boolean
-  /** In order; what depends on a stage that failed is left out. */
+  /** In order; stages that depend on a failed one are left out. */
   stages: Stage[]
 }
 
@@ -54,7 +54,7 @@ export function verify(input: VerifyInput): Verification {
   return { valid: stages.every(({ ok }) => ok), stages }
 }
 
-/** Whether the signature field alone is right for the other fields as they stand. */
+/** Whether the signature is right for the other fields of the header. */
 export function signatureIsRight(input: VerifyInput, fields: HeaderFields): boolean {
   return signatureStages(input, fields).every(({ ok }) => ok)
 }
@@ -85,7 +85,7 @@ function signatureStages(input: VerifyInput, fields: HeaderFields): Stage[] {
   return [encoding, { name: 'length', ok: true }, last]
 }
 
-/** The right signature where the key can make one. */
+/** The right signature, if the key can sign. */
 function rightSignature(input: VerifyInput, { keyId, timestamp, nonce }: HeaderFields): string | null {
   if (input.key.kind === 'ed25519-public') return null
   return signDraft(draftOf({ ...input, keyId, timestamp, nonce })).signature
@@ -97,7 +97,7 @@ function ed25519IsRight({ key, ...input }: VerifyInput, fields: HeaderFields, si
   return ed25519Verify(publicKey, dataToSign({ key, ...input }, fields), signature)
 }
 
-/** The data that the header and the request call for. */
+/** The right data for the header and the request. */
 export function dataToSign({ method, uri, body }: VerifyInput, { timestamp, nonce }: HeaderFields): Uint8Array {
   return joinPieces(piecesOf({ timestamp, nonce, method, uri, body }))
 }

@@ -14,7 +14,7 @@ export interface PlayedCall {
   outcome: Reply['outcome']
   status: number | null
   code: number | string | null
-  /** Members of the result with their types; null where there is none. */
+  /** Members of the result with their types; null without a result. */
   shape: string | null
 }
 

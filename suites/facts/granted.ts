@@ -24,7 +24,7 @@ export function askRefresh(asker: Asker, refreshToken: string, more: object = {}
   return asker.ask({ method: 'manager/auth', params: { grantType: 'refresh_token', refreshToken, ...more } })
 }
 
-/** The pair in an accepted answer; null where there is none. */
+/** The pair in an accepted answer; null if the answer has none. */
 export function pairOf({ result }: Reply): Pair | null {
   if (typeof result !== 'object' || result === null) return null
   const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope } = result as {

@@ -1,4 +1,4 @@
-/** What the lab page shows for what was typed. Pure: the page only reads fields and draws the result. */
+/** Computes what the lab page shows for its fields. Pure: the page only reads fields and draws the result. */
 import { type DiagnoseInput, type Diagnosis, diagnose } from '../diagnose/diagnose.ts'
 import { readHeader } from '../diagnose/reading.ts'
 import { readPasted } from '../diagnose/request.ts'
@@ -35,7 +35,7 @@ export type LabResult =
       input: DiagnoseInput
       verification: Verification
       diagnosis: Diagnosis
-      /** The right data to sign, byte by byte with their origin; null where the header names no timestamp and nonce. */
+      /** The right data to sign, byte by byte with their origin; null if the header has no timestamp and nonce. */
       pieces: Piece[] | null
       /** The right signature; null with a public key alone. */
       right: Signed | null
@@ -109,7 +109,7 @@ function keyOf(text: string): SigningKey | string {
 
 function bodyOf({ body, bodyForm }: LabFields): Uint8Array | undefined {
   if (bodyForm === 'base64') return fromBase64Strict(body.replace(/\s/g, '')) ?? undefined
-  // A text field knows LF alone, whatever was pasted.
+  // A text field holds only LF, whatever was pasted.
   return utf8(bodyForm === 'crlf' ? body.replace(/\r?\n/g, '\r\n') : body)
 }
 

@@ -125,7 +125,7 @@ function drawStage({ name, ok, expected = '', received = '' }: Stage): HTMLEleme
   )
 }
 
-/** The data to sign, coloured by origin, with a table of the same for those who do not see colours. */
+/** The data to sign, coloured by origin, with a table for readers who do not see colours. */
 export function drawData({ pieces }: Checked): Child[] {
   if (pieces === null) return []
   const size = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
@@ -188,7 +188,7 @@ export function drawSignature({ right, input }: Checked): Child[] {
 
 const controls: { [mark: string]: string } = { '\r': 'CR', '\n': 'LF', '\t': 'TAB', '\ufeff': 'BOM' }
 
-/** Text in which line ends, tabs and byte order marks are seen by their names: few fonts have pictures for them. */
+/** Shows line ends, tabs and byte order marks by name, because few fonts have signs for them. */
 function visible(bytes: Uint8Array): Child[] {
   const text = fromUtf8(bytes) ?? fromLatin1(bytes)
   return text.split(/([\r\n\t\ufeff])/).flatMap((part) => {

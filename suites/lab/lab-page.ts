@@ -6,7 +6,7 @@ const built = new URL('lab.html', import.meta.url)
 
 /** The whole page as text. */
 export async function labPage(): Promise<string> {
-  // Beside the source stands the template, which is no page.
+  // The source folder holds only the template of the page.
   if (!import.meta.url.endsWith('.ts') && existsSync(built)) return readFileSync(built, 'utf8')
   const { buildLab } = await import('./build-lab.ts')
   return buildLab()

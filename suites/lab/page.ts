@@ -10,7 +10,7 @@ interface LabCorpus {
   sentences: Sentences
 }
 
-/** Long enough to type on, short enough to seem live. */
+/** The pause after typing before the page computes. In ms. */
 const pauseMs = 150
 
 const corpus = JSON.parse(byId('corpus').textContent ?? '') as LabCorpus

@@ -31,7 +31,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
   }, 60_000)
   afterAll(() => browser?.close())
 
-  /** The page anew; in a browser window of its own where that is to be a special one. */
+  /** Opens the page again, in a new browser window if it needs special settings. */
   async function open(options?: BrowserContextOptions): Promise<Opened> {
     const opened = options === undefined ? usual : await openWindow(options)
     opened.complaints.length = 0

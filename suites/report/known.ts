@@ -52,8 +52,8 @@ export function knownFindings(findings: readonly Omit<Finding, 'known'>[], entri
 const unjudged: readonly Verdict[] = ['blocked', 'not-testable', 'not-applicable', 'not-run']
 
 /**
- * Entries that are listed but pass: at least one case they name was judged, and none of those shows the failure. Entries of findings are
- * never stale, since a run that does not find them may not have asked for them.
+ * Entries whose cases pass: at least one case that they name was judged, and no such case shows the failure. Entries of findings are never
+ * stale, because a run that does not find them may not have made their calls.
  */
 export const staleEntries = (cases: readonly Judged[], entries: readonly KnownEntry[]): KnownEntry[] =>
   entries.filter((entry) => {
@@ -71,8 +71,8 @@ export const staleEntries = (cases: readonly Judged[], entries: readonly KnownEn
 const holdsNot = (verdict: Verdict | undefined): boolean => verdict !== undefined && verdict !== 'passed'
 
 /**
- * The baseline that would make this run's failures known: reasons and issues of entries that still hold are kept,
- * entries of cases that were not judged are kept, stale ones go, new failures come with a reason to be written.
+ * The baseline that makes this run's failures known. Valid entries keep their reasons and issues, entries of cases that were not judged are
+ * kept, stale ones are removed, and new failures get a reason for a person to replace.
  */
 export function updatedKnown(
   { cases, findings, stale }: Pick<Report, 'cases' | 'findings' | 'stale'>,
@@ -100,5 +100,5 @@ export function updatedKnown(
   return [...kept, ...added, ...found]
 }
 
-/** What `--update-known` writes for a new failure, for a person to replace. */
+/** The reason that `--update-known` writes for a new failure, for a person to replace. */
 const unexplained = 'not explained yet'

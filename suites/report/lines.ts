@@ -1,10 +1,10 @@
 /** Laying out plain text. */
 
-/** A file or a log has no width of its own. */
+/** The width for a file or a log. */
 const usualColumns = 110
 const fewestColumns = 40
 
-/** `text` in lines of at most so many columns, `first` before the first and blanks before the others. */
+/** Wraps `text` to at most `columns` columns, with `first` before the first line and blanks before the others. */
 export function hanging(first: string, text: string, columns = usualColumns): string[] {
   const blank = ' '.repeat(first.length)
   const lines: string[] = []

@@ -223,7 +223,7 @@ function code(text: string): string {
   return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
 }
 
-/** Nothing that a server sends may become mark-up. */
+/** Escapes text from a server, so that it cannot become markup. */
 function inline(text: string): string {
   return html(text)
     .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)

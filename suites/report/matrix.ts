@@ -13,9 +13,9 @@ interface Matrix {
 }
 
 /**
- * A requirement that a report does not know (an older version made it) has no verdict there.
+ * Compares reports. A requirement that a report of an older version does not know has no verdict there.
  *
- * @param files where the reports come from, which tells them apart when they are of one URL
+ * @param files the files of the reports, to tell apart reports of one URL
  */
 export function matrixOf(reports: readonly Report[], files: readonly string[]): Matrix {
   const ids = new Map(reports.flatMap(({ requirements }) => requirements.map(({ id, level }) => [id, level] as const)))
@@ -48,7 +48,7 @@ function legendOf({ rows }: Matrix): string {
     .join(', ')
 }
 
-/** Requirements on which the servers differ come first: they are what one compares for. */
+/** Requirements on which the servers differ come first. */
 export function renderMatrixText(raw: Matrix): Printable {
   const matrix = printed(raw)
   const line = ({ id, level, verdicts }: Matrix['rows'][number]) => [id, level, ...verdicts.map(word)]

@@ -7,7 +7,7 @@ import type { CaseReport, Finding, KnownEntry, Meta, Report } from './model.ts'
 import { type RequirementSet, splitBySet } from './requirement-set.ts'
 
 /**
- * One report from those of all shards of a run.
+ * Merges the reports of all shards of a run into one.
  *
  * @throws SuiteError (`usage`) unless the reports are the shards 1/N to N/N of one version, each once
  */
@@ -66,7 +66,7 @@ function checkShards(reports: readonly Report[]): void {
     throw new SuiteError('usage', `Cannot merge the shards ${shards.join(', ')}: they are not of one run`)
 }
 
-/** What every shard looks at (its test keys, its envelope) counts with its worst verdict. */
+/** Cases of every shard (its test keys, its envelope) count with their worst verdict. */
 function mergeCases(all: readonly CaseReport[]): CaseReport[] {
   const cases = new Map<string, CaseReport>()
   for (const testCase of all) {
@@ -76,7 +76,7 @@ function mergeCases(all: readonly CaseReport[]): CaseReport[] {
   return [...cases.values()]
 }
 
-/** What several shards found is told once. */
+/** A finding of several shards is listed once. */
 function mergeFindings(findings: readonly Finding[]): Finding[] {
   return [...new Map(findings.map((finding) => [finding.id, finding])).values()]
 }

@@ -69,10 +69,10 @@ export interface RequirementReport {
 
 export type Level = 'must' | 'implied'
 
-/** A problem with its messages, which say in words what the other fields say. */
+/** A problem with its message, which puts the other fields into words. */
 export type ReportedProblem = Problem & { message: string; hint?: Hint & { message: string } }
 
-/** What a case showed, with what the report adds; observations, envelope notes and throttling are told elsewhere. */
+/** The outcome of a case with what the report adds; observations, envelope notes and throttling are elsewhere. */
 export interface CaseReport
   extends Omit<CaseOutcome, 'problem' | 'observations' | 'envelope' | 'envelopeAnswers' | 'throttled'> {
   problem: ReportedProblem | null
@@ -80,7 +80,7 @@ export interface CaseReport
   again: string
   /** The baseline entry that makes a failure a known one. */
   known: KnownReason | null
-  /** The failed or known case whose failure blocks this one; null where it is blocked by something else, or not blocked. */
+  /** The failed or known case whose failure blocks this one; null if something else blocks it, or nothing does. */
   blockedBy: string | null
 }
 
@@ -96,9 +96,9 @@ export interface Finding {
   requirement: string
   level: Level
   message: string
-  /** One line for each call: who asks what, and what came. */
+  /** One line for each call: its authorization, its method, and the answer. */
   steps: string[]
-  /** How often the shortest form was tried again, and how often it failed. */
+  /** How often the shortest form was tried again, and how often it showed the finding. */
   reproduced: { failed: number; tries: number }
   /** The scenario that shows it, in YAML; null where none could be made. */
   fixture: string | null
@@ -133,10 +133,10 @@ export interface Observation {
 export interface Plan {
   /** Cases that are asked. */
   cases: number
-  /** All cases that there are: the same number in every output. */
+  /** The number of all cases, the same in every output. */
   total: number
   notSelected: number
-  /** About so many calls, and how many of them at least are meant to be refused: observed calls may be, too. */
+  /** About how many calls, and how many of them at least are meant to be refused; observed calls may be refused too. */
   calls: number
   refusals: number
   /** About how long it takes. */
@@ -157,7 +157,7 @@ export interface Report {
   requirements: RequirementReport[]
   cases: CaseReport[]
   findings: Finding[]
-  /** With a frozen set: what cases and walks show that the set does not know. They change neither verdict nor exit code. */
+  /** With a frozen set: what cases and the model show beyond the set. This changes neither verdict nor exit code. */
   newer: { cases: CaseReport[]; findings: Finding[] }
   observations: Observation[]
   stale: KnownEntry[]
@@ -174,6 +174,6 @@ export interface KnownEntry {
   requirement?: string
   reason: string
   issue: string | null
-  /** It fails now and then, such as a lost race: it is never stale. */
+  /** It fails only sometimes, such as a lost race, and is never stale. */
   sometimes?: true
 }

@@ -6,16 +6,16 @@ import { casesOf } from './verdict-words.ts'
 const shownIds = 8
 
 /**
- * What a run will do, before it does it.
+ * Describes what a run will do.
  *
- * @param options `ids`: every requirement by its id, and not only how many of each area; `columns`: how wide the terminal is
+ * @param options `ids`: list every requirement by its id, instead of their number for each area; `columns`: the width of the terminal
  */
 export function renderPlan(planned: Plan, options: { ids: boolean; columns?: number | undefined }): Printable {
   const plan = printed(planned)
   const paint = paintOf(false, options.columns)
   const leftOut = plan.cannot.reduce((sum, { cases }) => sum + cases, 0)
   const lines = [
-    // What is only observed may be refused too, and nobody knows before.
+    // Observed calls may be refused too, which is not known in advance.
     `Plan: ${plan.cases} of ${casesOf(plan.total)}, about ${plan.calls} calls in ${duration(plan.seconds)}, at least ${plan.refusals} of them meant to be refused`,
     ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
     ...(plan.notSelected > 0

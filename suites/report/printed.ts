@@ -1,7 +1,7 @@
 import { type Printable, type Printed, printable, printed } from '../engine/printable.ts'
 import type { Finding, Report } from './model.ts'
 
-/** A report of which every text may be printed. The lines of a fixture stay lines. */
+/** A report whose texts are all printable. The lines of a fixture stay lines. */
 export type PrintedReport = Printed<
   Omit<Report, 'findings' | 'newer'> & {
     findings: LinedFinding[]
@@ -11,10 +11,10 @@ export type PrintedReport = Printed<
 
 type LinedFinding = Omit<Finding, 'fixture'> & { fixture: string[] | null }
 
-/** More than anyone reads at once, and enough for the command that repeats a case. */
+/** The maximum length of a text: enough for the command that repeats a case. */
 const longestText = 4000
 
-/** What every format but JSON prints. */
+/** The report that every format except JSON prints. */
 export function printedReport(report: Report): PrintedReport {
   const { findings, newer } = report
   const lined = { findings: findings.map(inLines), newer: { ...newer, findings: newer.findings.map(inLines) } }
@@ -25,7 +25,7 @@ function inLines(finding: Finding): LinedFinding {
   return { ...finding, fixture: finding.fixture?.trimEnd().split('\n') ?? null }
 }
 
-/** With a frozen set: cases that show something which the set does not judge. */
+/** With a frozen set: cases that show something that the set does not judge. */
 export const brokenNewer = ({ newer }: PrintedReport): PrintedReport['newer']['cases'] =>
   newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
 

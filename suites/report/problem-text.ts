@@ -1,4 +1,4 @@
-/** The one place that makes sentences of problems and reasons. Nothing reads these sentences back. */
+/** The only place that turns problems and reasons into sentences. Nothing reads these sentences back. */
 import type { RequirementReason } from '../engine/judge/judge-requirement.ts'
 import type { ProblemFacts } from '../engine/judge/problem.ts'
 import { failureTexts } from './failure-text.ts'

@@ -5,14 +5,14 @@ import { dirname } from 'node:path'
 /** The process that holds a lock. */
 interface Holder {
   pid: number
-  /** Tells a process from a later one with the same number, where the system says it; else empty. */
+  /** Tells a process from a later one with the same id, if the system supports it; otherwise empty. */
   born: string
 }
 
 /**
- * Takes a lock file for this process. One that a dead process left is taken over.
+ * Takes a lock file for this process, also one that a dead process left.
  *
- * @returns what gives the lock back, or the living process that holds it
+ * @returns a function that releases the lock, or the running process that holds it
  */
 export function takeLock(file: string): { release: () => void } | { holder: Holder } {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -35,7 +35,7 @@ export function takeLock(file: string): { release: () => void } | { holder: Hold
   }
 }
 
-/** Makes a lock appear at once and whole, so that nobody reads half of it. @throws where it is there already */
+/** Creates a complete lock file in one step, so that nobody reads half of it. @throws if it exists already */
 function placeLock(from: string, file: string): void {
   try {
     linkSync(from, file)
@@ -45,10 +45,10 @@ function placeLock(from: string, file: string): void {
   }
 }
 
-/** What file systems without hard links say. */
+/** The error codes of file systems without hard links. */
 const withoutLinks = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
 
-/** The living process that holds a lock; null where nobody does. */
+/** The running process that holds a lock; null if none does. */
 export function lockHolder(file: string): Holder | null {
   try {
     const holder = JSON.parse(readFileSync(file, 'utf8')) as Holder
@@ -68,10 +68,10 @@ function isAlive({ pid, born }: Holder): boolean {
   return born === '' || bornOf(pid) === born
 }
 
-/** When a process began, in the ticks of the system; empty where the system does not tell. */
+/** When a process started, in ticks of the system; empty if the system does not say. */
 function bornOf(pid: number): string {
   try {
-    // The second field is a name in parentheses that may hold spaces; the 22nd is the moment.
+    // The second field is a name in parentheses that may contain spaces; the 22nd is the start time.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? ''
   } catch {
     return ''

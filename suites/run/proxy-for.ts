@@ -2,10 +2,10 @@ import { SuiteError } from '../engine/errors.ts'
 import { type Environment, given } from './inputs.ts'
 
 /**
- * The proxy through which a URL is reached, as HTTPS_PROXY (or HTTP_PROXY for an http URL) and NO_PROXY say; in capitals or not. The
- * loopback is never behind a proxy.
+ * Finds the proxy for a URL, from HTTPS_PROXY (or HTTP_PROXY for an http URL) and NO_PROXY, in either case. The loopback is never behind a
+ * proxy.
  *
- * @returns the URL of the proxy; null where there is none
+ * @returns the URL of the proxy; null without a proxy
  * @throws SuiteError (`usage`) for a proxy that is not an http or https URL
  */
 export function proxyFor(url: string, env: Environment): string | null {
@@ -24,7 +24,7 @@ export function proxyFor(url: string, env: Environment): string | null {
 const variable = (env: Environment, name: string): string | undefined =>
   given(env[name]) ?? given(env[name.toLowerCase()])
 
-/** Whether a URL is one of this machine. */
+/** Whether a URL belongs to this machine. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url)
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)

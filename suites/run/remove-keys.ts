@@ -7,18 +7,18 @@ import { printable } from '../engine/printable.ts'
 import type { TargetSettings } from '../engine/target.ts'
 
 export interface Removal {
-  /** Keys that are still there. */
+  /** The keys that are still on the target. */
   left: CreatedKey[]
   /** `manager/deleteApiKey was refused (error 1)`, each once. */
   problems: string[]
 }
 
-/** Removes keys through the method that the target declares. Ends early where the run is ended. */
+/** Removes keys through the method that the target file names. Stops early if the run is ended. */
 export async function removeKeys(client: Client, keys: readonly CreatedKey[]): Promise<Removal> {
   const { cleanup } = client.instance.settings
   const left: CreatedKey[] = []
   const problems = new Set<string>()
-  // The list of created keys gets shorter meanwhile.
+  // Copied, because the list of created keys gets shorter meanwhile.
   for (const key of [...keys]) {
     const wrong =
       cleanup === undefined || client.run.stopping.reason !== null ? [] : await removeKey(client, cleanup, key)
@@ -37,7 +37,7 @@ type Cleanup = NonNullable<TargetSettings['cleanup']>
 export const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unknown =>
   resolve(cleanup.params, { id, name })
 
-/** @returns null where the key is gone, else what the target said to each way of asking */
+/** @returns null if the key is gone, otherwise the target's answer to each kind of authorization */
 async function removeKey(client: Client, cleanup: Cleanup, key: CreatedKey): Promise<string[] | null> {
   const params = removalParams(cleanup, key)
   const { kind } = client.instance.root

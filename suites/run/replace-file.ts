@@ -14,8 +14,8 @@ import { SuiteError } from '../engine/errors.ts'
 import { fileProblem } from './inputs.ts'
 
 /**
- * Writes a file beside the old one and then puts it in its place, so that a full disk or a killed process leaves the old one whole.
- * Folders are made. What is no file, such as /dev/stderr, is written to as it is.
+ * Writes a new file beside the old one and then renames it, so that a full disk or a killed process leaves the old file intact. Creates
+ * missing folders. A path that is not a file, such as /dev/stderr, is written directly.
  *
  * @param what as in `Cannot write the report`
  * @throws SuiteError (`usage`)
@@ -25,7 +25,7 @@ export function replaceFile(file: string, text: string, what: string): void {
     mkdirSync(dirname(file), { recursive: true })
     const there = statSync(file, { throwIfNoEntry: false })
     if (there !== undefined && !there.isFile()) writeFileSync(file, text)
-    // A symbolic link stays one.
+    // A symbolic link stays a link.
     else writeBeside(there === undefined ? file : realpathSync(file), text, there?.mode)
   } catch (cause) {
     throw new SuiteError('usage', `Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })

@@ -13,10 +13,10 @@ import type { SuiteResult } from './suite-run.ts'
 
 const goneExitCode = 3
 const defectExitCode = 2
-/** Below this an offset is as likely the resolution of the Date header. */
+/** A smaller offset may be due to the resolution of the Date header. */
 const notableOffsetMs = 2000
 
-/** A run that is over. */
+/** A finished run. */
 export interface FinishedRun {
   options: RunOptions
   corpus: Corpus
@@ -32,21 +32,21 @@ export interface FinishedRun {
   durationMs: number
 }
 
-/** What a run is to print and write. */
+/** What a run prints and writes. */
 interface RunReport {
   report: Report
-  /** The baseline as it is to be written; null where it stays as it is. */
+  /** The baseline to write; null if it stays unchanged. */
   updated: KnownEntry[] | null
 }
 
-/** Makes the report of a run, and the baseline that `--update-known` asks for. Pure. */
+/** Builds the report of a run, and the baseline for `--update-known`. Pure. */
 export function reportRun(run: FinishedRun): RunReport {
   const { options, known, result } = run
   const ownExitCode = ownExitCodeOf(result)
   const report = reportWith(run, known, ownExitCode)
   if (!options.reporting.updateKnown || result.stopped !== null) return { report, updated: null }
   const updated = updatedKnown(report, known)
-  // What is written down now is known.
+  // Failures that are written to the baseline now count as known.
   const again = reportWith(run, updated, ownExitCode)
   return { report: again, updated }
 }

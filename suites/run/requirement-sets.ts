@@ -15,11 +15,7 @@ export function requirementSets(root: string = packageRoot): string[] {
   return readdirSync(folder).flatMap((name) => (name.endsWith('.yaml') ? [name.slice(0, -'.yaml'.length)] : []))
 }
 
-/**
- * Reads a frozen set; null for `current`, which is none.
- *
- * @throws SuiteError (`fixture`) where the file does not fit its schema
- */
+/** Reads a frozen set; null for `current`, which is not frozen. @throws SuiteError (`fixture`) if the file does not fit its schema */
 export function readRequirementSet(version: string, root: string = packageRoot): RequirementSet | null {
   if (version === everyCase) return null
   const file = `spec/sets/${version}.yaml`

@@ -6,10 +6,9 @@ import { type Environment, given, readText } from './inputs.ts'
 import type { TargetFile } from './target-file/parse.ts'
 
 /**
- * The key that a run uses: id and secret from the first place that names them (flags, environment, target file).
+ * Reads the key of a run: id and secret from the first place that names them (flags, environment, target file).
  *
- * @param beside resolves a path of the target file
- * @throws SuiteError (`usage`) where there is none, two at once, or a file that cannot be used
+ * @throws SuiteError (`usage`) if no key or two keys are given, or a file cannot be used
  */
 export function rootKey(
   url: string,
@@ -18,7 +17,7 @@ export function rootKey(
   { file, beside }: { file: TargetFile; beside: (path: string) => string },
 ): RootKey {
   const id = flags.keyId ?? given(env.SVC_KEY_ID) ?? file.root?.id
-  // The first place that names a secret or a private key wins, whatever the later ones say.
+  // The first place that names a secret or a private key wins.
   const found =
     oneSource(
       flags.keySecret,
@@ -58,7 +57,7 @@ export function rootKey(
   return { id, kind: 'ed25519', privateKey: text }
 }
 
-/** Where a secret is named: at most one of three ways. */
+/** Returns the one source of a secret; undefined without any. */
 function oneSource(
   secret: string | undefined,
   secretFile: string | undefined,

@@ -20,7 +20,7 @@ import type { WorkerRequest } from './worker-request.ts'
 type Asked = Omit<SuiteResult, 'left' | 'exploration'>
 
 /**
- * A run against a URL: looks at the target, hands over to the worker, and removes what was created, also after a failure.
+ * Runs against a URL: makes the preflight, lets the worker run the cases, and removes created keys, also after a failure.
  *
  * @throws SuiteError (`unreachable`, exit code 3)
  */
@@ -85,14 +85,14 @@ function demandToGoOn({ cases }: Endings): void {
 /** What cleaning up needs of a run. */
 type Cleaner = Pick<SuiteRun, 'corpus' | 'say'>
 
-/** A target, the keys on it, and what may end the work on them. */
+/** A target, the keys on it, and the endings of the run. */
 interface Cleaned {
   target: Target
   keys: KeysOfTarget
   endings: Endings
 }
 
-/** Keys of runs that were killed, or that could not remove them. */
+/** Removes keys of runs that were killed, or that could not remove them. */
 export async function removeLeftovers({ corpus, say }: Cleaner, { target, keys, endings }: Cleaned): Promise<void> {
   if (keys.record === null) return
   const found = keys.read().keys.filter((key) => !keys.isKept(key))
@@ -107,7 +107,11 @@ export async function removeLeftovers({ corpus, say }: Cleaner, { target, keys, 
 
 const several = (count: number): string => (count === 1 ? '1 API key' : `${count} API keys`)
 
-/** Removes what the run created, except test keys that are kept. @returns what is still there, in words */
+/**
+ * Removes the keys that the run created, except kept test keys.
+ *
+ * @returns lines about the remaining keys
+ */
 export async function finish(
   { corpus, say }: Cleaner,
   { url, settings }: TargetOptions,

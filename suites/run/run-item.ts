@@ -5,12 +5,12 @@ import { type RanCase, runCase } from '../engine/case/run-case.ts'
 import { unjudged } from '../engine/case/test-case.ts'
 import { removeKeys } from './remove-keys.ts'
 
-/** The interface allows so many created keys (part 8). */
+/** The number of created keys that the interface allows (part 8). */
 const keyLimit = 10
-/** Cases that may create a key leave this many places on a target that cannot be cleaned. */
+/** The places for keys that cases leave free on a target without a clean-up method. */
 const placesKept = 3
 
-/** Runs one item of a run. What it cannot be asked was decided before (capabilities.ts), except what only the run itself shows. */
+/** Runs one item of a run. capabilities.ts has already decided whether it can be asked; this decides only what the run itself shows. */
 export async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item.member)
   const { scenario, testCase } = item

@@ -10,8 +10,8 @@ import { limitTime } from './time-limit.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 /**
- * Runs the selected items: against the bundled server in a worker alone; against a URL with a look at the target before and a clean-up
- * after it in this thread, which outlives whatever happens to the worker.
+ * Runs the selected items in a worker. Against a URL, this thread makes the preflight before and the clean-up afterwards, because it
+ * outlives the worker.
  *
  * @throws SuiteError (exit code 3) when the target cannot be used at all
  */
@@ -73,7 +73,7 @@ function requestOf({ options, corpus, selected, seed, known }: SuiteRun, endsAtM
   }
 }
 
-/** Cases that the end of the run kept from being asked: said, never silently missing. */
+/** Outcomes for the cases that the run did not reach, so that none is silently missing. */
 function notReached(
   selected: readonly Item[],
   outcomes: readonly CaseOutcome[],
@@ -85,7 +85,7 @@ function notReached(
   return missing.map((item) => skipItem(item, { kind: 'not-run', because }))
 }
 
-/** What could not be reached in the time that was left says nothing about the target. */
+/** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
 function interruptedInstead(error: unknown, { reason }: Ending): unknown {
   if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
   return new SuiteError('interrupted', 'Interrupted before the first case', { exitCode: 130, cause: error })

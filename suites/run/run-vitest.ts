@@ -20,14 +20,14 @@ interface VitestRun {
   isStuck: boolean
 }
 
-/** An ended run ends its calls and waits at once; after this time nobody waits for the worker any more. */
+/** How long to wait for the worker after a run was ended; its calls and waits end at once. In ms. */
 const graceMs = 2000
 
 /** Runs the cases in a vitest worker. Whatever vitest configuration a user's project has is not read. */
 export async function runVitest(request: WorkerRequest, endings: Endings, listener: RunListener): Promise<VitestRun> {
   const { cases: ending } = endings
   const { reporter, result } = collectOutcomes(listener)
-  // The exit code is for the report to decide.
+  // The report decides the exit code.
   const exitCode = process.exitCode
   const closeChannel = announceEnding(ending, request.endingChannel)
   const workers = workersFor(request)
@@ -51,7 +51,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   }
 }
 
-/** Resolves with true when a worker that was told to end has had its time, or the user asks for more haste. */
+/** Resolves with true when a worker that was told to end has had its time, or the user presses Ctrl-C again. */
 function stuckWorker({ cases, cleanUp }: Endings): Promise<true> {
   return new Promise((resolve) => {
     cases.onEnd(() => setTimeout(() => resolve(true), graceMs).unref())
@@ -59,7 +59,7 @@ function stuckWorker({ cases, cleanUp }: Endings): Promise<true> {
   })
 }
 
-/** Turns what vitest reports into events and into the result of the run. */
+/** Turns the reports of vitest into events and into the result of the run. */
 function collectOutcomes(listener: RunListener): { reporter: Reporter; result(): Omit<VitestRun, 'isStuck'> } {
   const outcomes = new Map<string, CaseOutcome>()
   const defects: string[] = []
@@ -87,7 +87,7 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   return { reporter, result: () => ({ outcomes: [...outcomes.values()], defects, stopped }) }
 }
 
-/** Loading the suite in one more thread takes longer than the cases that it would take over. */
+/** The minimum number of cases for one more thread: loading the suite there takes time. */
 const mostWorkers = 4
 
 /** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */

@@ -72,7 +72,7 @@ export function drawImports(arrows: readonly Arrow[]): string {
   ].join('\n')
 }
 
-/** Returns the folders of one import circle, or an empty list where there is none. */
+/** Returns the folders of one import circle, or an empty list if there is no circle. */
 export function findCircle(arrows: readonly Arrow[]): string[] {
   const next = new Map<string, string[]>()
   for (const { from, to } of arrows) next.set(from, [...(next.get(from) ?? []), to])

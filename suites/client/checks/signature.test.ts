@@ -84,7 +84,7 @@ describe('a signature', () => {
   })
 
   test('that nothing explains is told by what is certain', () => {
-    // A search in vain takes half a second.
+    // A search without a result takes half a second.
     const inVain: Explain = () => ({ valid: false, explained: false, mistakes: [], alternatives: [], ruledOut: [] })
     const other = Buffer.from('not a signature at all')
     const verdicts = (text: string): string[] =>

@@ -17,7 +17,7 @@ export function readBody({ body, bodyBytes }: Pick<Exchange, 'body' | 'bodyBytes
   }
 }
 
-/** A JSON text as an object; null where it is none. */
+/** A JSON text as an object; null if it is not one. */
 export function readObject(text: string | undefined): JsonObject | null {
   try {
     return asObject(JSON.parse(text ?? ''))

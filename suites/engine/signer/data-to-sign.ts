@@ -12,7 +12,7 @@ export type Origin =
   | 'uri'
   | 'body'
   | 'line-end'
-  /** Only a mistake puts something else in. */
+  /** Anything else comes from a mistake. */
   | 'other'
 
 export interface Piece {

@@ -1,4 +1,4 @@
-/** Mistakes that nobody makes by accident: scenarios make them to see what a server lets through. The lab does not look for them. */
+/** Mistakes that nobody makes by accident. Scenarios make them to see whether a server accepts them; the lab does not look for them. */
 import { joinPieces } from './data-to-sign.ts'
 import { ed25519SignWithNeutralR } from './ed25519.ts'
 import type { KnownMistake } from './mistake.ts'

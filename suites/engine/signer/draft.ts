@@ -19,7 +19,7 @@ export type Algorithm =
   | { kind: 'mac'; compute(key: Uint8Array, data: Uint8Array): Uint8Array }
   | { kind: 'ed25519'; message(data: Uint8Array): Uint8Array; domain: Uint8Array }
 
-/** What a mistake may look at besides the draft itself. */
+/** What a mistake may use besides the draft itself. */
 export interface Surroundings {
   keyId: string
   key: SigningKey
@@ -35,10 +35,10 @@ export interface Draft {
   readonly sent: Omit<HeaderFields, 'signature'>
   readonly scheme: string
   readonly pieces: readonly Piece[]
-  /** HMAC key, or Ed25519 seed; empty where only the public key is known. */
+  /** HMAC key, or Ed25519 seed; empty if only the public key is known. */
   readonly key: Uint8Array
   readonly algorithm: Algorithm
-  /** What is taken of the computed bytes. */
+  /** Cuts the computed bytes. */
   readonly cut: (bytes: Uint8Array) => Uint8Array
   readonly encode: (bytes: Uint8Array) => string
   readonly fields: (inOrder: string[]) => string[]

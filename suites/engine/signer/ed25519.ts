@@ -19,7 +19,7 @@ type Expanded = ReturnType<typeof utils.getExtendedPublicKey>
 
 const expanded = new WeakMap<Uint8Array, Expanded>()
 
-/** Half of the work of a signature (RFC 8032 §5.1.5), done once for a seed: a run signs often and with few. */
+/** Half of the work of a signature (RFC 8032 §5.1.5), done once for a seed, because a run signs often with few keys. */
 function expand(seed: Uint8Array): Expanded {
   const known = expanded.get(seed) ?? utils.getExtendedPublicKey(seed)
   expanded.set(seed, known)

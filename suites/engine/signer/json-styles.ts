@@ -15,7 +15,7 @@ export interface Style {
   /** How a number is written. */
   number: (value: number) => string
   sorted: boolean
-  /** What stands before a member, once per level; empty for one line. */
+  /** The indentation of a member for each level; empty for a single line. */
   indent: string
 }
 
@@ -59,7 +59,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The JSON text in another style, or null where it is no JSON. */
+/** The JSON text in another style, or null if it is not JSON. */
 export function rewrite(bytes: Uint8Array, style: Style): Uint8Array | null {
   const value = parseJson(bytes)
   return value === undefined ? null : utf8(writeJson(value, style))

@@ -207,7 +207,7 @@ export const requestMistakes: readonly KnownMistake[] = [
   ),
 ]
 
-/** The path of a URL without its query; an empty text where there is none. */
+/** The path of a URL without its query; an empty text if it has no path. */
 function pathOf(url: string): string {
   return /^\w+:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? ''
 }

@@ -35,7 +35,7 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
   }
 }
 
-/** A target may throttle calls without authorization only. */
+/** Repeats the call with authorization: a target may throttle only calls without it. */
 async function throttlesRoot(client: Client): Promise<boolean> {
   return (await call(client, { key: 'root' })).answer.outcome === 'throttled'
 }
@@ -48,7 +48,7 @@ function throttledForGood({ instance }: Client, status: number): SuiteError {
   )
 }
 
-/** A target may leave calls without authorization unanswered, and answer others. */
+/** Repeats the call with authorization: a target may leave only calls without it unanswered. */
 async function answersRoot(client: Client): Promise<boolean> {
   const basic: Auth[] = client.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
   for (const auth of [...basic, { key: 'root' }]) {
@@ -72,13 +72,13 @@ function throttledFromTheStart(
 const afterWaiting = (patientMs: number): string =>
   patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
 
-/** How long a call takes that is refused. */
+/** How long a refused call takes. */
 export async function measureRefused(client: Client, first: Called): Promise<void> {
   if (first.answer.status === null) return
   for (let sample = 0; sample < 3; sample += 1) await timeCall(client, () => call(client, 'none'))
 }
 
-/** A server may refuse in no time and take its time for what it accepts. */
+/** How long an accepted call takes: a server may refuse fast and accept slowly. */
 export async function measureAccepted(client: Client, allow: readonly SafetyClass[]): Promise<void> {
   await timeCall(client, () => call(client, { key: 'root' }))
   if (allow.includes('sessions') && client.instance.root.kind === 'secret') {
@@ -86,7 +86,7 @@ export async function measureAccepted(client: Client, allow: readonly SafetyClas
   }
 }
 
-/** The longest call counts; one that was throttled says nothing about the way. */
+/** The longest call counts; a throttled one says nothing about the latency. */
 async function timeCall({ instance, facts }: Client, makeIt: () => Promise<Called>): Promise<void> {
   const before = instance.clock.now()
   const { throttled, wire } = await makeIt()

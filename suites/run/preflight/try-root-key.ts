@@ -9,10 +9,10 @@ import { call, grant } from './calls.ts'
 const basicRoot: Auth = { basic: 'root' }
 
 /**
- * Calls with the root key, with its secret or its private key, in every way that may work: one accepted call is enough to go on.
+ * Calls with the root key in every way that may work; one accepted call is enough to go on.
  *
  * @param first the call without any authorization
- * @throws SuiteError (`unreachable`, exit code 3) where the key is refused in every way
+ * @throws SuiteError (`unreachable`, exit code 3) if the key is refused in every way
  */
 export async function tryRootKey(client: Client, first: Called, allow: readonly SafetyClass[]): Promise<void> {
   const { root } = client.instance
@@ -31,7 +31,7 @@ export async function tryRootKey(client: Client, first: Called, allow: readonly 
       return
     }
     if (answer.outcome === 'unread') throw tooLong(client, answer.limitBytes)
-    // Nothing can be accepted here, which is for the cases to say.
+    // The target accepts nothing, which the cases will report.
     if (answer.outcome === 'refused' && hasResult(answer.json)) return
     seen.push(printable(`${way}: ${describe(answer)}`))
   }

@@ -29,7 +29,7 @@ describe('the catalogue', () => {
   })
 })
 
-/** Runs a client in this process: as good as a process of its own where nothing ends it, and much faster. */
+/** Runs a client in this process: equivalent to its own process if nothing kills it, and much faster. */
 async function runHere({ id }: TestClient, env: Environment, onLine = (): void => undefined): Promise<Ran> {
   const ran: Ran = { exitCode: 0, lines: [], complaints: '' }
   const parts = {

@@ -29,7 +29,7 @@ function attackWith(seed: number, only: string[]): Attack {
       const server = await spoiltServer(() => {})
       const proxy = await flippingProxy(Number(new URL(server.url).port), seed, rate)
       const file = join(folder, 'target.yaml')
-      // A flipped length is waited for in vain.
+      // Nothing more comes after a flipped length.
       writeFileSync(file, `url: ${proxy.url}\nrequestTimeoutMs: 300\n`)
       return {
         args: [
