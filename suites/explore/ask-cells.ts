@@ -7,7 +7,16 @@ export interface Table {
   asked: number
   /** Parts of calls of which a cell was asked. */
   readonly fields: Set<string>
+  /** How many there are in all. */
+  readonly size: { readonly cells: number; readonly fields: number }
 }
+
+export const openTable = (left: Cell[]): Table => ({
+  left,
+  asked: 0,
+  fields: new Set(),
+  size: { cells: left.length, fields: new Set(left.map(({ id }) => id)).size },
+})
 
 export interface Portion {
   /** Calls that found something to ask, at most. */

@@ -120,6 +120,7 @@ function nameResult(core: Core, step: CallStep, answer: Answer, header: string |
     method === 'manager/createApiKey' ? { name: String(resolveAll(params.name ?? '', surroundings(core))) } : {}
   const sent = header === undefined ? {} : { header, signature: header.split(';').at(-1) ?? '' }
   names.set(as, { ...result, ...label, ...seed, ...sent })
+  if (method === 'manager/createApiKey') core.options.onKey({ ...result, ...label, ...seed })
   const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined
   const line = index === undefined ? undefined : state.pairs.get(index)?.line
   if (line !== undefined) lines.set(as, line)

@@ -1,11 +1,20 @@
 /** The order of an exploration: every part is asked before any is asked twice, quiet things first, what fills a limit last. */
-import type { Table } from './ask-cells.ts'
+import { openTable, type Table } from './ask-cells.ts'
 import { sizesFor } from './budget.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
 import { createPeople, type People, peopleOf } from './people.ts'
 import type { Plan } from './plan.ts'
 import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
-import { firstTurns, keyStages, lastStages, type Stages, sessionStages, tokenStages, wideStages } from './stages.ts'
+import {
+  closingStages,
+  firstTurns,
+  keyStages,
+  lastStages,
+  type Stages,
+  sessionStages,
+  tokenStages,
+  wideStages,
+} from './stages.ts'
 import { type Asker, cells } from './table.ts'
 
 export interface Explored {
@@ -19,19 +28,23 @@ export interface Explored {
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
 }
 
-export async function exploreTarget(x: Explorer, plan: Plan): Promise<Explored> {
+/** An exploration in two parts, so that others may use the target between them. */
+export interface TargetExploration {
+  /** Everything that disturbs nobody who comes later. */
+  ask(): Promise<void>
+  /** What fills a limit, may lock a key or lets hours pass. */
+  finish(): Promise<Explored>
+}
+
+export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
   const spent = new Map<string, { calls: number; ms: number }>()
   const found: Candidate[] = []
   x.report = (candidate) => void found.push(candidate)
   const settle = async (): Promise<void> => {
     for (const candidate of found.splice(0)) await plan.onFinding(candidate)
   }
-  const result = {
-    letIn: false,
-    gone: null as string | null,
-    cells: { asked: 0, all: 0 },
-    fields: { asked: 0, all: 0 },
-  }
+  const result = { letIn: false, gone: null as string | null }
+  let all: Stages | undefined
   const stage = async (name: string, run: () => Promise<unknown>): Promise<void> => {
     const [calls, from] = [x.calls(), x.options.wire.now()]
     if (!x.isOver({ calls: 0, ms: -lateMs })) await run()
@@ -39,49 +52,61 @@ export async function exploreTarget(x: Explorer, plan: Plan): Promise<Explored> 
     const before = spent.get(name) ?? { calls: 0, ms: 0 }
     spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.wire.now() - from })
   }
-  try {
-    await stage('preflight', async () => {
-      result.letIn = await greet(x)
-    })
-    if (result.letIn) Object.assign(result, await allStages(x, plan, stage))
-  } catch (error) {
-    if (!(error instanceof TargetGone)) throw error
-    result.gone = error.message
-    await settle().catch(() => {})
+  const unlessGone = async (run: () => Promise<void>): Promise<void> => {
+    try {
+      await run()
+    } catch (error) {
+      if (!(error instanceof TargetGone)) throw error
+      result.gone = error.message
+      await settle().catch(() => {})
+    }
   }
-  return { ...result, calls: x.calls(), spent }
+  return {
+    ask: () =>
+      unlessGone(async () => {
+        await stage('preflight', async () => {
+          result.letIn = await greet(x)
+        })
+        if (!result.letIn) return
+        all = await openStages(x, plan, stage)
+        await quietStages(all)
+      }),
+    finish: async () => {
+      await unlessGone(async () => {
+        if (all !== undefined && result.gone === null) await lastStages(all)
+      })
+      return { ...result, ...countsOf(all), calls: x.calls(), spent }
+    },
+  }
 }
 
 /** The last stages may end so late; they are short. */
 const lateMs = 4000
 
-interface Asked {
-  readonly cells: Explored['cells']
-  readonly fields: Explored['fields']
-}
-
-async function allStages(x: Explorer, plan: Plan, stage: Stages['stage']): Promise<Asked> {
+async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Promise<Stages> {
   const pairs = new Map<string, string>()
   let people: People = peopleOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   await stage('preflight', async () => {
     people = await learnTarget(x, plan, pairs)
   })
   const asker: Asker = { x, people, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
-  const left = cells(x.options.operations, plan.random)
-  const all = { cells: left.length, fields: new Set(left.map(({ id }) => id)).size }
-  const table: Table = { left, asked: 0, fields: new Set() }
-  const sizes = sizesFor(x.options.maxCalls)
-  const stages: Stages = { asker, plan, sizes, table, stage, expiring: { due: 0, pairs: [] } }
-  await firstTurns(stages)
-  await sessionStages(stages)
-  await tokenStages(stages)
-  await keyStages(stages)
-  await wideStages(stages)
-  await lastStages(stages)
-  return {
-    cells: { asked: table.asked, all: all.cells },
-    fields: { asked: table.fields.size, all: all.fields },
-  }
+  const table: Table = openTable(cells(x.options.operations, plan.random))
+  return { asker, plan, sizes: sizesFor(x.options.maxCalls), table, stage, expiring: { due: 0, pairs: [] } }
+}
+
+async function quietStages(all: Stages): Promise<void> {
+  await firstTurns(all)
+  await sessionStages(all)
+  await tokenStages(all)
+  await keyStages(all)
+  await wideStages(all)
+  await closingStages(all)
+}
+
+function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'fields'> {
+  if (all === undefined) return { cells: { asked: 0, all: 0 }, fields: { asked: 0, all: 0 } }
+  const { asked, fields, size } = all.table
+  return { cells: { asked, all: size.cells }, fields: { asked: fields.size, all: size.fields } }
 }
 
 /** The target's words, its clocks, our addresses, and the keys to ask with. */
@@ -92,7 +117,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   await learnSignatures(x)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
-  if (plan.keys) await createPeople(x, pairs, plan.makeKeyPair)
+  if (plan.keys) await createPeople(x, pairs, plan)
   const people = peopleOf(x, { grants: plan.sessions && peopleHaveSecrets(x), keys: plan.keys, limits: plan.limits })
   await reachAddresses(x, people)
   return people

@@ -4,9 +4,11 @@ import { seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { readDeviations } from './deviations.ts'
 import { exploreTarget } from './explore-target.ts'
-import { collectFindings, type Found } from './findings.ts'
+import type { Candidate } from './explorer-types.ts'
+import { collectFindings, type Findings, type Found } from './findings.ts'
 import { askMatrix, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
+import type { Value } from './step.ts'
 import { walk } from './walk.ts'
 import type { Wire } from './wire.ts'
 
@@ -20,6 +22,14 @@ export interface ExploreOptions {
   readonly loopback: boolean
   /** Keys that are there already: the test keys of a run. */
   readonly knownKeys?: readonly KnownKey[]
+  /** How many keys were created on the target before; none unless given. */
+  readonly created?: number
+  /** How many keys the model may create to ask with; as many as it wants unless given. */
+  readonly newKeys?: number
+  /** Whether the last places for keys may be filled; true unless given. */
+  readonly fillsKeys?: boolean
+  /** Called with each key that the model creates. */
+  onKey?(key: Value): void
   readonly seed: number
   readonly maxCalls: number
   readonly seconds: number
@@ -50,50 +60,77 @@ export interface Exploration {
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
 }
 
+/** An exploration in two parts, so that others may use the target between them. */
+export interface OpenExploration {
+  /** Everything that disturbs nobody who comes later. */
+  ask(): Promise<void>
+  /** Others used the target meanwhile. */
+  giveWay(): void
+  /** What may lock a key or fills a limit, then the findings. */
+  finish(): Promise<Exploration>
+}
+
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const { seed, wire, allow } = options
+  const exploration = openExploration(options)
+  await exploration.ask()
+  return exploration.finish()
+}
+
+export function openExploration(options: ExploreOptions): OpenExploration {
+  const { seed, wire, allow, newKeys = everyKey, fillsKeys = true } = options
   const random = seededRandom(seed)
   const startedMs = performance.now()
   const elapsed = (): number => performance.now() - startedMs
-  const x = openExplorer({
-    ...options,
-    operations: readDeviations(),
-    random,
-    timeLeftMs: () => options.seconds * 1000 - elapsed(),
-  })
+  const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
+  const x = openExplorer({ ...options, operations: readDeviations(), random, timeLeftMs })
   const findings = collectFindings(x, options.requirements)
   let pairs = 0
-  const explored = await exploreTarget(x, {
+  const target = exploreTarget(x, {
     ...allow,
+    newKeys,
+    fillsKeys,
     tokenPrefix: options.settings.tokenPrefix,
     random,
     makeKeyPair: keyPairMaker(random),
-    onFinding: async (candidate) => {
-      const before = findings.found.length
-      await findings.take(candidate)
-      const found = findings.found.at(-1)
-      if (findings.found.length <= before || found === undefined) return
-      options.say(`${found.requirement}: ${found.message}`)
-      options.onFinding?.(found)
-    },
+    onFinding: (candidate) => tellFinding(findings, candidate, options),
     walk: (asker, isOver) => walk(asker, seed, isOver, async () => {}, options.walks),
     combine: async (asker, isOver) => {
       pairs = (await askMatrix(asker, random, readMatrix(), isOver)).size
     },
   })
-  wire.close()
   return {
-    findings: findings.found,
-    calls: x.calls(),
-    asked: explored.cells.asked,
-    cells: explored.cells.all,
-    fields: explored.fields,
-    repeated: x.repeated(),
-    pairs,
-    letIn: explored.letIn,
-    gone: explored.gone,
-    created: x.state().created,
-    seconds: elapsed() / 1000,
-    spent: explored.spent,
+    ask: target.ask,
+    giveWay: x.giveWay,
+    finish: async () => {
+      const { cells, calls, ...explored } = await target.finish()
+      wire.close()
+      return {
+        ...explored,
+        findings: findings.found,
+        calls,
+        asked: cells.asked,
+        cells: cells.all,
+        repeated: x.repeated(),
+        pairs,
+        created: x.state().created,
+        seconds: elapsed() / 1000,
+      }
+    },
   }
+}
+
+const everyKey = 10
+
+/** Makes a finding shorter, and tells it where it is a new one. */
+async function tellFinding(
+  findings: Findings,
+  candidate: Candidate,
+  { say, onFinding }: Pick<ExploreOptions, 'say' | 'onFinding'>,
+): Promise<void> {
+  const before = findings.found.length
+  await findings.take(candidate)
+  const found = findings.found.at(-1)
+  if (findings.found.length <= before || found === undefined) return
+  say(`${found.requirement}: ${found.message}`)
+  onFinding?.(found)
 }

@@ -54,6 +54,10 @@ export interface ExplorerOptions {
   readonly addresses: readonly Address[]
   readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]
   readonly maxCalls: number
+  /** How many keys were created on the target before. */
+  readonly created: number
+  /** Called with each key that is created. */
+  onKey(key: Value): void
   /** Milliseconds of real time that are left, whatever the target's clock says. */
   timeLeftMs(): number
 }
@@ -89,6 +93,8 @@ export interface Explorer {
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
+  /** Others used the target meanwhile: nothing is known of its sessions, and no place for a key is counted on. */
+  giveWay(): void
   /** Names the part of the exploration that runs. */
   script: string
   /** Where findings go. */

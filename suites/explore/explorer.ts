@@ -9,7 +9,7 @@ import {
   type Span,
   type Verdict,
 } from '../engine/model/index.ts'
-import { keyIdOf } from '../engine/model/learn.ts'
+import { forgetSessions, keyIdOf } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/parse.ts'
 import { countAnswer } from './answer.ts'
 import { type Core, callOf, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
@@ -32,7 +32,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     lines: new Map(),
     tries: new Map(),
     problems: [],
-    state: initialState(options.terms, options.rootKey),
+    state: { ...initialState(options.terms, options.rootKey), created: options.created },
     calls: 0,
     limit: options.maxCalls,
     repeated: 0,
@@ -80,6 +80,10 @@ function explorerOf(core: Core): Explorer {
     },
     isOver: (reserve = { calls: 0, ms: 0 }) =>
       core.calls + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
+    giveWay: () => {
+      const now = options.wire.now()
+      core.state = forgetSessions({ ...core.state, created: Math.max(10, core.state.created) }, { from: now, to: now })
+    },
     addresses: options.addresses,
     script: '',
     report: () => {},

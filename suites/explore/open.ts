@@ -23,6 +23,9 @@ export interface OpenOptions {
   readonly knownKeys?: readonly KnownKey[]
   readonly maxCalls: number
   timeLeftMs(): number
+  /** How many keys were created on the target before. */
+  readonly created?: number
+  onKey?(key: Value): void
 }
 
 /** A key that is there before the exploration, by the name of its test key. */
@@ -52,6 +55,8 @@ export function openExplorer(options: OpenOptions): Explorer {
     random,
     maxCalls,
     timeLeftMs,
+    created: options.created ?? 0,
+    onKey: options.onKey ?? (() => {}),
     unique: Array.from(random.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
     root: value,
     rootKey: {

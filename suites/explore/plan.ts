@@ -1,16 +1,18 @@
 /** What an exploration may do, and who hears of what it finds. */
 import type { Random } from '../engine/random.ts'
 import type { Candidate } from './explorer-types.ts'
+import type { KeyMaker } from './people.ts'
 import type { Asker } from './table.ts'
 
-export interface Plan {
+export interface Plan extends KeyMaker {
   readonly sessions: boolean
   readonly keys: boolean
   readonly limits: boolean
+  /** Whether the last places for keys may be filled. */
+  readonly fillsKeys: boolean
   /** A token prefix that the user names. */
   readonly tokenPrefix: string | undefined
   readonly random: Random
-  makeKeyPair(): { seed: Uint8Array; publicKeyPem: string }
   /** Called with each finding, at a moment when more may be asked. */
   onFinding(candidate: Candidate): Promise<void>
   /** Random sequences, until the budget ends. */

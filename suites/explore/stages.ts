@@ -146,8 +146,8 @@ async function expire(all: Stages, waits: boolean): Promise<void> {
   await stage('expiry', () => endExpiry(asker, pairs))
 }
 
-/** What fills a limit, may lock a key or lets hours pass. */
-export async function lastStages(all: Stages): Promise<void> {
+/** The end of what disturbs nobody. */
+export async function closingStages(all: Stages): Promise<void> {
   const { asker, plan, stage, sizes } = all
   const { people, x } = asker
   const pick = pickOf(all)
@@ -159,7 +159,15 @@ export async function lastStages(all: Stages): Promise<void> {
         sessionRace(asker, people.secret[3] ?? people.secret[0] ?? 'root', on, sizes.crowd),
       )
   await stage('creation', () => rightCreation(asker))
-  await stage('key limit', () => keyLimit(asker))
+  await stage('living', () => letInEveryKey(asker))
+}
+
+/** What fills a limit, may lock a key or lets hours pass. */
+export async function lastStages(all: Stages): Promise<void> {
+  const { asker, plan, stage, sizes } = all
+  const { people, x } = asker
+  const pick = pickOf(all)
+  if (plan.fillsKeys) await stage('key limit', () => keyLimit(asker))
   await stage('tries', () => wrongTries(asker, people.secret.at(-1) ?? 'root', 12))
   await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
   await stage('time', () => letTimePass(asker, pick))

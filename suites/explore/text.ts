@@ -9,15 +9,20 @@ export function renderExploration(
   requirements: readonly Requirement[],
   meta: ExploreMeta,
 ): string {
-  const { findings, calls, asked, cells, pairs, seconds } = exploration
+  const { findings } = exploration
   const lines = findings.flatMap((finding, index) => [...findingLines(finding, index + 1, requirements), ''])
-  const effort = `${calls} calls in ${seconds.toFixed(1)} s; ${asked} of ${cells} cells of the table, ${pairs} pairs of the matrix`
   const gone = exploration.gone === null ? [] : [`The target went away: ${exploration.gone}`]
   const result =
     findings.length === 0
       ? `Nothing found at ${meta.target}: every answer is one that the document allows`
       : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
-  return `${[...lines, ...gone, result, `${effort}; seed ${meta.seed}`].join('\n')}\n`
+  return `${[...lines, ...gone, result, `${effortOf(exploration)}; seed ${meta.seed}`].join('\n')}\n`
+}
+
+/** How much was asked: the table in cells and in parts of calls, and the pairs of the matrix. */
+export function effortOf({ calls, repeated, fields, asked, cells, pairs, seconds }: Exploration): string {
+  const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
+  return `${calls} calls in ${seconds.toFixed(1)} s${again}; ${fields.asked} of ${fields.all} parts of calls, ${asked} of ${cells} changes of them, ${pairs} pairs of the matrix`
 }
 
 function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {

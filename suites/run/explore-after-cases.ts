@@ -1,7 +1,9 @@
-import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
-import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { type Exploration, type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
+import { effortOf } from '../explore/text.ts'
 import type { SuiteRun } from './suite-run.ts'
 import type { TargetOptions } from './target-options.ts'
 
@@ -11,15 +13,35 @@ const seedOfRelease = 20_260_101
 const millisecondsPerCall = 20
 const walks = 20
 
-/** What the model may do after the cases. It uses their test keys and creates no further key. */
-export function afterCases(
-  keys: readonly CreatedKey[],
-  { allow, calls }: { readonly allow: readonly SafetyClass[]; readonly calls: number },
-): Pick<ExploreOptions, 'allow' | 'fresh' | 'knownKeys' | 'seed' | 'maxCalls' | 'seconds' | 'walks'> {
+/** Keys that the model creates to ask with, where the places for keys are not filled yet: two places stay free. */
+const newKeys = 3
+
+/** What the cases left, and what the run allows. */
+export interface AfterCases {
+  readonly allow: readonly SafetyClass[]
+  readonly calls: number
+  /** Everything noted about created keys. */
+  readonly entries: readonly CreatedKeysEntry[]
+  readonly testKeys: readonly CreatedKey[]
+  /** Nobody else uses the target, and places for keys are free: the cases that fill them come later. */
+  readonly hasPlaces: boolean
+}
+
+/** What the model may do after the cases, with the test keys that they left. */
+export function afterCases({ allow, calls, entries, testKeys, hasPlaces }: AfterCases): AfterCasesOptions {
+  const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
   return {
-    allow: { sessions: allow.includes('sessions'), keys: false, limits: allow.includes('limits') },
-    fresh: false,
-    knownKeys: keys,
+    allow: {
+      sessions: allow.includes('sessions'),
+      keys: hasPlaces && allow.includes('keys'),
+      limits: allow.includes('limits'),
+    },
+    // Removed keys and refused creations may count.
+    fresh: hasPlaces && perhapsCounted === 0,
+    created: keys.length + unanswered.length,
+    newKeys,
+    fillsKeys: false,
+    knownKeys: testKeys,
     seed: seedOfRelease,
     maxCalls: calls,
     seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
@@ -27,30 +49,50 @@ export function afterCases(
   }
 }
 
+type AfterCasesOptions = Pick<
+  ExploreOptions,
+  'allow' | 'fresh' | 'created' | 'newKeys' | 'fillsKeys' | 'knownKeys' | 'seed' | 'maxCalls' | 'seconds' | 'walks'
+>
+
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */
 export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
 
-/** Lets the model make calls that no case makes. */
-export async function exploreAfterCases(
+/** The model among the cases of a run. */
+export interface ModelOfRun {
+  ask(): Promise<void>
+  giveWay(): void
+  finish(): Promise<Exploration>
+}
+
+/** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
+export async function openModelOfRun(
   { corpus, say }: SuiteRun,
   target: TargetOptions,
-  calls: number,
-  keys: readonly CreatedKey[],
-): Promise<Exploration> {
+  after: AfterCases,
+  onKey: (key: CreatedKey) => void,
+): Promise<ModelOfRun> {
   const { options, close } = await openTarget(target)
-  try {
-    const exploration = await explore({
-      ...options,
-      ...afterCases(keys, { allow: target.allow, calls }),
-      requirements: corpus.requirements,
-      say: (line) => say(`The model found: ${line}`),
-    })
-    const { calls: made, asked, cells, pairs, seconds } = exploration
-    say(
-      `The model asked ${made} more calls in ${seconds.toFixed(1)} s: ${asked} of ${cells} cells of the table, ${pairs} pairs of the matrix`,
-    )
-    return { ...exploration, findings: exploration.findings.filter(isRepeated) }
-  } finally {
-    await close()
+  const exploration = openExploration({
+    ...options,
+    ...afterCases(after),
+    requirements: corpus.requirements,
+    say: (line) => say(`The model found: ${line}`),
+    onKey: ({ id = '', secret, name = '', seed }) => {
+      const privateKey = seed === undefined ? {} : { privateKey: ed25519KeyPair(seed).privateKeyPem }
+      onKey({ id, name, ...(secret === undefined ? {} : { secret }), ...privateKey })
+    },
+  })
+  return {
+    ask: exploration.ask,
+    giveWay: exploration.giveWay,
+    finish: async () => {
+      try {
+        const explored = await exploration.finish()
+        say(`The model asked ${effortOf(explored)}`)
+        return { ...explored, findings: explored.findings.filter(isRepeated) }
+      } finally {
+        await close()
+      }
+    },
   }
 }

@@ -1,6 +1,6 @@
-/** Test keys with their secrets, from the worker that created them to the main thread: in memory only. */
+/** What a worker notes about created keys, with their secrets, to the main thread: in memory only. */
 import { BroadcastChannel } from 'node:worker_threads'
-import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
 
 const nameOf = (endingChannel: string): string => `${endingChannel}-keys`
@@ -11,20 +11,28 @@ export function announceKeys(endingChannel: string): { listener: RunListener; cl
   channel.unref()
   return {
     listener: (event) => {
-      if (event.kind === 'key-noted' && 'created' in event.entry) channel.postMessage(event.entry.created)
+      if (event.kind === 'key-noted') channel.postMessage(event.entry)
     },
     close: () => channel.close(),
   }
 }
 
-/** In the main thread: the test keys that were created so far. */
-export function collectKeys(endingChannel: string): { keys(): readonly CreatedKey[]; close(): void } {
+/** In the main thread: what was noted so far. */
+export interface CollectedKeys {
+  entries(): readonly CreatedKeysEntry[]
+  /** The test keys among them. */
+  testKeys(): readonly CreatedKey[]
+  close(): void
+}
+
+export function collectKeys(endingChannel: string): CollectedKeys {
   const channel = new BroadcastChannel(nameOf(endingChannel))
-  const keys: CreatedKey[] = []
-  channel.onmessage = (event: unknown) => {
-    const { data } = event as { data: CreatedKey }
-    if (data.member !== undefined) keys.push(data)
-  }
+  const entries: CreatedKeysEntry[] = []
+  channel.onmessage = (event: unknown) => void entries.push((event as { data: CreatedKeysEntry }).data)
   channel.unref()
-  return { keys: () => keys, close: () => channel.close() }
+  return {
+    entries: () => entries,
+    testKeys: () => openCreatedKeys(() => {}, entries).keys.filter(({ member }) => member !== undefined),
+    close: () => channel.close(),
+  }
 }

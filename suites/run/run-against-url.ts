@@ -1,13 +1,13 @@
-import type { CreatedKey } from '../engine/case/created-keys.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunEvent, RunListener } from '../engine/case/events.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
 import { stopText } from '../report/obstacle-text.ts'
 import { urlTarget } from '../targets/url.ts'
+import { type Asked, askWithModel } from './ask-with-model.ts'
 import { cleanUp, cleanUpLimitMs } from './clean-up.ts'
 import type { Endings } from './ending.ts'
-import { exploreAfterCases } from './explore-after-cases.ts'
 import { stillValidKeys } from './kept-test-keys.ts'
 import { collectKeys } from './keys-channel.ts'
 import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys-of-target.ts'
@@ -16,8 +16,6 @@ import type { TargetOptions } from './options.ts'
 import { lookAtTarget, type RunSetup } from './run.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import type { WorkerRequest } from './worker-request.ts'
-
-type Asked = Omit<SuiteResult, 'left' | 'exploration'>
 
 /**
  * Runs against a URL: makes the preflight, lets the worker run the cases, and removes created keys, also after a failure.
@@ -52,15 +50,20 @@ export async function runAgainstUrl(
     const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))
     demandToGoOn(endings)
     await removeLeftovers(suite, { target, keys, endings })
-    asked = await askInWorker({
+    const earlier = asEntries(keys.read())
+    const before: WorkerRequest = {
       ...request,
       facts,
       keyRecord: keys.record,
       keptTestKeys: kept,
-      earlierKeys: asEntries(keys.read()),
-    })
-    if (suite.options.explore !== null && asked.stopped === null)
-      exploration = await exploreAfterCases(suite, options, suite.options.explore.calls, [...kept, ...created.keys()])
+      earlierKeys: earlier,
+    }
+    const entries = (): CreatedKeysEntry[] => [...earlier, ...created.entries()]
+    if (suite.options.explore === null) asked = await askInWorker(before)
+    else {
+      const model = { calls: suite.options.explore.calls, kept, created, entries, listener: keys.listener }
+      ;({ asked, exploration } = await askWithModel({ ...model, suite, options, request: before, askInWorker }))
+    }
   } finally {
     created.close()
     left = await finish(suite, options, { target, keys, endings })

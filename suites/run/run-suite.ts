@@ -23,7 +23,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
     const reason = endings.cases.reason ?? stopped
     return {
-      outcomes: [...outcomes, ...notReached(suite.selected, outcomes, reason)],
+      outcomes: [...outcomes, ...notReached(suite.selected, prepared, outcomes, reason)],
       facts: prepared.facts,
       stopped: reason,
       defects: reason === null ? defects : [],
@@ -76,11 +76,12 @@ function requestOf({ options, corpus, selected, seed, known }: SuiteRun, endsAtM
 /** Outcomes for the cases that the run did not reach, so that none is silently missing. */
 function notReached(
   selected: readonly Item[],
+  { items }: WorkerRequest,
   outcomes: readonly CaseOutcome[],
   reason: StopReason | null,
 ): CaseOutcome[] {
   const seen = new Set(outcomes.map(({ key }) => key))
-  const missing = selected.filter(({ key }) => !seen.has(key))
+  const missing = selected.filter(({ key }) => items.includes(key) && !seen.has(key))
   const because = reason ?? { kind: 'defect' as const }
   return missing.map((item) => skipItem(item, { kind: 'not-run', because }))
 }

@@ -2,13 +2,16 @@
  * What finds a server that was broken, or accuses one that conforms: the scripted cases, the model after them, and the model alone.
  * The servers' clocks are moved, so that nothing waits.
  */
-import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { allItems, fillsPlaces, type Item } from '../engine/case/cases.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
-import type { TargetSettings } from '../engine/target.ts'
-import { type ExploreOptions, explore } from '../explore/explore.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { seededRandom } from '../engine/random.ts'
+import type { Instance, Target, TargetSettings } from '../engine/target.ts'
+import { type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { type Handle, openMemoryWire } from '../explore/memory-wire.ts'
 import { afterCases, isRepeated } from '../run/explore-after-cases.ts'
-import { runAll } from '../run/run.ts'
+import { openRun } from '../run/run.ts'
 import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 
@@ -60,17 +63,6 @@ export interface ProofOptions {
 /** Ends an exploration at its first finding. */
 class Enough extends Error {}
 
-const plainSettings: TargetSettings = {
-  scheme: 'svc-hmac-sha256',
-  signedUri: '/api',
-  scopeNames: {},
-  headers: {},
-  probes: {},
-  solutions: [],
-  rate: 0,
-  maxWaitMs: 0,
-}
-
 export async function prove(server: ProofServer, way: Way, options: ProofOptions): Promise<ProofLine> {
   const started = performance.now()
   const { calls, found } = way === 'run' ? await casesAndModel(server, options) : await modelAlone(server, options)
@@ -80,50 +72,102 @@ export async function prove(server: ProofServer, way: Way, options: ProofOptions
 
 type Told = Pick<ProofLine, 'calls' | 'found'>
 
+/** As `run --disposable` does: the cases, the model, the cases that fill the places for keys, and last what may lock a key. */
 async function casesAndModel(server: ProofServer, options: ProofOptions): Promise<Told> {
-  const { corpus, seed, stopAtFirst, calls } = options
-  const keys: CreatedKey[] = []
+  const { corpus, stopAtFirst, calls, casesOnly = false } = options
   const { built, context } = watched(server.create())
-  const target = lastingTarget(built, server.settings)
-  const outcomes = await runAll({
+  const target = oneInstance(lastingTarget(built, server.settings))
+  const items = allItems(corpus)
+  const first = await askCases(target, { ...options, items: items.filter((item) => !fillsPlaces(item)), entries: [] })
+  const isEnough = (found: readonly ProofFinding[]): boolean =>
+    casesOnly || (stopAtFirst && found.some((one) => isCatch(server.breaks, one)))
+  const told = { calls: first.calls, found: [...first.found] }
+  const entries = [...first.entries]
+  const model =
+    isEnough(told.found) || context.current === undefined
+      ? null
+      : openModel(context.current, {
+          settings: { ...bundledSettings([]), ...server.settings },
+          ...afterCases({
+            allow: ['sessions', 'keys', 'limits'],
+            calls,
+            entries,
+            testKeys: testKeysOf(entries),
+            hasPlaces: true,
+          }),
+          onKey: ({ id = '', secret = '', name = '' }) => void entries.push({ created: { id, secret, name } }),
+          seconds: 600,
+          corpus,
+          stopAtFirst,
+        })
+  await model?.ask()
+  if (casesOnly || !isEnough([...told.found, ...(model?.found ?? [])])) {
+    const last = await askCases(target, { ...options, items: items.filter(fillsPlaces), entries })
+    told.calls += last.calls
+    told.found.push(...last.found)
+    model?.giveWay()
+  }
+  await model?.finish()
+  await target.end()
+  return { calls: told.calls + (model?.calls() ?? 0), found: [...told.found, ...(model?.found ?? [])] }
+}
+
+const testKeysOf = (entries: readonly CreatedKeysEntry[]): CreatedKey[] =>
+  entries.flatMap((entry) => ('created' in entry && entry.created.member !== undefined ? [entry.created] : []))
+
+interface AskedCases extends Pick<ProofOptions, 'corpus' | 'seed'> {
+  readonly items: readonly Item[]
+  readonly entries: readonly CreatedKeysEntry[]
+}
+
+async function askCases(
+  target: Target,
+  { corpus, seed, items, entries }: AskedCases,
+): Promise<Told & { entries: CreatedKeysEntry[] }> {
+  const noted: CreatedKeysEntry[] = []
+  const random = seededRandom(seed + entries.length)
+  const run = await openRun({
     target,
     corpus,
+    items,
     seed,
-    listener: (event) => {
-      if (event.kind === 'key-noted' && 'created' in event.entry && event.entry.created.member !== undefined)
-        keys.push(event.entry.created)
+    random,
+    allow: ['sessions', 'keys', 'limits'],
+    unique: seed.toString(36),
+    keptTestKeys: testKeysOf(entries),
+    earlierKeys: entries,
+    listener: (event) => void (event.kind === 'key-noted' && noted.push(event.entry)),
+  })
+  const outcomes: CaseOutcome[] = []
+  for (const item of run.items) outcomes.push(await run.ask(item))
+  await run.end()
+  const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
+  return { calls, found: outcomes.flatMap(noticedIn), entries: noted }
+}
+
+function noticedIn({ requirements, key, problem }: CaseOutcome): ProofFinding[] {
+  return Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
+    if (verdict !== 'failed' && verdict !== 'warned') return []
+    const level = verdict === 'failed' ? 'must' : 'implied'
+    return [{ by: 'case', requirement, level, id: key, message: problem?.kind ?? '', again: '1/1', steps: 0 }]
+  })
+}
+
+/** The same server in every run. */
+function oneInstance(target: Target): Target & { end(): Promise<void> } {
+  let instance: Promise<Instance> | undefined
+  return {
+    ...target,
+    open: async () => {
+      instance ??= target.open()
+      return { ...(await instance), close: async () => {} }
     },
-  })
-  const noticed = outcomes.flatMap((outcome): ProofFinding[] =>
-    Object.entries(outcome.requirements).flatMap(([requirement, verdict]) =>
-      verdict !== 'failed' && verdict !== 'warned'
-        ? []
-        : [
-            {
-              by: 'case',
-              requirement,
-              level: verdict === 'failed' ? 'must' : 'implied',
-              id: outcome.key,
-              message: outcome.problem?.kind ?? '',
-              again: '1/1',
-              steps: 0,
-            },
-          ],
-    ),
-  )
-  const casesCalls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
-  const enough = options.casesOnly === true || (stopAtFirst && noticed.some((one) => isCatch(server.breaks, one)))
-  if (enough || context.current === undefined) return { calls: casesCalls, found: noticed }
-  const settings = { ...bundledSettings([]), ...server.settings }
-  const { handle, server: of } = context.current
-  const more = await askModel(handle, of, {
-    settings,
-    ...afterCases(keys, { allow: ['sessions', 'keys', 'limits'], calls }),
-    seconds: 600,
-    corpus,
-    stopAtFirst,
-  })
-  return { calls: casesCalls + more.calls, found: [...noticed, ...more.found] }
+    close: async () => {},
+    end: async () => {
+      await (await instance)?.close()
+      await target.close?.()
+    },
+  }
 }
 
 /** At the requirement itself, or at any other as a failure. */
@@ -132,17 +176,23 @@ export const isCatch = (breaks: string, { requirement, level }: ProofFinding): b
 
 async function modelAlone(server: ProofServer, options: ProofOptions): Promise<Told> {
   const { context, handle } = createHandler({ clock: 'virtual', ...server.create() })
-  return askModel(handle, context, {
-    settings: { ...plainSettings, ...server.settings },
-    allow: { sessions: true, keys: true, limits: true },
-    fresh: true,
-    seed: options.seed,
-    maxCalls: options.calls,
-    seconds: 600,
-    walks: options.walks,
-    corpus: options.corpus,
-    stopAtFirst: options.stopAtFirst,
-  })
+  const model = openModel(
+    { handle, server: context },
+    {
+      settings: { ...bundledSettings([]), ...server.settings },
+      allow: { sessions: true, keys: true, limits: true },
+      fresh: true,
+      seed: options.seed,
+      maxCalls: options.calls,
+      seconds: 600,
+      walks: options.walks,
+      corpus: options.corpus,
+      stopAtFirst: options.stopAtFirst,
+    },
+  )
+  await model.ask()
+  await model.finish()
+  return { calls: model.calls(), found: model.found }
 }
 
 type Context = ReturnType<typeof createHandler>['context']
@@ -152,36 +202,55 @@ interface Asked extends Omit<ExploreOptions, 'wire' | 'root' | 'loopback' | 'req
   readonly stopAtFirst: boolean
 }
 
-async function askModel(handle: Handle, context: Context, asked: Asked): Promise<Told> {
-  const { clock, root, profile } = context
+interface ProofModel {
+  readonly found: readonly ProofFinding[]
+  calls(): number
+  ask(): Promise<void>
+  giveWay(): void
+  finish(): Promise<void>
+}
+
+function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
+  const { clock, root, profile } = server
   const { corpus, stopAtFirst, ...options } = asked
   let calls = 0
+  let isOver = false
   const wire = openMemoryWire(handle, clock, `${profile.basePath}/api`)
   const send: typeof wire.send = (request) => {
     calls += 1
     return wire.send(request)
   }
   const found: ProofFinding[] = []
-  try {
-    await explore({
-      ...options,
-      wire: { ...wire, send },
-      root: { kind: 'secret', id: root.id, secret: root.secret },
-      loopback: true,
-      requirements: corpus.requirements,
-      say: () => {},
-      onFinding: (finding) => {
-        if (!isRepeated(finding)) return
-        const { requirement, level, id, message, reproduced, steps } = finding
-        const again = `${reproduced.failed}/${reproduced.tries}`
-        found.push({ by: 'model', requirement, level, id, message, again, steps: steps.length })
-        if (stopAtFirst) throw new Enough()
-      },
-    })
-  } catch (error) {
-    if (!(error instanceof Enough)) throw error
+  const model = openExploration({
+    ...options,
+    wire: { ...wire, send },
+    root: { kind: 'secret', id: root.id, secret: root.secret },
+    loopback: true,
+    requirements: corpus.requirements,
+    say: () => {},
+    onFinding: (finding) => {
+      if (!isRepeated(finding)) return
+      const { requirement, level, id, message, reproduced, steps } = finding
+      const again = `${reproduced.failed}/${reproduced.tries}`
+      found.push({ by: 'model', requirement, level, id, message, again, steps: steps.length })
+      if (stopAtFirst) throw new Enough()
+    },
+  })
+  const unlessEnough = async (run: () => Promise<unknown>): Promise<void> => {
+    try {
+      if (!isOver) await run()
+    } catch (error) {
+      if (!(error instanceof Enough)) throw error
+      isOver = true
+    }
   }
-  return { calls, found }
+  return {
+    found,
+    calls: () => calls,
+    ask: () => unlessEnough(model.ask),
+    giveWay: model.giveWay,
+    finish: () => unlessEnough(model.finish),
+  }
 }
 
 /** The same server, with what the model needs to ask it in memory. */

@@ -84,6 +84,9 @@ function inOrder(one: Item, other: Item): number {
 
 const fillsKeys = 5
 
+/** Whether an item fills the places for keys: it comes last on a lasting target. */
+export const fillsPlaces = (item: Item): boolean => weight(item) === fillsKeys
+
 /** The position of an item in a run on a lasting target. */
 function weight(item: Item): number {
   const heavy: SafetyClass[] = ['sessions', 'limits', 'keys']

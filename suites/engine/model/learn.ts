@@ -88,6 +88,16 @@ function lost(state: State, body: ReadBody, { from, to }: Span): State {
   return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, { from, to: to + lateMs })) }
 }
 
+/** Nothing is known of any user's sessions until new ones push out all others. */
+export function forgetSessions(state: State, moment: Span): State {
+  let { sessions } = state
+  for (const { id } of state.keys.values()) {
+    const member = memberOf(state, { key: id, line: -1, scope: ['session:unknown'] })
+    sessions = sessions.map((table) => blurSessions(table, member, moment))
+  }
+  return { ...state, sessions }
+}
+
 /** The pair whose refresh token a grant presents. */
 function refreshed(state: State, body: ReadBody): Pair | undefined {
   if (!isObject(body.params) || typeof body.params.refreshToken !== 'string') return undefined

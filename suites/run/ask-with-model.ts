@@ -1,0 +1,66 @@
+/** The cases and the model together: the model asks while places for keys are free, and last what may lock a key. */
+import { fillsPlaces, skipItem } from '../engine/case/cases.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
+import type { RunListener } from '../engine/case/events.ts'
+import { openModelOfRun } from './explore-after-cases.ts'
+import type { CollectedKeys } from './keys-channel.ts'
+import type { SuiteResult, SuiteRun } from './suite-run.ts'
+import type { TargetOptions } from './target-options.ts'
+import type { WorkerRequest } from './worker-request.ts'
+
+/** What a worker showed. */
+export type Asked = Omit<SuiteResult, 'left' | 'exploration'>
+
+interface AskedWithModel {
+  readonly asked: Asked
+  readonly exploration: SuiteResult['exploration']
+}
+
+interface ModelAmongCases {
+  readonly calls: number
+  readonly kept: readonly CreatedKey[]
+  readonly created: CollectedKeys
+  readonly listener: RunListener
+  readonly suite: SuiteRun
+  readonly options: TargetOptions
+  readonly request: WorkerRequest
+  /** Everything noted about created keys until now. */
+  entries(): CreatedKeysEntry[]
+  askInWorker(request: WorkerRequest): Promise<Asked>
+}
+
+/** The cases, the model, the cases that fill the places for keys, and last what may lock a key. */
+export async function askWithModel(given: ModelAmongCases): Promise<AskedWithModel> {
+  const { suite, options, request, calls, kept, created, entries, listener, askInWorker } = given
+  const filling = new Set(suite.selected.filter(fillsPlaces).map(({ key }) => key))
+  const first = await askInWorker({ ...request, items: request.items.filter((key) => !filling.has(key)) })
+  if (first.stopped !== null) return { asked: withMissing(first, suite, filling), exploration: null }
+  const testKeys = [...kept, ...created.testKeys()]
+  const noted: CreatedKeysEntry[] = []
+  const after = { allow: options.allow, calls, entries: entries(), testKeys, hasPlaces: options.disposable }
+  const model = await openModelOfRun(suite, options, after, (key) => {
+    noted.push({ created: key })
+    listener({ kind: 'key-noted', entry: { created: key } })
+  })
+  await model.ask()
+  const later = { ...request, items: [...filling], keptTestKeys: testKeys, earlierKeys: [...entries(), ...noted] }
+  const last = filling.size === 0 ? null : await askInWorker(later)
+  if (last !== null) model.giveWay()
+  const exploration = await model.finish()
+  return { asked: last === null ? first : joined(first, last), exploration }
+}
+
+/** Cases of the second part that the end of the run kept from being asked. */
+function withMissing(asked: Asked, { selected }: SuiteRun, keys: ReadonlySet<string>): Asked {
+  const because = asked.stopped ?? { kind: 'defect' as const }
+  const missing = selected.filter(({ key }) => keys.has(key))
+  const skipped = missing.map((item) => skipItem(item, { kind: 'not-run', because }))
+  return { ...asked, outcomes: [...asked.outcomes, ...skipped] }
+}
+
+const joined = (first: Asked, last: Asked): Asked => ({
+  ...last,
+  outcomes: [...first.outcomes, ...last.outcomes],
+  defects: [...first.defects, ...last.defects],
+  isStuck: first.isStuck || last.isStuck,
+})
