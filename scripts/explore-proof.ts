@@ -1,7 +1,7 @@
 /**
  * How many servers that nobody of the suite had seen are found to be broken, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--only PREFIX] [--seeds N] [--first SEED]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--only PREFIX] [--ids A,B] [--seeds N] [--first SEED]
  *                              [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE] [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
@@ -28,6 +28,7 @@ const { values } = parseArgs({
   options: {
     way: { type: 'string', default: 'run' },
     only: { type: 'string', default: '' },
+    ids: { type: 'string', default: '' },
     variants: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '1' },
@@ -71,7 +72,10 @@ if (existsSync(values.out))
 
 async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promise<void> {
   const [part = 0, parts = 1] = values.part.split('/').map(Number)
-  const mine = servers.filter(({ id }, index) => id.startsWith(values.only) && index % parts === part)
+  const ids = values.ids === '' ? null : new Set(values.ids.split(','))
+  const mine = servers.filter(
+    ({ id }, index) => id.startsWith(values.only) && (ids?.has(id) ?? true) && index % parts === part,
+  )
   const first = Number(values.first)
   for (let seed = first; seed < first + Number(values.seeds); seed++)
     for (const server of mine) {

@@ -53,21 +53,21 @@ export function sizesFor(maxCalls: number): Sizes {
     }
   if (maxCalls < 6000)
     return {
-      firstTurns: 6,
+      firstTurns: 12,
       storms: 1,
-      manySessions: 24,
+      manySessions: 20,
       users: 2,
-      raceRounds: 2,
+      raceRounds: 1,
       crowd: 24,
       crossed: 6,
-      deadTries: 60,
-      uses: 120,
+      deadTries: 40,
+      uses: 110,
       everyForm: false,
       boundUsers: 1,
-      longBodies: [1100, 20_000, 66_000],
-      matrixCalls: 350,
-      walkCalls: 300,
-      reserved: 520,
+      longBodies: [20_000, 66_000],
+      matrixCalls: 150,
+      walkCalls: 120,
+      reserved: 380,
     }
   return {
     firstTurns: 8,

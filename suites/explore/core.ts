@@ -22,7 +22,8 @@ export interface Core {
   readonly log: Entry[]
   readonly names: Map<string, Value>
   readonly lines: Map<string, number>
-  readonly tries: Map<string | null, number>
+  /** When a key, or any, was tried wrongly. */
+  readonly tries: Map<string | null, number[]>
   /** What is wrong with answers that were taken since the last look. */
   readonly problems: Problem[]
   state: State

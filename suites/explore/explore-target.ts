@@ -15,6 +15,7 @@ import {
   tokenStages,
   wideStages,
 } from './stages.ts'
+import { letInEveryKey } from './still-standing.ts'
 import { type Asker, cells } from './table.ts'
 
 export interface Explored {
@@ -119,6 +120,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (plan.keys) await createPeople(x, pairs, plan)
   const people = peopleOf(x, { grants: plan.sessions && peopleHaveSecrets(x), keys: plan.keys, limits: plan.limits })
+  await letInEveryKey(x, people)
   await reachAddresses(x, people)
   return people
 }

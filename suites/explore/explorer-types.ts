@@ -83,7 +83,7 @@ export interface Explorer {
   setSignatureClock(offsetMs: number, isSure: boolean): void
   /** The target's clock as its last Date header said it, minus ours, ms. */
   dateOffset(): number | null
-  /** Wrong tries on a key, or on all, since the beginning. */
+  /** Wrong tries on a key, or on all, of the last day. */
   triesOf(id: string | null): number
   /** What the model says of a step now; null where it cannot be made. */
   foresee(step: CallStep): Verdict | null

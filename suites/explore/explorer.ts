@@ -23,6 +23,8 @@ const mostThrottled = 6
 
 /** After so many broken answers in a row nothing more is asked. */
 const mostBroken = 8
+/** No lock after wrong tries lasts for longer. */
+const longestLockMs = 24 * 3_600_000
 
 export function createExplorer(options: ExplorerOptions): Explorer {
   const core: Core = {
@@ -70,7 +72,7 @@ function explorerOf(core: Core): Explorer {
       core.state = { ...core.state, signatureClock: isSure ? offsetMs : null }
     },
     dateOffset: () => core.dateOffset,
-    triesOf: (id) => core.tries.get(id) ?? 0,
+    triesOf: (id) => (core.tries.get(id) ?? []).filter((when) => when > options.wire.now() - longestLockMs).length,
     foresee: (step) => foresee(core, step),
     call: (step, only) => call(core, step, only),
     burst: (step) => runBurst(core, step),
@@ -154,10 +156,14 @@ export async function call(core: Core, step: CallStep, only?: Verdict['is']): Pr
   return seen
 }
 
-function countTry({ state, tries }: Core, { verdict, answer, call: made }: Seen): void {
+function countTry({ state, tries }: Core, { verdict, answer, call: made, moment }: Seen): void {
   if (verdict.is === 'accepted' || answer.kind === 'accepted') return
   const id = keyIdOf(state, made, readBody(made.body)) ?? ''
-  for (const who of [id, null]) tries.set(who, (tries.get(who) ?? 0) + 1)
+  for (const who of [id, null]) {
+    const times = tries.get(who) ?? []
+    tries.set(who, times)
+    times.push(moment.to)
+  }
 }
 
 function findIn(core: Core, { verdict, answer, step }: Seen): void {

@@ -35,6 +35,8 @@ export interface KnownKey {
   /** PKCS#8 PEM. */
   readonly privateKey?: string
   readonly member?: string
+  /** Its label on the target. */
+  readonly name?: string
 }
 
 /** Which of the explorer's keys a test key stands for. */
@@ -81,7 +83,13 @@ export function openExplorer(options: OpenOptions): Explorer {
   })
 }
 
-function asKnown({ id, secret = '', privateKey, member = '' }: KnownKey): { name: string; value: Value; key: Key }[] {
+function asKnown({
+  id,
+  secret = '',
+  privateKey,
+  member = '',
+  name: label = member,
+}: KnownKey): { name: string; value: Value; key: Key }[] {
   const name = standsFor[member]
   if (name === undefined) return []
   const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
@@ -90,7 +98,7 @@ function asKnown({ id, secret = '', privateKey, member = '' }: KnownKey): { name
   // It may have made place for another one meanwhile.
   const key: Key = {
     id,
-    name: member,
+    name: label,
     secret,
     publicKey,
     scope,
@@ -99,7 +107,7 @@ function asKnown({ id, secret = '', privateKey, member = '' }: KnownKey): { name
     origin: `test key ${member}`,
   }
   const pair = seed === undefined || publicKey === null ? {} : { seed, publicKey: publicKeyToPem(publicKey) }
-  return [{ name, key, value: { id, secret, ...pair } }]
+  return [{ name, key, value: { id, secret, name: label, ...pair } }]
 }
 
 function rootValue(root: RootKey): Value {

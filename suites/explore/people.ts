@@ -155,10 +155,18 @@ function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   const missing = wanted.filter(({ name }) => !x.names.has(name))
   if (missing.length <= most) return missing
   const chosen = scarce.slice(0, most)
-  return missing.filter(({ name }) => chosen.includes(name))
+  return [...missing, besideTestKeys].filter(({ name }) => chosen.includes(name))
 }
 
-const scarce = ['by-basic', 'solution-key', 'by-child', 'by-token', 'ecc-context']
+const scarce = ['by-basic', 'solution-key', 'ecc-solution', 'by-child', 'ecc-context']
+
+/** Asked for only where the test keys are there: another name of the first key with a public key, and a narrow scope. */
+const besideTestKeys: Wanted = {
+  name: 'ecc-solution',
+  scope: [['solution']],
+  withPublicKey: true,
+  by: by(ecc('ecc-b')),
+}
 
 function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {
   const { seed, publicKey } = x.names.get(`${name}-own`) ?? {}
@@ -166,6 +174,12 @@ function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: str
 }
 
 const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b', 'context-key', 'solution-key']
+
+function labelsOf(x: Explorer, name: string): string[] {
+  const own = `${name}-$unique`
+  if (name === 'ecc-solution' && x.names.get('ecc-a')?.name !== undefined) return ['$ecc-a.name', own]
+  return twins.includes(name) ? ['twin-$unique', own] : [own]
+}
 
 async function createKey(
   x: Explorer,
@@ -178,7 +192,7 @@ async function createKey(
   if (pair !== undefined) x.names.set(`${name}-own`, { seed: pair.seed, publicKey: pair.publicKeyPem })
   // A name may be used again or not; two keys of one name must not be taken for each other.
   for (const scope of scopes)
-    for (const label of twins.includes(name) ? ['twin-$unique', `${name}-$unique`] : [`${name}-$unique`]) {
+    for (const label of labelsOf(x, name)) {
       if (x.names.has(name) || x.state().created >= 10) return
       const publicKey = pair === undefined ? {} : { publicKey: `$${name}-own.publicKey` }
       await x.call(create(auth, { name: label, scope, ...publicKey }, { as: name }))
@@ -193,7 +207,7 @@ export function peopleOf(x: Explorer, allowed: Pick<People, 'grants' | 'keys' | 
     secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
     ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
     narrow: ['context-key', 'solution-key'].filter(has),
-    narrowEcc: ['ecc-context'].filter(has),
+    narrowEcc: ['ecc-context', 'ecc-solution'].filter(has),
     ...allowed,
   }
 }

@@ -1,5 +1,5 @@
 /** Lines of pairs: each refreshed again and again, and what was revoked tried once more. */
-import { creation, keptOut } from './ask-only.ts'
+import { creation, keptOut, letIn } from './ask-only.ts'
 import { changed, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { freshName, granted, type PairKind } from './people.ts'
@@ -12,6 +12,7 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
   x.script = `chain/refresh/${kind.who}`
   const where = kind.from === undefined ? {} : { from: kind.from }
   const names: string[] = []
+  const others = await bystanders(asker, kind)
   const first = await granted(x, kind)
   if (first === undefined) return
   names.push(first)
@@ -31,12 +32,38 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
       await keptOut(x, list(token(revoked), { ...where, connection: turn % 2 === 0 ? 0 : 'new' }))
     if (people.keys && x.state().created <= 9) await keptOut(x, creation(token(old)))
     await deviate(asker, list(token(next), where), { field: 'token', operation: 'inside-changed' })
+    for (const other of others) await letIn(x, list(token(other), where))
   }
   // Presenting a used refresh token may end the whole line, so this comes last.
   for (const revoked of names.slice(0, -1)) {
     await keptOut(x, refresh(revoked, where))
     await keptOut(x, refresh(revoked, { ...where, connection: 'new' }))
     await keptOut(x, list(token(revoked), where))
+  }
+}
+
+/** Pairs that a refresh of another must not touch: of the same key and of others, made right before. */
+async function bystanders({ x, people }: Asker, kind: PairKind): Promise<string[]> {
+  const made: string[] = []
+  const others = people.secret.filter((who) => who !== kind.who && who !== 'root')
+  for (const who of [kind.who, ...others.slice(0, 3)]) {
+    const pair = await granted(x, { ...kind, who })
+    if (pair !== undefined) made.push(pair)
+  }
+  return made
+}
+
+/** The same refresh again and again, each of a new pair: something may go wrong at one in ten. */
+export async function manyRefreshes({ x }: Asker, who: string, times: number): Promise<void> {
+  x.script = `chain/many-refreshes/${who}`
+  for (let turn = 0; turn < times; turn++) {
+    const old = await granted(x, { who, scope: ['solution'] })
+    if (old === undefined) return
+    const next = freshName(x)
+    await x.call(refresh(old, { as: next }))
+    await keptOut(x, list(token(old)))
+    if (x.lines.has(next)) await letIn(x, list(token(next)))
+    await keptOut(x, refresh(old))
   }
 }
 

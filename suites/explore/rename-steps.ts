@@ -11,5 +11,9 @@ export function renamed<S extends Step>(step: S, names: ReadonlyMap<string, stri
     return other === undefined ? whole : `$${other}`
   })
   const next = JSON.parse(text) as CallStep
-  return { ...next, ...(next.as === undefined ? {} : { as: names.get(next.as) ?? next.as }) } as S
+  const connection =
+    typeof next.connection === 'number' || next.connection === undefined
+      ? { connection: `${next.connection ?? 0} ${mark}` }
+      : {}
+  return { ...next, ...connection, ...(next.as === undefined ? {} : { as: names.get(next.as) ?? next.as }) } as S
 }

@@ -1,7 +1,7 @@
 /** The same call again and again, wrong or right, on one connection and on new ones. */
 import { keptOut, letIn } from './ask-only.ts'
 import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import { pairOf } from './people.ts'
+import { granted, pairOf } from './people.ts'
 import type { Auth, CallStep } from './step.ts'
 import type { Asker } from './table.ts'
 
@@ -34,11 +34,31 @@ export async function wrongTries({ x, people, pairs }: Asker, who: string, tries
   await x.call(list(hmac(who)))
 }
 
+/** Calls that are wrong but for their credentials, several in a row: the right one after them is accepted still. */
+export async function wrongBodies({ x, people }: Asker, times: number): Promise<void> {
+  x.script = 'wrong-bodies'
+  const who = people.secret[0] ?? 'root'
+  const right = list(people.secret.length === 0 ? ecc(who) : basic(who))
+  const wrongs = [
+    { field: 'body', operation: 'brace-missing' },
+    { field: 'body', operation: 'letter-behind' },
+    { field: 'body', operation: 'empty' },
+    { field: 'member method', operation: 'letter-behind' },
+    { field: 'member params', value: 1 },
+  ]
+  for (const wrong of wrongs)
+    for (const connection of [0, 'new'] as const) {
+      await x.call({ ...right, connection })
+      for (let at = 0; at < times; at++) await keptOut(x, changed({ ...right, connection }, wrong))
+      await letIn(x, { ...right, connection })
+    }
+}
+
 /** The same right call many times, on one connection and on new ones. */
-export async function rightCalls({ x, people, pairs }: Asker, times: number, tokenTimes: number): Promise<void> {
+export async function rightCalls({ x, people }: Asker, times: number, tokenTimes: number): Promise<void> {
   x.script = 'many-right-calls'
   const who = people.secret[0] ?? 'root'
-  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const pair = people.grants ? await granted(x, { who, scope: ['solution'] }) : undefined
   const ways: Auth[] = [
     ...people.secret.slice(0, 2).flatMap((one) => [basic(one), hmac(one)]),
     ...people.ecc.slice(0, 1).map(ecc),

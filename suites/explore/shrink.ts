@@ -57,6 +57,8 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
   yield short
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
+  const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
+  if (used.length > short.length) yield used
   const before = x.log.slice(0, entry + 1).filter(({ step }, index) => index === entry || !isCreation(step))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
@@ -87,8 +89,15 @@ function isCreation(step: Step): boolean {
 const callsOf = (step: Step): readonly CallStep[] =>
   step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
 
-/** Every step on which one rests: the grants and refreshes of the lines that it names. Keys stay as they are. */
-export function closure(x: Explorer, at: number): Step[] {
+/** Steps that name the same pairs. */
+const longestUse = 300
+
+/**
+ * Every step on which one rests: the grants and refreshes of the lines that it names. Keys stay as they are.
+ *
+ * @param uses every other use of these lines too
+ */
+export function closure(x: Explorer, at: number, uses = false): Step[] {
   const entry = x.log[at]
   if (entry === undefined) return []
   const lines = new Set<number>()
@@ -98,15 +107,15 @@ export function closure(x: Explorer, at: number): Step[] {
   }
   const before = x.log
     .slice(0, at)
-    .filter((one) => one.seen.some((seen) => seen.answer.kind === 'accepted') && touches(x, one, lines))
+    .filter((one) => touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted')))
   return [...before.map(({ step }) => step), entry.step]
 }
 
-function touches(x: Explorer, { step }: Entry, lines: ReadonlySet<number>): boolean {
+function touches(x: Explorer, { step }: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
   return callsOf(step).some(
     (call) =>
-      call.method === 'manager/auth' &&
-      call.change === undefined &&
+      (uses || (call.method === 'manager/auth' && call.change === undefined)) &&
+      call.method !== 'manager/createApiKey' &&
       [call.as ?? '', ...namesIn(call)].some((name) => lines.has(x.lines.get(name) ?? -1)),
   )
 }
@@ -172,6 +181,10 @@ function madeBy(step: Step): string[] {
   return callsOf(step).flatMap(({ as }) => as ?? [])
 }
 
+/** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
+const isSame = (found: Candidate, candidate: Candidate): boolean =>
+  found.kind === candidate.kind && (found.kind !== 'shape' || found.requirement === candidate.requirement)
+
 let replays = 0
 
 /** Runs a sequence again, with names of its own; @returns what each step came to, null where the last does not show the finding */
@@ -181,7 +194,7 @@ async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]):
   let shown = false
   let isLast = false
   x.report = (found) => {
-    if (isLast && found.requirement === candidate.requirement && found.kind === candidate.kind) shown = true
+    if (isLast && isSame(found, candidate)) shown = true
   }
   x.script = 'again'
   replays += 1

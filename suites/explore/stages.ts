@@ -11,8 +11,8 @@ import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
 import { apikeyScope, type PairKind, pairOf } from './people.ts'
 import type { Plan } from './plan.ts'
-import { refreshChain, usedTwice } from './refresh-chains.ts'
-import { connections, rightCalls, wrongTries } from './repeated-calls.ts'
+import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
+import { connections, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
 import { narrowKeys, scopeLimits } from './scope-chains.ts'
 import { manySessions, sessionReadings, sessionStorm } from './session-storms.ts'
 import { checkLiving, letInEveryKey, retryDead } from './still-standing.ts'
@@ -33,11 +33,14 @@ export interface Stages {
   stage(name: string, run: () => Promise<unknown>): Promise<void>
 }
 
+/** Calls that are kept for letting hours pass, where the clock can be moved. */
+const callsOfTime = 150
+
 /** Milliseconds that are kept for the last stages. */
 const reservedMs = 2500
 
 const isOver = ({ asker: { x }, sizes }: Stages, calls = 0): boolean =>
-  x.isOver({ calls: sizes.reserved + calls, ms: reservedMs })
+  x.isOver({ calls: sizes.reserved + calls + (x.options.wire.controlled ? callsOfTime : 0), ms: reservedMs })
 
 const pickOf =
   ({ plan }: Stages) =>
@@ -53,6 +56,9 @@ export async function firstTurns(all: Stages): Promise<void> {
   )
 }
 
+/** Of all calls, those that are made while sessions rest. */
+const restShare = 0.15
+
 /** Sessions need quiet: only what grants nothing is asked meanwhile. */
 export async function sessionStages(all: Stages): Promise<void> {
   const { asker, plan, stage, table, sizes } = all
@@ -62,10 +68,12 @@ export async function sessionStages(all: Stages): Promise<void> {
     const until = wire.now() + ms
     const { script } = x
     if (!wire.controlled)
-      await askCells(asker, table, { only: grantsNothing, until, isOver: () => isOver(all, sizes.matrixCalls) })
+      await askCells(asker, table, { only: grantsNothing, until, isOver: () => x.calls() > enough || isOver(all) })
     x.script = script
     if (wire.now() < until) await x.wait(until - wire.now())
   }
+  // A fast server would be asked the whole table while sessions rest.
+  const enough = x.calls() + Math.floor(x.options.maxCalls * restShare)
   const [first = 'root', second = first, third = second] = people.secret
   if (!plan.limits || !people.grants) return
   await stage('sessions', () => sessionReadings(asker, [first, second], meanwhile))
@@ -83,8 +91,9 @@ export async function keyStages({ asker, stage, sizes }: Stages): Promise<void> 
   await stage('bodies', () => writtenAgain(asker, sizes.everyForm))
   await stage('connections', () => connections(asker))
   await stage('long bodies', () => longBodies(asker, sizes.longBodies))
+  await stage('wrong bodies', () => wrongBodies(asker, 3))
   await stage('right calls', () => rightCalls(asker, 24, sizes.uses))
-  await stage('living', () => letInEveryKey(asker))
+  await stage('living', () => letInEveryKey(asker.x, asker.people))
 }
 
 /** Sequences of tokens. */
@@ -99,6 +108,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   for (const [at, who] of users.entries()) {
     await stage('chains', () => refreshChain(asker, chainKind(asker, who, at), at < 2 ? 4 : 3))
     await stage('chains', () => usedTwice(asker, { who, scope: ['solution'] }))
+    if (at === 0) await stage('chains', () => manyRefreshes(asker, who, 12))
     await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
     await stage('scopes', () => scopeLimits(asker, who, at === 0))
     await stage('living', () => checkLiving(asker, pickOf(all)))
@@ -158,8 +168,9 @@ export async function closingStages(all: Stages): Promise<void> {
       await stage('session races', () =>
         sessionRace(asker, people.secret[3] ?? people.secret[0] ?? 'root', on, sizes.crowd),
       )
-  await stage('creation', () => rightCreation(asker))
-  await stage('living', () => letInEveryKey(asker))
+  // At the limit of keys the burst is the right creation.
+  if (!plan.fillsKeys) await stage('creation', () => rightCreation(asker))
+  await stage('living', () => letInEveryKey(asker.x, asker.people))
 }
 
 /** What fills a limit, may lock a key or lets hours pass. */
@@ -212,6 +223,6 @@ async function places(asker: Asker, credentials: number): Promise<void> {
 /** The control of every refused creation: a right one is accepted still. */
 async function rightCreation({ x, people }: Asker): Promise<void> {
   x.script = 'right-creation'
-  if (people.keys && x.state().created <= 9)
+  if (people.keys && x.state().created < 9)
     await x.call(create(basic('root'), { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
 }

@@ -54,8 +54,8 @@ export interface CallStep {
   readonly nonce?: 'digits' | 'padded' | 'letters'
 }
 
-/** A number: a kept connection of its own. */
-export type Connection = 'new' | number
+/** A number or another name: a kept connection of its own. */
+export type Connection = string | number
 
 export interface WaitStep {
   readonly do: 'wait'

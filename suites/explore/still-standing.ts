@@ -2,6 +2,7 @@
 import { keptOut, letIn } from './ask-only.ts'
 import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
+import type { People } from './people.ts'
 import type { Asker } from './table.ts'
 
 /** What was revoked, pushed out or has ended, tried once more. */
@@ -17,7 +18,7 @@ export async function retryDead(x: Explorer, most: number, pick: (count: number)
 }
 
 /** Every key is let in still, in the way that works for it. */
-export async function letInEveryKey({ x, people }: Asker): Promise<void> {
+export async function letInEveryKey(x: Explorer, people: People): Promise<void> {
   x.script = 'still-living'
   for (const who of [...people.secret, ...people.narrow.filter((one) => one === 'solution-key')]) {
     await letIn(x, list(basic(who)))

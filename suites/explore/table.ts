@@ -16,22 +16,39 @@ export interface Cell {
   readonly turn: number
 }
 
-/** One cell for each operation on each part, so ordered that every part is asked before any is asked again. */
+/** Operations that one kind of signature leaves to the other come so many turns later. */
+const laterTurns = 200
+
+/**
+ * One cell for each operation on each part, so ordered that every part is asked before any is asked again. The two kinds of signature
+ * share what they sign: each operation is asked of one of them first, in turns, and of the other when all else was asked.
+ */
 export function cells(
   { fields, first, changesOf }: Pick<Operations, 'fields' | 'first' | 'changesOf'>,
   random: Random,
 ): Cell[] {
   const rank = ({ operation = '' }: Change): number =>
     first.includes(operation) ? first.indexOf(operation) : first.length
-  const rows = fields.flatMap((field) =>
-    field.auth.map((way) =>
-      shuffled(changesOf(field), random)
-        .sort((one, other) => rank(one) - rank(other))
-        .map((change, turn): Cell => ({ id: `table/${way}/${field.field.replaceAll(' ', '-')}`, way, change, turn })),
-    ),
-  )
-  return rows.flat().sort((a, b) => a.turn - b.turn)
+  const parts = fields.flatMap((field) => {
+    const ordered = shuffled(changesOf(field), random).sort((one, other) => rank(one) - rank(other))
+    const isShared = field.auth.includes('hmac') && field.auth.includes('ecc')
+    return field.auth.flatMap((way) => {
+      const turns = new Map<string, number>()
+      return ordered.map((change, at): Cell => {
+        const part = partName(field.field, change)
+        const isLater = isShared && (at % 2 === 0) === (way === 'ecc')
+        const count = turns.get(`${part} ${isLater}`) ?? 0
+        turns.set(`${part} ${isLater}`, count + 1)
+        return { id: `table/${way}/${part}`, way, change, turn: isLater ? laterTurns + count : count }
+      })
+    })
+  })
+  return parts.sort((one, other) => one.turn - other.turn)
 }
+
+/** A mistake of the signer's table belongs to the part of the signature that it is about. */
+const partName = (field: string, { operation = '' }: Change): string =>
+  field === 'mistake' ? `mistake-${operation.split('/')[0]}` : field.replaceAll(' ', '-')
 
 export interface Asker {
   readonly x: Explorer

@@ -77,11 +77,11 @@ export async function wrongKinds({ x, people }: Asker, users: number): Promise<v
     await keptOut(x, changed(list(hmac(who)), { field: 'secret', place: `$${who}-own.publicKey` }))
     await keptOut(x, changed(list(hmac(who)), { field: 'secret', operation: 'empty' }))
     await letIn(x, list(ecc(who)))
-    for (const other of [...people.secret, ...people.ecc])
+    for (const other of [...people.secret, ...people.ecc, ...people.narrowEcc])
       if (other !== who) await keptOut(x, changed(list(ecc(who)), { field: 'key-id', place: `$${other}.id` }))
   }
   for (const who of people.secret.slice(0, users)) {
-    for (const other of people.secret) {
+    for (const other of [...people.secret, ...people.narrow]) {
       if (other === who) continue
       await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${other}.secret` }))
       await keptOut(x, changed(list(hmac(who)), { field: 'key-id', place: `$${other}.id` }))

@@ -13,8 +13,10 @@ const seedOfRelease = 20_260_101
 const millisecondsPerCall = 20
 const walks = 20
 
-/** Keys that the model creates to ask with, where the places for keys are not filled yet: two places stay free. */
-const newKeys = 3
+/** Keys that the model creates to ask with at most, and places that stay free for wrong creations and for the cases about the limit. */
+const mostNewKeys = 3
+const placesLeft = 2
+const keyLimit = 10
 
 /** What the cases left, and what the run allows. */
 export interface AfterCases {
@@ -30,6 +32,7 @@ export interface AfterCases {
 /** What the model may do after the cases, with the test keys that they left. */
 export function afterCases({ allow, calls, entries, testKeys, hasPlaces }: AfterCases): AfterCasesOptions {
   const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
+  const created = keys.length + unanswered.length
   return {
     allow: {
       sessions: allow.includes('sessions'),
@@ -38,8 +41,8 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces }: After
     },
     // Removed keys and refused creations may count.
     fresh: hasPlaces && perhapsCounted === 0,
-    created: keys.length + unanswered.length,
-    newKeys,
+    created,
+    newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
     knownKeys: testKeys,
     seed: seedOfRelease,

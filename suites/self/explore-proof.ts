@@ -97,8 +97,10 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
           }),
           onKey: ({ id = '', secret = '', name = '' }) => void entries.push({ created: { id, secret, name } }),
           seconds: 600,
+          breaks: server.breaks,
           corpus,
           stopAtFirst,
+          onlyRepeated: true,
         })
   await model?.ask()
   if (casesOnly || !isEnough([...told.found, ...(model?.found ?? [])])) {
@@ -187,7 +189,9 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
       seconds: 600,
       walks: options.walks,
       corpus: options.corpus,
+      breaks: server.breaks,
       stopAtFirst: options.stopAtFirst,
+      onlyRepeated: false,
     },
   )
   await model.ask()
@@ -199,7 +203,10 @@ type Context = ReturnType<typeof createHandler>['context']
 
 interface Asked extends Omit<ExploreOptions, 'wire' | 'root' | 'loopback' | 'requirements' | 'say' | 'onFinding'> {
   readonly corpus: Corpus
+  readonly breaks: string
   readonly stopAtFirst: boolean
+  /** A run says nothing of what never came again; `explore` shows it. */
+  readonly onlyRepeated: boolean
 }
 
 interface ProofModel {
@@ -212,7 +219,7 @@ interface ProofModel {
 
 function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
   const { clock, root, profile } = server
-  const { corpus, stopAtFirst, ...options } = asked
+  const { corpus, stopAtFirst, onlyRepeated, breaks, ...options } = asked
   let calls = 0
   let isOver = false
   const wire = openMemoryWire(handle, clock, `${profile.basePath}/api`)
@@ -229,11 +236,12 @@ function openModel({ handle, server }: { handle: Handle; server: Context }, aske
     requirements: corpus.requirements,
     say: () => {},
     onFinding: (finding) => {
-      if (!isRepeated(finding)) return
+      if (onlyRepeated && !isRepeated(finding)) return
       const { requirement, level, id, message, reproduced, steps } = finding
       const again = `${reproduced.failed}/${reproduced.tries}`
-      found.push({ by: 'model', requirement, level, id, message, again, steps: steps.length })
-      if (stopAtFirst) throw new Enough()
+      const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length }
+      found.push(one)
+      if (stopAtFirst && isCatch(breaks, one)) throw new Enough()
     },
   })
   const unlessEnough = async (run: () => Promise<unknown>): Promise<void> => {

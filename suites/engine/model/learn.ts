@@ -57,7 +57,7 @@ function accepted(state: State, seen: Learnt & { result: unknown }): State {
 function refused(state: State, seen: Learnt): State {
   const { call, body, verdict } = seen
   const id = keyIdOf(state, call, body)
-  const tries = verdict.is === 'accepted' ? state : withTry(state, id)
+  const tries = verdict.is === 'accepted' || isRightKey(seen) ? state : withTry(state, id)
   if (body.method !== 'manager/auth') return useAccess(tries, seen, 'refused')
   const refresh = refreshed(tries, body)
   if (refresh === undefined) return tries
@@ -65,6 +65,11 @@ function refused(state: State, seen: Learnt): State {
   if (refresh.standing === 'dead') return doubtLine(tries, refresh.line)
   return verdict.is === 'accepted' ? withStanding(tries, refresh, 'unknown') : tries
 }
+
+/** A call that is refused for its body, its scope or the like is no try to guess a secret. */
+const isRightKey = ({ verdict, known }: Learnt): boolean =>
+  verdict.is === 'refused' &&
+  known.every(({ is, requirement }) => is !== 'no' || /^(envelope|scopes|keys|limits)\//.test(requirement))
 
 /** A server may lock a key after wrong tries. */
 function withTry(state: State, id: string | undefined): State {
@@ -113,7 +118,8 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
   if (how === 'refused') {
     const onlySession = others.every(({ is }) => is === 'yes')
     if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', moment)
-    return verdict.is === 'accepted' ? withStanding(observed(state, pair, 'dead', moment), pair, 'unknown') : state
+    // Against every reading: nobody knows what became of this pair, and of its session nothing follows.
+    return verdict.is === 'accepted' ? withStanding(state, pair, 'unknown') : state
   }
   const seen = observed(state, pair, 'live', moment)
   const sessions = seen.sessions.map((table) => touchSession(table, memberOf(state, pair), 'used', moment))
