@@ -58,7 +58,9 @@ function demandTopic([command, topic]: readonly string[]): void {
 /** With the named command alone where it is known; else with all of them, for the help and the did-you-mean. */
 async function commandLine(name: string | undefined): Promise<Command> {
   const program = new Command('svc-conformance')
-    .description('Does this server keep the service authorization interface, and if not, which sentence does it break?')
+    .description(
+      'Does this server implement the service authorization interface correctly, and if not, which sentence does it break?',
+    )
     .version(packageVersion(), '--version')
     .addHelpText('after', '\nBegin with "svc-conformance run"; "svc-conformance COMMAND --help" explains each command.')
     .exitOverride()

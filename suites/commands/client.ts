@@ -41,14 +41,14 @@ started; 130 interrupted.
 export function registerClient(program: Command): void {
   program
     .command('client')
-    .description('judge a client: does it sign, refresh and retry as it should?')
-    .option('--command <cmd>', 'the adapter, for a shell; run once per scenario')
-    .option('--listen', 'judge whatever comes until Ctrl-C or SIGTERM')
-    .option('--port <port>', 'where to listen; 0: any free port')
-    .option('--auth <auth>', 'hmac, ecc, basic or token; repeatable, all by default', collect)
-    .option('--only <id>', 'a check or a scenario, or how its id begins; repeatable', collect)
-    .option('--skip <id=reason>', 'leave out, with a reason; repeatable', collect)
-    .option('--strict', 'warnings fail the run')
+    .description('judge how a client signs, refreshes and retries')
+    .option('--command <cmd>', 'the adapter, as a shell command; run once for each scenario')
+    .option('--listen', 'judge every call until Ctrl-C or SIGTERM')
+    .option('--port <port>', 'port to listen on; 0: any free port')
+    .option('--auth <auth>', 'only this authorization: hmac, ecc, basic or token; repeatable', collect)
+    .option('--only <id>', 'only this check or scenario, or this id prefix; repeatable', collect)
+    .option('--skip <id=reason>', 'leave out an id, with a reason; repeatable', collect)
+    .option('--strict', 'fail the run for warnings')
     .option('--known <file>', 'baseline of known failures')
     .option('--report <format[=file]>', 'text, json, junit, html, markdown, ctrf or badge; repeatable', collect)
     .option(

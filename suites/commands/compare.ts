@@ -27,11 +27,11 @@ interface CompareFlags {
 export function registerCompare(program: Command): void {
   program
     .command('compare')
-    .description('lay JSON reports side by side, or merge the shards of a run')
+    .description('compare JSON reports side by side, or merge the shards of a run')
     .argument('<reports...>', 'JSON reports (run --report json=FILE)')
-    .option('--markdown', 'the matrix as a markdown table')
-    .option('--html <file>', 'one page of all servers, with what changed and the trend of each')
-    .option('--merge', 'make one report of the shards of a run; the exit code is that of the whole')
+    .option('--markdown', 'print a Markdown table')
+    .option('--html <file>', 'write one page of all servers, with their changes and trends')
+    .option('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run')
     .option('--strict', 'with --merge: as in run')
     .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
     .action(async (files: string[], flags: CompareFlags) => {

@@ -21,7 +21,7 @@ export function addControlFlags(command: Command): Command {
   return command
     .option(
       '--profile <file>',
-      'JSON file of such choices, or "random": picked at random and printed; repeatable',
+      'answers to open questions: a JSON file, or "random", which prints them; repeatable',
       collect,
     )
     .option(
@@ -32,12 +32,12 @@ export function addControlFlags(command: Command): Command {
       '--control',
       'open the control port for clock, journal, faults and scenes (spec/control.openapi.json); the first line then also has controlUrl and controlToken',
     )
-    .option('--control-port <port>', 'the port it takes, 0: any free one')
-    .option('--control-token <token>', 'the token it wants, made up by default')
-    .option('--virtual-clock', 'time stands still until the control port moves it')
-    .option('--now <ms>', 'where the clock starts, in milliseconds since 1970')
-    .option('--journal <calls>', 'how many calls the journal holds')
-    .option('--cors <origin>', 'let pages of this origin call, "*": any; repeatable', collect)
+    .option('--control-port <port>', 'port for it to listen on; 0: any free port')
+    .option('--control-token <token>', 'token that it requires; random by default')
+    .option('--virtual-clock', 'stop the clock; only the control port moves it')
+    .option('--now <ms>', 'start time of the clock, in milliseconds since 1970')
+    .option('--journal <calls>', 'number of calls that the journal holds')
+    .option('--cors <origin>', 'allow pages of this origin to call; "*": any origin; repeatable', collect)
 }
 
 /** @throws SuiteError (`usage`) for values that cannot be used */

@@ -14,7 +14,7 @@ import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
 
 /** `diagnose`: names the mistake in a refused header; exit 0 valid, 1 explained, 3 unexplained. */
 export function registerDiagnose(program: Command): void {
-  const command = program.command('diagnose').description('name the mistake in a header that is refused')
+  const command = program.command('diagnose').description('name the mistake in a refused header')
   addCheckFlags(command).option('--verbose', 'list the mistakes that were ruled out')
   command.action((flags: CheckFlags & { verbose?: boolean }) => {
     const input = readCheck(flags)

@@ -18,9 +18,9 @@ given once for both servers, or twice: for the first and for the second.
 export function registerDiff(program: Command): void {
   program
     .command('diff')
-    .description('say where two JSON reports, or the answers of two servers, differ; exit code 1 where a verdict does')
+    .description('compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ')
     .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
-    .option('--json', 'the differences as JSON')
+    .option('--json', 'print the differences as JSON')
     .optionsGroup('Two servers')
     .option('--url <url>', 'base URL; give it twice', collect)
     .option('--key-id <id>', 'API key id (SVC_KEY_ID)', collect)
@@ -29,12 +29,12 @@ export function registerDiff(program: Command): void {
     .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key', collect)
     .option('--target <file>', 'target file, see "init"', collect)
     .option('--scheme <word>', 'scheme word of signatures', collect)
-    .option('--token-prefix <word>', 'word before an access token; "" for none', collect)
+    .option('--token-prefix <word>', 'word before an access token; "" for no word', collect)
     .option('--allow <classes>', 'sessions: also grant tokens')
-    .option('--disposable', 'these instances are mine to fill')
-    .option('--rate <number>', 'calls a second at most')
+    .option('--disposable', 'these instances may be filled')
+    .option('--rate <number>', 'maximum number of calls a second')
     .option('--wait <seconds>', 'how long to wait for a server to come up')
-    .option('--calls <number>', 'how many calls each server is asked; 150 by default')
+    .option('--calls <number>', 'how many calls to make to each server; 150 by default')
     .option('--seed <number>', 'another order of the calls')
     .addHelpText('after', afterHelp)
     .action(async (files: string[], flags: DiffServersFlags) => {

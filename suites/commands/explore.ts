@@ -16,7 +16,7 @@ import { demandPlaceFor } from '../run/inputs.ts'
 import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/target-options.ts'
 import { positive, readReports } from '../run/values.ts'
 import { packageVersion } from './package-version.ts'
-import { collect } from './run-flags.ts'
+import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
 
 interface ExploreFlags extends RunFlags {
@@ -40,28 +40,18 @@ A seed repeats an exploration. With "--save" each finding is written as a scenar
 
 /** Adds `explore` to the command line. */
 export function registerExplore(program: Command): void {
-  program
-    .command('explore')
-    .description(
-      'let the model of the document look for answers that no reading allows; without --url the bundled server',
-    )
-    .optionsGroup('Target (without --url: the bundled server)')
-    .option('--url <url>', 'base URL; calls go to {url}/api')
-    .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
-    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows')
-    .option('--key-secret-file <file>', 'read the secret from a file')
-    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key')
-    .option('--target <file>', 'target file, see "init"')
-    .option('--scheme <word>', 'scheme word of signatures')
-    .option('--token-prefix <word>', 'word before an access token; "" for none')
-    .optionsGroup('What it may do there')
-    .option('--allow <classes>', 'sessions, keys, limits; joined by commas')
-    .option('--disposable', 'this instance is fresh and mine to fill: allows all three')
-    .option('--rate <number>', 'calls a second at most')
+  addTargetFlags(
+    program
+      .command('explore')
+      .description(
+        'make calls that no case makes, and look for answers that no reading of the document allows; without --url the bundled server',
+      ),
+    bundledByDefault,
+  )
     .optionsGroup('How long')
-    .option('--for <seconds>', `how long to look; ${defaultSeconds} by default`)
-    .option('--explore-calls <number>', 'calls at most')
-    .option('--seed <number>', 'asks the same again')
+    .option('--for <seconds>', `how long to make calls; ${defaultSeconds} by default`)
+    .option('--explore-calls <number>', 'maximum number of calls')
+    .option('--seed <number>', 'make the same calls again')
     .optionsGroup('What to print')
     .option('--save <dir>', 'write each finding as a scenario into this folder')
     .option('--report <format[=file]>', 'text, json, junit, html or markdown; repeatable', collect)

@@ -33,7 +33,7 @@ export function registerFacts(program: Command): void {
       .description('measure what a server does where the document is silent; nothing is judged')
       .argument('[url]', 'the same as --url'),
   )
-    .option('--plan', 'print what would be asked, and stop')
+    .option('--plan', 'print the plan, and stop')
     .option('--wait <seconds>', 'how long to wait for the server to come up')
     .option('--nonce-wait <seconds>', 'how long to wait to see when a nonce is forgotten; 0 by default')
     .optionsGroup('What to print')

@@ -15,7 +15,7 @@ export function registerInit(program: Command): void {
   program
     .command('init')
     .description('write a commented target file')
-    .argument('[file]', 'where to', 'svc-target.yaml')
+    .argument('[file]', 'file to write', 'svc-target.yaml')
     .option('--url <url>', 'base URL of the server', 'https://service.example')
     .option('--force', 'overwrite the file')
     .action((file: string, flags: { url: string; force?: boolean }) => {

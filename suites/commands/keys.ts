@@ -27,9 +27,9 @@ export function registerKeys(program: Command): void {
   program
     .command('keys')
     .description('list the API keys that past runs created and did not remove')
-    .option('--url <url>', 'only those of this server')
-    .option('--target <file>', 'with the test keys that this target file keeps')
-    .option('--json', 'for scripts; without secrets')
+    .option('--url <url>', 'only keys on this server')
+    .option('--target <file>', 'include the test keys that this target file keeps')
+    .option('--json', 'print JSON, without secrets')
     .option('--forget', 'remove the records: the keys were removed by hand, or their server is gone')
     .action((flags: KeysFlags) => {
       const records = findRecords(flags)

@@ -17,7 +17,9 @@ interface LabFlags {
 export function registerLab(program: Command): void {
   program
     .command('lab')
-    .description('the signature lab: one HTML page that names the mistake in a signature; nothing leaves the browser')
+    .description(
+      'open the signature lab: one HTML page that names the mistake in a signature; nothing leaves the browser',
+    )
     .option('--out <file>', 'write the page to a file')
     .option('--port <port>', 'serve the page on 127.0.0.1 (any free port without this and without --out)')
     .action(async (flags: LabFlags) => {

@@ -21,12 +21,12 @@ interface ListFlags {
 export function registerList(program: Command): void {
   program
     .command('list')
-    .description('list the scenarios with their cases, and what they prove')
-    .argument('[id]', 'only what answers to this id prefix or requirement id')
-    .option('--json', 'for scripts')
-    .option('--mutants', 'the servers that are wrong in one way each')
-    .option('--requirements', 'the sentences of the document')
-    .option('--matrix', 'how many cases and mutants each requirement has')
+    .description('list the scenarios with their cases and the requirements that they prove')
+    .argument('[id]', 'only what this id prefix or requirement id names')
+    .option('--json', 'print JSON')
+    .option('--mutants', 'list the mutants: servers that are wrong in one way each')
+    .option('--requirements', 'list the requirements with their sentences')
+    .option('--matrix', 'list how many cases and mutants each requirement has')
     .action(async (id: string | undefined, flags: ListFlags) => {
       const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
       if (kinds.length > 1) throw new SuiteError('usage', `Give one of "--${kinds.join('" and "--')}"`)

@@ -9,7 +9,9 @@ export function registerRun(program: Command): void {
   addRunFlags(
     program
       .command('run')
-      .description('ask a server every scenario and report which sentences it keeps; without --url the bundled server'),
+      .description(
+        'run every scenario against a server, and report which sentences it breaks; without --url the bundled server',
+      ),
   ).action(async (url: string | undefined, given: RunFlags) => {
     const flags = withUrl(given, url)
     const progress = startProgress(process.stderr)

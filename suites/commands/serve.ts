@@ -27,18 +27,18 @@ export function registerServe(program: Command): void {
   const command = program
     .command('serve')
     .description('run the reference server; its first line is {"url","apiKeyId","apiKeySecret"}')
-    .option('--port <port>', '0: any free one', '0')
+    .option('--port <port>', 'port to listen on; 0: any free port', '0')
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--scheme <word>', 'scheme word of signatures')
-    .option('--token-prefix <word>', 'word before an access token; "" for none')
+    .option('--token-prefix <word>', 'word before an access token; "" for no word')
     .option('--base-path <path>', 'path before /api')
     .option('--key-id <id>', 'id of the initial key')
     .option('--key-secret <secret>', 'secret of the initial key')
-    .option('--public-key <file>', 'ED25519 public key (PEM): the initial key takes ECC signatures only')
+    .option('--public-key <file>', 'ED25519 public key (PEM): the initial key accepts only ECC signatures')
     .option('--seed <word>', 'the same seed gives the same ids, secrets and tokens; for tests only')
-    .option('--set <name=value>', 'a choice where the document is silent; repeatable', collect)
+    .option('--set <name=value>', 'answer an open question in another way; repeatable', collect)
     .option('--mutant <id>', 'break one rule on purpose, to see what a failure looks like; repeatable', collect)
-    .option('--trust-proxy', 'take the address of a caller from X-Forwarded-For')
+    .option('--trust-proxy', 'take the caller address from X-Forwarded-For')
   addControlFlags(command).action(async (flags: ServeFlags) => {
     const options = serveOptions(flags)
     process.exitCode = await serve(

@@ -16,7 +16,7 @@ export function registerShow(program: Command): void {
     .description(
       'show a requirement with its sentence, cases, mutants and open questions; or a case, a question, a mutant',
     )
-    .argument('<id>', 'as "list" and reports name it')
+    .argument('<id>', 'an id from "list" or a report')
     .action(async (id: string) => {
       writeOut(printableLines(`${showText(id, await openCorpus(), await loadMutants()).join('\n')}\n`))
     })

@@ -61,20 +61,20 @@ export function addCheckFlags(command: Command): Command {
       'the Authorization header, a curl line or a raw HTTP request; @FILE reads it from a file',
     )
     .option('--public-key <file>', 'ED25519 public key (PEM)')
-    .option('--method <method>', 'HTTP method, where the header alone is given (POST)')
-    .option('--uri <uri>', 'the URI to be signed', '/api')
-    .option('--url <url>', 'the whole URL that was called, to find mistakes with host, base path or query')
-    .option('--key-id <id>', 'the id that the header must name')
+    .option('--method <method>', 'HTTP method, if only the header is given (default: POST)')
+    .option('--uri <uri>', 'URI to sign', '/api')
+    .option('--url <url>', 'whole URL that was called, to find mistakes with host, base path or query')
+    .option('--key-id <id>', 'id that the header must name')
     .option('--scheme <word>', 'scheme word of the service', defaultScheme)
-    .option('--data-to-sign-file <file>', 'your own data to sign, to be pointed at its first wrong byte')
-    .option('--json', 'for scripts')
+    .option('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte')
+    .option('--json', 'print JSON')
 }
 
 /** The flags of the body. */
 export function addBodyFlags(command: Command): Command {
   return command
     .option('--body <text>', 'the body as sent')
-    .option('--body-file <file>', 'the body as sent, byte by byte; without both it is read from stdin')
+    .option('--body-file <file>', 'the body as sent, byte by byte; without both flags, stdin')
 }
 
 /** The flags of the key that signs; a secret is never taken from the command line, which others can see. */

@@ -12,7 +12,7 @@ export function registerVectors(program: Command): void {
   program
     .command('vectors')
     .description('print every signature vector with its stages')
-    .option('--json', 'one flat document for other languages, as in fixtures/vectors.json')
+    .option('--json', 'print flat JSON for other languages, as in fixtures/vectors.json')
     .action((flags: { json?: boolean }) => {
       const flat = flatVectors(loadVectors(packageRoot))
       writeOut(flags.json === true ? jsonLine(flat, 2) : printableLines(flat.vectors.map(vectorText).join('\n')))

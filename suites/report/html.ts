@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
-import { type Printable, vouchedFor } from '../engine/printable.ts'
+import type { Printable } from '../engine/printable.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
 import { sortFindings } from './findings.ts'
 import { caseDetails, findingDetails } from './html-cases.ts'
+import { htmlPage } from './html-page.ts'
 import { coverage, fixtureTexts, legend, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
-import { htmlStyle } from './html-style.ts'
 import { escapeHtml, linkTo } from './html-text.ts'
 import type { CaseReport, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
@@ -22,17 +21,7 @@ export function renderHtml(raw: Report, sources: Sources = new Map()): Printable
   const report = printedReport(raw)
   const target = report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target
   const title = `${target}: ${words(report.verdict)}`
-  return vouchedFor(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${htmlStyle}</style>
-</head>
-<body>
-<a class="skip" href="#cases">Skip to the cases</a>
+  const body = `<a class="skip" href="#cases">Skip to the cases</a>
 ${header(report, target)}
 <main>
 ${filters(report)}
@@ -57,17 +46,8 @@ ${list(
 ${list('Left on the target', report.left)}
 ${fixtureTexts(report.cases, sources)}
 </main>
-<footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, seed ${escapeHtml(report.meta.seed)}, ${escapeHtml(report.meta.started)}</footer>
-<script>${htmlScript}</script>
-</body>
-</html>
-`)
-}
-
-const policy = `default-src 'none'; style-src '${hash(htmlStyle)}'; script-src '${hash(htmlScript)}'; base-uri 'none'; form-action 'none'`
-
-function hash(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+<footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, seed ${escapeHtml(report.meta.seed)}, ${escapeHtml(report.meta.started)}</footer>`
+  return htmlPage(title, body, htmlScript)
 }
 
 function header(report: PrintedReport, target: string): string {

@@ -57,3 +57,9 @@ export function paintOf(on: boolean, columns: number | undefined): Paint {
     hanging: (first, text) => hanging(first, text, width),
   }
 }
+
+/** The sections of a text, with an empty line between two of them; empty sections are left out. */
+export function joinSections(sections: readonly (readonly string[])[]): string {
+  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
+  return `${texts.join('\n\n')}\n`
+}

@@ -10,7 +10,7 @@ import {
   summarySentence,
   verdictLine,
 } from './explain.ts'
-import { type Paint, paintOf, table } from './lines.ts'
+import { joinSections, type Paint, paintOf, table } from './lines.ts'
 import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
@@ -50,12 +50,7 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
     left(report, paint),
     conclusion(report, paint),
   ]
-  return vouchedFor(
-    `${sections
-      .filter((lines) => lines.length > 0)
-      .map((lines) => lines.join('\n'))
-      .join('\n\n')}\n`,
-  )
+  return vouchedFor(joinSections(sections))
 }
 
 function heading({ meta }: PrintedReport, paint: Paint): string[] {

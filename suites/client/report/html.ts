@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
-import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { htmlStyle } from '../../report/html-style.ts'
+import { type Printable, printed } from '../../engine/printable.ts'
+import { htmlPage } from '../../report/html-page.ts'
 import { escapeHtml } from '../../report/html-text.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './model.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
@@ -11,17 +10,7 @@ export function renderHtml(raw: ClientReport): Printable {
   const title = `${report.meta.command ?? 'Clients'}: ${words(report.verdict)}`
   const wrong = wrongChecks(report)
   const rest = report.checks.filter((check) => !wrong.includes(check))
-  return vouchedFor(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${htmlStyle}</style>
-</head>
-<body>
-<header>
+  const body = `<header>
 <h1>${escapeHtml(report.meta.command ?? 'Clients')}</h1>
 <p class="soft">${escapeHtml(headingOf(report))}. ${escapeHtml(summaryOf(report.summary))}</p>
 <p class="verdict fill ${classOf(report)}">${words(report.verdict)}</p>
@@ -35,13 +24,9 @@ ${[...wrong, ...rest].map(checkDetails).join('\n')}
 <tbody>${report.scenarios.map(scenarioLine).join('\n')}</tbody></table></div>
 ${staleList(report)}
 </main>
-<footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, ${escapeHtml(report.meta.started)}</footer>
-</body>
-</html>
-`)
+<footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, ${escapeHtml(report.meta.started)}</footer>`
+  return htmlPage(title, body, null)
 }
-
-const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(htmlStyle).digest('base64')}'; base-uri 'none'; form-action 'none'`
 
 const words = (verdict: string): string => verdict.replaceAll('-', ' ')
 

@@ -1,6 +1,6 @@
 import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { verdictLine } from '../../report/explain.ts'
-import { type Paint, paintOf } from '../../report/lines.ts'
+import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
 
 /** A client that broke everything is told about the first mistakes in full. */
@@ -21,12 +21,7 @@ export function renderText(raw: ClientReport, options: { colour: boolean; column
     table(report, paint),
     conclusion(report, paint),
   ]
-  return vouchedFor(
-    `${sections
-      .filter((lines) => lines.length > 0)
-      .map((lines) => lines.join('\n'))
-      .join('\n\n')}\n`,
-  )
+  return vouchedFor(joinSections(sections))
 }
 
 /** Failed ones first, then warned ones, then known ones. */
