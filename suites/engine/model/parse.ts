@@ -71,6 +71,9 @@ export interface ReadBody {
   readonly form: string
 }
 
+/** An integer to some parsers, and a floating point number to those that tell the two apart by their spelling (envelope/id-types). */
+const idWithFractionOrExponent = /"id"\s*:\s*-?\d+[.eE]/
+
 /** Part 1: the request envelope. */
 export function readBody(body: string): ReadBody {
   const bytes = utf8(body).length
@@ -88,7 +91,7 @@ export function readBody(body: string): ReadBody {
       params,
       id,
       members: value,
-      duplicates: marked || hasDuplicateMembers(body),
+      duplicates: marked || hasDuplicateMembers(body) || idWithFractionOrExponent.test(body),
       bytes,
       form,
     }
