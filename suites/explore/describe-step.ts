@@ -9,12 +9,22 @@ export function contradiction(step: CallStep, verdict: Verdict, answer: Answer):
 }
 
 /** A step as a reader would say it. */
-export function describeStep({ method, auth, change, from, params }: CallStep): string {
+export function describeStep({ method, auth, change, from, params, form, nonce }: CallStep): string {
   const isRefresh = params.grantType === 'refresh_token'
   const what = method !== 'manager/auth' ? `A call of ${method}` : isRefresh ? 'A refresh' : 'A grant'
   const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
-  return `${what}${howOf(method, auth)}${where}${change === undefined ? '' : ` ${describeChange(change)}`}`
+  const changes = change === undefined ? '' : ` ${describeChange(change)}`
+  return `${what}${howOf(method, auth)}${where}${describeBody(form)}${describeNonce(nonce)}${changes}`
 }
+
+function describeBody(form: CallStep['form']): string {
+  if (form === undefined) return ''
+  return typeof form === 'number' ? ` and a body of ${form} bytes` : ` and its body written otherwise (${form})`
+}
+
+const nonces = { digits: ' and a nonce of digits', padded: ' and a padded nonce', letters: ' and a nonce of letters' }
+
+const describeNonce = (nonce: CallStep['nonce']): string => (nonce === undefined ? '' : nonces[nonce])
 
 function howOf(method: string, auth: CallStep['auth']): string {
   switch (auth.kind) {
