@@ -3,15 +3,14 @@ import { resolve } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 
-export type ReportFormat = 'text' | 'json' | 'junit' | 'html' | 'markdown' | 'ctrf' | 'badge'
+const reportFormats = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge'] as const
+export type ReportFormat = (typeof reportFormats)[number]
 
 export interface ReportRequest {
   format: ReportFormat
   /** null: stdout. */
   file: string | null
 }
-
-const formats: readonly ReportFormat[] = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge']
 
 /** A host on this machine, which is usually reached by http. */
 const loopbackHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?(\/|$)/
@@ -76,7 +75,7 @@ export function readReports(texts: readonly string[]): ReportRequest[] {
     const [word = '', ...file] = text.split('=')
     if (file.length > 0 && file.join('=') === '')
       throw new SuiteError('usage', `Name the file of "--report ${text}", as in "--report ${text}report.${word}"`)
-    return { format: oneOf('--report', word, formats), file: file.length === 0 ? null : file.join('=') }
+    return { format: oneOf('--report', word, reportFormats), file: file.length === 0 ? null : file.join('=') }
   })
   const onStdout = reports.filter((report) => report.file === null)
   if (onStdout.length > 1) {
