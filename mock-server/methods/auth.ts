@@ -2,8 +2,8 @@ import { admit, callerAddress, findKey, identify, secretProblem } from '../calle
 import type { ServerContext } from '../context.ts'
 import { type Outcome, refuse, succeed } from '../refusal.ts'
 import { effectiveKeyScope, readScopeRequest, type ScopeRequest } from '../scopes.ts'
-import { openSession } from '../sessions.ts'
-import type { ApiKey, Session } from '../state.ts'
+import { enterSession, openSession, planSession, type SessionPlan } from '../sessions.ts'
+import type { ApiKey } from '../state.ts'
 import { endPair, issuePair, pairsOf } from '../token-state.ts'
 import { asList, asText, type Call, type Method, paramsProblem, text, textList } from './method.ts'
 import { refresh } from './refresh.ts'
@@ -67,9 +67,13 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
   if (rules.addressChecked('grant', key) && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
     return refuse('unauthorized', 'token/address')
   }
+  const planned = planFor(context, key, read.request)
+  if (!planned.ok) return planned
+  const decided: Decided = { asked, scope: granted.value, session: planned.value }
   const wait = rules.beforeEffect('session')
-  if (wait) return wait.then(() => finish(context, key, read.request, { asked, scope: granted.value }))
-  return finish(context, key, read.request, { asked, scope: granted.value })
+  return wait
+    ? wait.then(() => finish(context, key, read.request, decided))
+    : finish(context, key, read.request, decided)
 }
 
 /** The scopes in force, or why not: unknown words, words beyond the key's, an expiresIn beyond the refresh lifetime. */
@@ -99,20 +103,28 @@ function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wante
   )
 }
 
+/** What a grant was decided to give. */
+interface Decided {
+  asked: string[]
+  scope: string[]
+  /** Undefined: the grant belongs to no session. */
+  session: SessionPlan | undefined
+}
+
+function planFor(context: ServerContext, key: ApiKey, { sessionName }: ScopeRequest): Outcome<SessionPlan | undefined> {
+  const { rules, profile } = context
+  const counts = sessionName === undefined ? profile.unnamedCountAsSessions : rules.sessionCreated(sessionName)
+  return counts ? planSession(context, key, sessionName) : succeed(undefined)
+}
+
 function finish(
   context: ServerContext,
   key: ApiKey,
   wanted: ScopeRequest,
-  { asked, scope }: { asked: string[]; scope: string[] },
+  { asked, scope, session: plan }: Decided,
 ): Outcome<object> {
   const { rules, profile } = context
-  const named = wanted.sessionName !== undefined && rules.sessionCreated(wanted.sessionName)
-  let session: Session | undefined
-  if (named || (wanted.sessionName === undefined && profile.unnamedCountAsSessions)) {
-    const opened = openSession(context, key, wanted.sessionName)
-    if (!opened.ok) return opened
-    session = opened.value
-  }
+  const session = plan === undefined ? undefined : enterSession(context, plan)
   const pair = issuePair(context, {
     key,
     scope,
