@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
 import type { ApiKey, Means } from '../state.ts'
@@ -51,6 +52,7 @@ const secretKnownToAll = (known: (key: ApiKey) => string): Partial<Rules> => ({
   secretsOf: (key) => [key.publicKey === undefined ? key.secret : known(key)],
 })
 
+const md5 = (text: string) => createHash('md5').update(text).digest('hex')
 const half = (text: string) => text.slice(0, text.length / 2)
 
 const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
@@ -98,6 +100,14 @@ const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
     id: `${area}-secret-of-a-public-key-taken`,
     breaks: `${area}/public-key-refused`,
     with: secretForPublicKeys(means),
+  },
+  {
+    id: `${area}-secret-derived-from-a-public-key`,
+    breaks: `${area}/public-key-refused`,
+    with: {
+      secretTakenFor: (key, used) => key.publicKey === undefined || used === means,
+      secretsOf: (key) => [key.publicKey === undefined ? key.secret : md5(key.publicKey)],
+    },
   },
   {
     id: `${area}-anything-taken-for-a-public-key`,

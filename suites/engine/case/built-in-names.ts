@@ -1,5 +1,6 @@
 import type { Case } from '../fixture/model.ts'
 import type { Names } from '../fixture/resolve.ts'
+import { derivedSecrets } from '../signer/derived-secrets.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { publicKeyToPem } from '../signer/pem.ts'
 import type { Credential } from './authorize.ts'
@@ -75,14 +76,23 @@ function freshTinyText({ run }: Client): string {
   return Array.from({ length: 3 }, () => tinyLetters[run.random.below(tinyLetters.length)]).join('')
 }
 
-/** `$bob.publicKey` is the PEM of bob's public key, computed only when a fixture uses it. */
-function withPublicKey(credential: Credential): Credential & { readonly publicKey?: string } {
-  const { seed } = credential
+/**
+ * `$bob.publicKey` is the PEM of bob's public key, and `$bob.derived.sha256PemHex` bob's id with a secret that anybody can compute from it.
+ * Both are computed only when a fixture uses them.
+ */
+function withPublicKey(
+  credential: Credential,
+): Credential & { readonly publicKey?: string; readonly derived?: object } {
+  const { seed, id } = credential
   if (seed === undefined) return credential
   return {
     ...credential,
     get publicKey() {
       return publicKeyToPem(publicKeyOfSeed(seed))
+    },
+    get derived() {
+      const secrets = Object.entries(derivedSecrets(publicKeyOfSeed(seed)))
+      return Object.fromEntries(secrets.map(([name, secret]) => [name, { id, secret }]))
     },
   }
 }
