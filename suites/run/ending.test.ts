@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { WireAnswer } from '../engine/target.ts'
 import { madeUpTarget } from '../self/made-up-target.ts'
-import { createEnding, endedTarget, monotonicMs } from './ending.ts'
+import { createEnding, endedTarget, lastWordMs, monotonicMs } from './ending.ts'
 import { announceEnding, receiveEnding } from './ending-channel.ts'
 
 const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
@@ -32,6 +32,26 @@ test('the end of a run ends a call at once, and no call is under way when the ta
   expect(order()).toBe('')
   await instance.close()
   expect(order()).toBe('call ended, ')
+})
+
+test('a call that changes the target is let come to its answer, for a moment', async () => {
+  const ending = createEnding()
+  const { instance } = await silentInstance(ending)
+  const answered = instance.send({ ...call, connection: 'fresh' })
+  ending.end({ kind: 'interrupted', during: 'run' })
+  await instance.close()
+  expect(await answered).toMatchObject({ reason: 'closed' })
+})
+
+test('and no longer than that', async () => {
+  const ending = createEnding()
+  const { instance } = await silentInstance(ending)
+  const lost = instance.send({ ...call, connection: 'fresh' })
+  vi.useFakeTimers()
+  ending.end({ kind: 'interrupted', during: 'run' })
+  await vi.advanceTimersByTimeAsync(lastWordMs)
+  vi.useRealTimers()
+  expect(await lost).toMatchObject({ reason: 'the run was ended' })
 })
 
 test('after the end no call is made', async () => {

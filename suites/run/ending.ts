@@ -1,5 +1,5 @@
 import type { StopReason } from '../engine/judge/problem.ts'
-import type { Instance, Target, WireAnswer } from '../engine/target.ts'
+import type { Instance, Target, WireAnswer, WireRequest } from '../engine/target.ts'
 
 /** Ends a run from outside, after Ctrl-C or at the end of `--timeout`. Waits and calls end at once. */
 export interface Ending {
@@ -55,21 +55,31 @@ export function endedTarget(target: Target, ending: Ending): Target {
 
 const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refusedConnection: false, stale: false }
 
+/**
+ * A call that changes the target and is under way may still be answered for so long: whoever leaves at once never learns which key was
+ * created, and cannot remove it. In ms.
+ */
+export const lastWordMs = 500
+
+/** What changes the target is sent on a connection of its own. */
+const mayChangeTarget = ({ connection }: WireRequest): boolean => connection === 'fresh'
+
 function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
   const { clock } = instance
   const underWay = new Set<Promise<unknown>>()
-  const call = <T>(send: () => Promise<T>, instead: T): Promise<T> => {
+  const call = <T>(requests: WireRequest[], send: () => Promise<T>, instead: T): Promise<T> => {
     if (signal.aborted) return Promise.resolve(instead)
     const made = send().finally(() => underWay.delete(made))
     underWay.add(made)
-    return untilAborted(made, instead, signal)
+    return untilAborted(made, instead, { signal, graceMs: requests.some(mayChangeTarget) ? lastWordMs : 0 })
   }
   return {
     ...instance,
     clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal), leftMs },
-    send: (request) => call(() => instance.send(request), noAnswer),
+    send: (request) => call([request], () => instance.send(request), noAnswer),
     sendTogether: (requests) =>
       call(
+        requests,
         () => instance.sendTogether(requests),
         requests.map(() => noAnswer),
       ),
@@ -82,10 +92,17 @@ function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance
   }
 }
 
-/** Resolves like the promise, or with `instead` as soon as the signal is aborted. */
-function untilAborted<T>(awaited: Promise<T>, instead: T, signal: AbortSignal): Promise<T> {
+/** Resolves like the promise, or with `instead` so long after the signal is aborted. */
+function untilAborted<T>(
+  awaited: Promise<T>,
+  instead: T,
+  { signal, graceMs }: { signal: AbortSignal; graceMs: number },
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const end = (): void => resolve(instead)
+    const end = (): void => {
+      if (graceMs === 0) resolve(instead)
+      else setTimeout(() => resolve(instead), graceMs).unref()
+    }
     if (signal.aborted) end()
     signal.addEventListener('abort', end, { once: true })
     awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
