@@ -29,6 +29,14 @@ const proofs: readonly Proof[] = [
     command: vitest('suites/self/python-runner.test.ts'),
     env: { SVC_PROOF: '1' },
   },
+  {
+    name: 'a server that keeps its state over a run is judged the same in ten orders of the cases, whatever is broken',
+    command: ['node', '.build/scripts/orders.js'],
+  },
+  {
+    name: 'a bundled run that is interrupted at any of a hundred moments ends with 130',
+    command: ['node', '.build/scripts/interrupt.js'],
+  },
   ...['1000', '2000'].map(
     (seed): Proof => ({
       name: `five minutes behind a proxy that flips bytes, from seed ${seed} on, end every run as runs end`,
