@@ -93,7 +93,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     random,
     makeKeyPair: keyPairMaker(random),
     onFinding: (candidate) => tellFinding(findings, candidate, options),
-    walk: (asker, isOver) => walk(asker, seed, isOver, async () => {}, options.walks),
+    walk: (asker, isOver) => walk(asker, seed, isOver, options.walks),
     combine: async (asker, isOver) => {
       pairs = (await askMatrix(asker, random, readMatrix(), isOver)).size
     },

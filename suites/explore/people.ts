@@ -141,8 +141,9 @@ export async function createPeople(
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
       // Whether two keys may have one public key is open; where they may, both work.
-      if (name === 'ecc-context' && x.names.has('ecc-a-own')) await createKey(x, name, auth, scope, ownOf(x, 'ecc-a'))
-      await createKey(x, name, auth, scope, withPublicKey === true ? makeKeyPair() : undefined)
+      if (name === 'ecc-context' && x.names.has('ecc-a-own'))
+        await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
+      await createKey(x, name, auth, { scopes: scope, pair: withPublicKey === true ? makeKeyPair() : undefined })
       // A token that created a key can be refreshed still.
       const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
       if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
@@ -181,13 +182,14 @@ function labelsOf(x: Explorer, name: string): string[] {
   return twins.includes(name) ? ['twin-$unique', own] : [own]
 }
 
-async function createKey(
-  x: Explorer,
-  name: string,
-  auth: Auth,
-  scopes: readonly (readonly string[])[],
-  pair: { seed: Uint8Array; publicKeyPem: string } | undefined,
-): Promise<void> {
+interface WantedKey {
+  /** The scopes to try, one after the other. */
+  scopes: readonly (readonly string[])[]
+  /** undefined: a key with a secret. */
+  pair: { seed: Uint8Array; publicKeyPem: string } | undefined
+}
+
+async function createKey(x: Explorer, name: string, auth: Auth, { scopes, pair }: WantedKey): Promise<void> {
   if (x.names.has(name)) return
   if (pair !== undefined) x.names.set(`${name}-own`, { seed: pair.seed, publicKey: pair.publicKeyPem })
   // A name may be used again or not; two keys of one name must not be taken for each other.

@@ -167,7 +167,7 @@ function writeAuthorization(step: CallStep, around: Surroundings, maker: Maker, 
   const value = around.lookUp(auth.who)
   if (value?.id === undefined) throw new Unmakeable(`Nobody is called ${auth.who}`)
   if (auth.kind === 'basic') return basicHeader(value, maker)
-  return signedHeader(step, value, around, maker, body)
+  return signedHeader(step, { value, body }, around, maker)
 }
 
 function basicHeader({ id = '', secret = '' }: Value, maker: Maker): string {
@@ -177,7 +177,12 @@ function basicHeader({ id = '', secret = '' }: Value, maker: Maker): string {
   return `${maker.text('basic-word', 'Basic')}${maker.text('gap', ' ')}${maker.text('basic-blob', blob)}`
 }
 
-function signedHeader(step: CallStep, value: Value, around: Surroundings, maker: Maker, body: string): string {
+function signedHeader(
+  step: CallStep,
+  { value, body }: { value: Value; body: string },
+  around: Surroundings,
+  maker: Maker,
+): string {
   const timestamp = String(around.timestamp())
   const nonce = around.nextNonce(step.nonce)
   const { operation = '', field } = step.change ?? {}

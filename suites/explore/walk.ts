@@ -40,12 +40,11 @@ export function sequences(seed: number, count: number): Action[][] {
   return sample(array(action, { minLength: 6, maxLength: 30 }), { seed, numRuns: count })
 }
 
-/** Walks until the budget ends, or so many sequences were done. */
+/** Walks until the budget ends, or until `most` sequences are done. */
 export async function walk(
   asker: Asker,
   seed: number,
   isOver: () => boolean,
-  between: () => Promise<void>,
   most = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const { x } = asker
@@ -56,7 +55,6 @@ export async function walk(
         if (isOver()) return
         await act(asker, one)
       }
-      await between()
       done += 1
       if (done >= most) return
     }

@@ -66,12 +66,16 @@ export function credentialParamsFacts(state: State, params: JsonObject, key: Key
     ...(Object.keys(extra).length > 0 ? [unsure('grants/params')] : []),
     // What an empty scope list grants is open, and so is a list that repeats a word.
     ...(limits.length === 0 || new Set(scope).size < scope.length ? [unsure('grants/params')] : []),
-    ...scope.map((word) => wordFact(state, word, key, from, scope)),
+    ...scope.map((word) => wordFact(state, word, { key, from, scope })),
   ]
 }
 
 /** Part 5.4: whether a scope word is granted. */
-function wordFact(state: State, word: string, key: Key | undefined, from: string, scope: readonly string[]): Fact {
+function wordFact(
+  state: State,
+  word: string,
+  { key, from, scope }: { key: Key | undefined; from: string; scope: readonly string[] },
+): Fact {
   const behind = word.slice(word.indexOf(':') + 1)
   const alone = scope.filter((other) => other.split(':')[0] === word.split(':')[0]).length === 1
   if (word.startsWith('session:'))
