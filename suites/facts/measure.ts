@@ -17,7 +17,7 @@ import { reasonToLeave } from './permission.ts'
 import { refreshProbes } from './refreshes.ts'
 import { measureRefusals, type RefusalTable } from './refusals.ts'
 import { limitProbes, sessionProbes } from './sessions.ts'
-import { signatureProbes, waitingProbes } from './signatures.ts'
+import { shortestWaitMs, signatureProbes, waitingProbes } from './signatures.ts'
 import { tokenProbes } from './tokens.ts'
 
 export interface MeasureOptions {
@@ -90,7 +90,8 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
   const ofKeys = await measureKeys(asker, maker, allow, fresh)
   for (const one of ofKeys.findings) add(one)
   left.push(...ofKeys.left)
-  await ask(waitingProbes)
+  if (maxWaitMs >= shortestWaitMs) await ask(waitingProbes)
+  else left.push(...waitingProbes.map(({ name }) => ({ name, reason: 'it needs --nonce-wait SECONDS, 5 or more' })))
   facts.push(throttling(asker))
   return { ...redactValue({ facts, ...table }, asker.redactor), profile, left, calls: asker.counts.calls }
 }

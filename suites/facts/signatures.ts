@@ -100,8 +100,10 @@ async function burntBy(asker: Asker, wrong: SignatureOptions): Promise<boolean> 
 }
 
 const minute = 60_000
+/** A nonce that is forgotten sooner protects nothing. */
+export const shortestWaitMs = 5000
 const waitsMs = [
-  5000,
+  shortestWaitMs,
   10_000,
   30_000,
   minute,
@@ -128,10 +130,7 @@ async function nonceMemory(asker: Asker, known: Partial<Profile>, { maxWaitMs }:
       return memory(rememberedMs, `forgotten after ${secondsOf(ms)} s`)
     rememberedMs = ms
   }
-  return memory(
-    rememberedMs,
-    waits.length === 0 ? 'refused at once; --nonce-wait SECONDS looks further' : 'as long as this waited',
-  )
+  return memory(rememberedMs, 'as long as this waited')
 }
 
 function memory(rememberedMs: number, evidence: string): Finding {
