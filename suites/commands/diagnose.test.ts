@@ -66,7 +66,7 @@ describe('diagnose', () => {
       /None of \d{3} known mistakes reproduces this: the secret, the body or the data differ\n\nNext/,
     )
     expect(text).toContain('Next  Write the data that your code signs to a file')
-    expect(text).toContain('Then  Give the whole URL')
+    expect(text).toContain('Then  Give the URL')
     expect(text).not.toContain('data/without-final-newline')
     expect(diagnoseJson(result).ruledOut).toContain('data/without-final-newline')
     expect(diagnoseText(input, result, true)).toMatch(
@@ -136,6 +136,15 @@ describe('diagnose', () => {
     expect(new TextDecoder().decode(read.body)).toBe(new TextDecoder().decode(input.body))
     expect(read.url).toBe('https://service.example/base/api')
     expect(diagnose(read).mistakes.map(({ id }) => id)).toEqual(['data/with-crlf'])
+  })
+
+  test.each([
+    ['http://h:1', 'http://h:1/api'],
+    ['http://h:1/', 'http://h:1/api'],
+    ['http://h:1/base?a=b', 'http://h:1/base/api?a=b'],
+    ['http://h:1/base/api?a=b', 'http://h:1/base/api?a=b'],
+  ])('--url %s is the base URL or the URL that was called', (url, called) => {
+    expect(check({ header: right, body, url }).url).toBe(called)
   })
 
   test('curl -d @file drops line ends, and so does the reading of it', () => {

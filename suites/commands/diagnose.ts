@@ -66,8 +66,7 @@ const stepTexts: { [step in NextStep]: string } = {
   'mend-own-data': 'Correct the data that your code signs at the byte named above, then sign again',
   'compare-key':
     'Your data are right, so look at the key: compare its length and its first bytes where your code computes the signature',
-  'give-url':
-    'Give the whole URL that was called with "--url": mistakes with host, base path and query are tried as well',
+  'give-url': 'Give the URL that was called with "--url": mistakes with host, base path and query are tried as well',
 }
 
 function unexplainedLines(input: DiagnoseInput, result: Diagnosis, isVerbose: boolean): string[] {

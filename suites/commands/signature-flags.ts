@@ -63,7 +63,7 @@ export function addCheckFlags(command: Command): Command {
     .option('--public-key <file>', 'ED25519 public key (PEM)')
     .option('--method <method>', 'HTTP method, if only the header is given (default: POST)')
     .option('--uri <uri>', 'URI to sign', '/api')
-    .option('--url <url>', 'whole URL that was called, to find mistakes with host, base path or query')
+    .option('--url <url>', 'the URL that was called, or the base URL: finds mistakes with host, base path or query')
     .option('--key-id <id>', 'id that the header must name')
     .option('--scheme <word>', 'scheme word of the service', defaultScheme)
     .option('--data-to-sign-file <file>', 'your own data to sign; shows its first wrong byte')
@@ -105,7 +105,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
     )
   }
   const { key, otherKeys } = readKeys(flags, around)
-  const url = flags.url ?? (pasted.url?.includes('://') ? pasted.url : undefined)
+  const url = flags.url === undefined ? (pasted.url?.includes('://') ? pasted.url : undefined) : calledUrl(flags.url)
   return {
     header: pasted.header,
     key,
@@ -120,6 +120,12 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
     callersData:
       flags.dataToSignFile === undefined ? undefined : bytesOf(flags.dataToSignFile, 'the data to sign', around),
   }
+}
+
+/** Everywhere else "--url" is the base URL, so that it is understood here as well. */
+function calledUrl(url: string): string {
+  const [, beforeQuery = '', query = ''] = /^([^?#]*)(.*)$/s.exec(url) ?? []
+  return beforeQuery.endsWith('/api') ? url : `${beforeQuery.replace(/\/$/, '')}/api${query}`
 }
 
 /** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
