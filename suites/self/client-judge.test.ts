@@ -27,6 +27,8 @@ const part: [id: string, ...scenarios: string[]][] = [
   ['first-pair-on-disk', 'restart/'],
   ['refresh-per-worker', 'workers/'],
   ['late-refusal-takes-grant', 'late-refusal/'],
+  ['late-refusal-takes-grant-for-itself', 'late-refusal/'],
+  ['named-fields', 'plain/hmac'],
   ['lost-refresh-ends-all', 'lost-refresh/'],
   ['create-key-repeated', 'create-key/'],
   ['redirect-followed', 'redirect/'],
