@@ -19,7 +19,10 @@ async function keyLimit(asker: Asker, maker: KeyMaker, { fresh }: KeyProbeOption
   const eleventh = await eleventhKey(asker, maker, last)
   const facts: Fact[] = [
     word('keys/limit-exceeded', 'a key beyond the limit', eleventh, describeReply(last)),
-    amount('keys/limit-exceeded', 'keys that fit', { value: fit, unit: 'keys' }, 'created until one was refused'),
+    // Elsewhere nobody knows how many were there before.
+    ...(fresh
+      ? [amount('keys/limit-exceeded', 'keys that fit', { value: fit, unit: 'keys' }, 'created until one was refused')]
+      : []),
   ]
   const freed = last.outcome === 'refused' ? await freedPlace(asker, maker) : null
   if (freed !== null) facts.push(freed)
