@@ -1,5 +1,5 @@
 /** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
-import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import type { DiagnoseInput } from '../diagnose/diagnose.ts'
 import { type PastedRequest, readPasted } from '../diagnose/request.ts'
@@ -8,7 +8,7 @@ import { utf8 } from '../engine/signer/bytes.ts'
 import { defaultScheme } from '../engine/signer/header.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
-import { type Environment, fileProblem, given } from '../run/inputs.ts'
+import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/inputs.ts'
 
 /** A secret with its source: a variable or a file. */
 interface NamedSecret {
@@ -42,15 +42,20 @@ export interface CheckFlags extends KeyFlags, BodyFlags {
 /** Files, environment and stdin, so that tests can replace them. */
 export interface Surroundings {
   env: Environment
-  readFile(path: string): Uint8Array
+  /** @param what as in `Cannot read the body` */
+  readFile(path: string, what: string): Uint8Array
   /** null: stdin is a terminal. */
   readStdin(): Uint8Array | null
 }
 
+/** A body may be long; what never ends is refused. In bytes. */
+const longestFile = 64 * 2 ** 20
+
 export const processSurroundings: Surroundings = {
   env: process.env,
-  readFile: (path) => readFileSync(path),
-  readStdin: () => (process.stdin.isTTY ? null : readFileSync(0)),
+  readFile: (path, what) => readBytes(path, what, longestFile),
+  // A look at process.stdin would keep a read from waiting for a slow writer.
+  readStdin: () => (isatty(0) ? null : readStandardInput(longestFile)),
 }
 
 /** The flags that `verify` and `diagnose` share. */
@@ -207,8 +212,9 @@ function bodyOf(flags: BodyFlags, pasted: PastedRequest, around: Surroundings): 
 
 function bytesOf(path: string, what: string, around: Surroundings): Uint8Array {
   try {
-    return around.readFile(path)
+    return around.readFile(path, what)
   } catch (cause) {
+    if (cause instanceof SuiteError) throw cause
     throw new SuiteError('usage', `Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
   }
 }

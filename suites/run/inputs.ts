@@ -22,7 +22,7 @@ export function readText(path: string, what: string, longest: number = longestIn
 }
 
 /** The same as bytes. @throws SuiteError (`usage`) */
-function readBytes(path: string, what: string, longest: number = longestInput): Buffer {
+export function readBytes(path: string, what: string, longest: number = longestInput): Buffer {
   const fail = (why: string, cause?: unknown): SuiteError =>
     new SuiteError('usage', `Cannot read ${what} "${path}": ${why}`, { cause })
   try {
@@ -30,7 +30,7 @@ function readBytes(path: string, what: string, longest: number = longestInput): 
     if (found.isDirectory()) throw fail(folderInstead)
     // Opening a named pipe waits for a writer; a pipe from `<(command)` of a shell is already open.
     if (!found.isFile() && !opened.test(path)) throw fail('it is not a file')
-    const bytes = readAtMost(path, longest + 1)
+    const bytes = readAtMost(openSync(path, 'r'), longest + 1)
     if (bytes.length > longest) throw fail(`it is longer than ${longest / mebibyte} MiB`)
     return bytes
   } catch (error) {
@@ -40,8 +40,15 @@ function readBytes(path: string, what: string, longest: number = longestInput): 
 
 const opened = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/
 
-function readAtMost(path: string, longest: number): Buffer {
-  const descriptor = openSync(path, 'r')
+/** Reads standard input to its end. @throws SuiteError (`usage`) where it is longer */
+export function readStandardInput(longest: number): Buffer {
+  const bytes = readAtMost(0, longest + 1)
+  if (bytes.length > longest)
+    throw new SuiteError('usage', `Cannot read standard input: it is longer than ${longest / mebibyte} MiB`)
+  return bytes
+}
+
+function readAtMost(descriptor: number, longest: number): Buffer {
   try {
     const chunks: Buffer[] = []
     for (let length = 0; length < longest; ) {
@@ -53,7 +60,7 @@ function readAtMost(path: string, longest: number): Buffer {
     }
     return Buffer.concat(chunks)
   } finally {
-    closeSync(descriptor)
+    if (descriptor !== 0) closeSync(descriptor)
   }
 }
 

@@ -201,6 +201,55 @@ export const attacksOfFiles: readonly Attack[] = [
     setUp: async () => ({ args: ['list', '--json'], closesStdout: true }),
   },
   {
+    id: 'private-key-is-pipe',
+    about: 'a named pipe as private key',
+    exits: usage,
+    withinMs: 5000,
+    setUp: async (folder) => {
+      execFileSync('mkfifo', [join(folder, 'key.pem')])
+      return { args: ['sign', '--body', '{}', '--key-id', 'k', '--private-key', 'key.pem'] }
+    },
+  },
+  {
+    id: 'body-without-end-to-sign',
+    about: 'a device that never ends as body',
+    exits: usage,
+    withinMs: 5000,
+    setUp: async () => ({
+      args: ['sign', '--body-file', '/dev/zero', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
+    }),
+  },
+  {
+    id: 'slow-standard-input',
+    about: 'a body that comes late on standard input',
+    exits: [0],
+    withinMs: 5000,
+    setUp: async () => ({
+      args: ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
+      stdin: { text: '{}', afterMs: 700 },
+    }),
+  },
+  {
+    id: 'standard-input-of-100-megabytes',
+    about: '100 MB on standard input',
+    exits: usage,
+    withinMs: 10_000,
+    setUp: async () => ({
+      args: ['sign', '--key-id', 'k', '--secret-env', 'SVC_KEY_SECRET'],
+      stdin: { text: ' '.repeat(100 * 1024 * 1024), afterMs: 0 },
+    }),
+  },
+  {
+    id: 'baseline-of-a-client-is-pipe',
+    about: 'a named pipe as baseline of a client',
+    exits: usage,
+    withinMs: 5000,
+    setUp: async (folder) => {
+      execFileSync('mkfifo', [join(folder, 'known.yaml')])
+      return { args: ['client', '--known', 'known.yaml', '--', 'true'] }
+    },
+  },
+  {
     id: 'encrypted-private-key',
     about: 'an encrypted private key',
     exits: usage,

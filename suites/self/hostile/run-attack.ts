@@ -72,7 +72,7 @@ function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
       SVC_KEY_SECRET: 'a-root-secret-that-no-report-may-show',
       ...setup.env,
     },
-    stdio: ['ignore', out, 'pipe'],
+    stdio: [setup.stdin === undefined ? 'ignore' : 'pipe', out, 'pipe'],
   })
   const ran: Ran = { exitCode: null, stdout: '', stderr: '', durationMs: 0, peakMiB: 0 }
   keepOutput(child, ran, setup.closesStdout === true)
@@ -80,6 +80,11 @@ function runProcess(setup: Setup, cwd: string, limitMs: number): Promise<Ran> {
     ran.peakMiB = Math.max(ran.peakMiB, peakOf(child.pid))
   }, 25)
   const timers = (setup.signals ?? []).map(({ signal, afterMs }) => setTimeout(() => child.kill(signal), afterMs))
+  if (setup.stdin !== undefined) {
+    const { text, afterMs } = setup.stdin
+    child.stdin?.on('error', () => {})
+    timers.push(setTimeout(() => child.stdin?.end(text), afterMs))
+  }
   timers.push(setTimeout(() => child.kill('SIGKILL'), limitMs))
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {
