@@ -2,48 +2,20 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { main } from './cli.ts'
 import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/fixture/schemas.ts'
 import { keyRecordFile, writeKeyRecord } from './run/key-record.ts'
 import { parseTargetFile } from './run/target-file/parse.ts'
+import { call, captureCli, captured } from './self/captured-cli.ts'
 import { madeUpReport } from './self/made-up-report.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'))
-let out = ''
-let complaints = ''
 const testKeysIsFolder = join(folder, 'test-keys-is-folder.yaml')
 writeFileSync(testKeysIsFolder, 'url: http://127.0.0.1:9\nroot: { id: i, secret: s }\ntestKeys: .\n')
 const secretFile = join(folder, 'secret.txt')
 writeFileSync(secretFile, 'not-a-secret-0001\n')
 const signing = ['sign', '--key-id', 'k', '--secret-file', secretFile, '--body', '{}']
-const exitCodeBefore = process.exitCode
-
-beforeEach(() => {
-  out = ''
-  complaints = ''
-  process.exitCode = undefined
-  const keep = (chunk: unknown): boolean => {
-    out += String(chunk)
-    return true
-  }
-  vi.spyOn(process.stdout, 'write').mockImplementation(keep)
-  vi.spyOn(console, 'log').mockImplementation((line) => void keep(`${line}\n`))
-  vi.spyOn(console, 'error').mockImplementation((line) => {
-    complaints += `${line}\n`
-  })
-})
-
-afterEach(() => {
-  vi.restoreAllMocks()
-  process.exitCode = exitCodeBefore
-})
-
-async function call(...argv: string[]): Promise<number> {
-  process.exitCode = undefined
-  await main(argv)
-  return Number(process.exitCode ?? 0)
-}
+captureCli()
 
 describe('wrong usage: one sentence and exit code 2', () => {
   test.each([
@@ -103,8 +75,8 @@ describe('wrong usage: one sentence and exit code 2', () => {
     ]),
   ])('%j', async (argv, sentence) => {
     expect(await call(...argv)).toBe(2)
-    expect(complaints).toBe(sentence)
-    expect(out).toBe('')
+    expect(captured.complaints).toBe(sentence)
+    expect(captured.out).toBe('')
   })
 })
 
@@ -122,22 +94,22 @@ test('serve: a base path loses its last slash', () => {
 })
 
 test('sign: the curl line calls below the base URL', async () => {
-  expect(await call(...signing, '--url', 'http://h/base/'), complaints).toBe(0)
-  expect(out).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
+  expect(await call(...signing, '--url', 'http://h/base/'), captured.complaints).toBe(0)
+  expect(captured.out).toContain(`curl -sS -X POST 'http://h/base/api' -H`)
 })
 
 test('help explains a command', async () => {
   expect(await call('help', 'list')).toBe(0)
-  expect(out).toContain('Usage: svc-conformance list')
+  expect(captured.out).toContain('Usage: svc-conformance list')
   expect(await call('help')).toBe(0)
-  expect(complaints).toBe('')
+  expect(captured.complaints).toBe('')
 })
 
 test('--help and --version are no mistakes', async () => {
   expect(await call('--version')).toBe(0)
-  expect(out).toMatch(/^\d+\.\d+\.\d+/)
+  expect(captured.out).toMatch(/^\d+\.\d+\.\d+/)
   expect(await call('--help')).toBe(0)
-  expect(complaints).toBe('')
+  expect(captured.complaints).toBe('')
 })
 
 describe('init', () => {
@@ -147,12 +119,12 @@ describe('init', () => {
     const text = readFileSync(file, 'utf8')
     expect(parseTargetFile(text, file)).toEqual({ url: 'http://127.0.0.1:9111/base' })
     expect(await call('init', file)).toBe(2)
-    expect(complaints).toContain('it exists; name another file, or overwrite it with "--force"')
+    expect(captured.complaints).toContain('it exists; name another file, or overwrite it with "--force"')
     expect(await call('init', file, '--force', '--url', 'https://other.example')).toBe(0)
     expect(readFileSync(file, 'utf8')).toContain('url: https://other.example')
   })
 
-  test('every line that is commented out can be used', async () => {
+  test('every line that is commented captured.out can be used', async () => {
     const file = join(folder, 'uncommented.yaml')
     await call('init', file)
     const { properties } = readSchema('target') as { properties: { probes: { propertyNames: { enum: string[] } } } }
@@ -171,14 +143,14 @@ describe('init', () => {
 describe('list', () => {
   test('--json names scenarios, cases and requirements', async () => {
     expect(await call('list', '--json')).toBe(0)
-    const { scenarios, requirements, questions } = JSON.parse(out)
+    const { scenarios, requirements, questions } = JSON.parse(captured.out)
     expect(scenarios.length * requirements.length * questions.length).toBeGreaterThan(0)
     expect(requirements[0]).toMatchObject({ id: 'envelope/post-api', level: 'must' })
   })
 
   test('for people it ends with the numbers', async () => {
-    expect(await call('list'), complaints).toBe(0)
-    expect(out).toMatch(
+    expect(await call('list'), captured.complaints).toBe(0)
+    expect(captured.out).toMatch(
       /\d+ scenarios with \d+ cases; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
     )
   })
@@ -187,27 +159,27 @@ describe('list', () => {
 describe('list', () => {
   test('is filtered by an id prefix or a requirement', async () => {
     expect(await call('list', 'basic', '--json')).toBe(0)
-    const { scenarios, requirements } = JSON.parse(out)
+    const { scenarios, requirements } = JSON.parse(captured.out)
     expect(scenarios.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
     expect(requirements.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
-    out = ''
+    captured.out = ''
     expect(await call('list', 'limits', '--matrix')).toBe(0)
-    expect(out).toMatch(/limits\/ten-keys +must +\d+ +\d+\n/)
+    expect(captured.out).toMatch(/limits\/ten-keys +must +\d+ +\d+\n/)
   })
 
   test('--mutants and --requirements', async () => {
     expect(await call('list', '--mutants', 'signatures')).toBe(0)
-    expect(out).toMatch(/whole-mac-expected +signatures\/hmac\n/)
-    out = ''
+    expect(captured.out).toMatch(/whole-mac-expected +signatures\/hmac\n/)
+    captured.out = ''
     expect(await call('list', '--requirements', 'basic')).toBe(0)
-    expect(out).toMatch(/^basic\/[\w-]+ {2}must {2}/)
+    expect(captured.out).toMatch(/^basic\/[\w-]+ {2}must {2}/)
     expect(await call('list', '--mutants', '--matrix')).toBe(2)
-    expect(complaints).toBe('Give one of "--mutants" and "--matrix"\n')
+    expect(captured.complaints).toBe('Give one of "--mutants" and "--matrix"\n')
   })
 
   test('an unknown id is a mistake', async () => {
     expect(await call('list', 'basik')).toBe(2)
-    expect(complaints).toContain('did you mean "basic"?')
+    expect(captured.complaints).toContain('did you mean "basic"?')
   })
 })
 
@@ -219,13 +191,13 @@ describe('show', () => {
     ['whole-mac-expected', ['a server that breaks signatures/hmac', 'serve --mutant whole-mac-expected']],
     ['test-keys/bob', ['the creation of a test key']],
   ])('%s', async (id, parts) => {
-    expect(await call('show', id), complaints).toBe(0)
-    for (const part of parts) expect(out).toContain(part)
+    expect(await call('show', id), captured.complaints).toBe(0)
+    for (const part of parts) expect(captured.out).toContain(part)
   })
 
   test('an unknown id', async () => {
     expect(await call('show', 'signatures/hmak')).toBe(2)
-    expect(complaints).toBe('Nothing is named "signatures/hmak", did you mean "signatures/hmac"?\n')
+    expect(captured.complaints).toBe('Nothing is named "signatures/hmak", did you mean "signatures/hmac"?\n')
   })
 })
 
@@ -241,12 +213,14 @@ describe('keys', () => {
     const keys = [{ id: 'id-1', name: 'a\u001b[31m', secret: 'not-a-secret-0002', member: 'bob' }]
     writeKeyRecord(file, { owner, keys, unanswered: ['lost'] })
     expect(await call('keys', '--url', 'http://127.0.0.1:9')).toBe(0)
-    expect(out).toContain('  API key id-1 ("a\\u001b[31m"), the test key of "bob"\n  perhaps an API key "lost"')
+    expect(captured.out).toContain(
+      '  API key id-1 ("a\\u001b[31m"), the test key of "bob"\n  perhaps an API key "lost"',
+    )
     expect(await call('keys', '--json')).toBe(0)
-    expect(out).not.toContain('not-a-secret-0002')
-    out = ''
+    expect(captured.out).not.toContain('not-a-secret-0002')
+    captured.out = ''
     expect(await call('keys', '--url', 'http://127.0.0.1:10')).toBe(0)
-    expect(out).toBe('No run left an API key that is known here\n')
+    expect(captured.out).toBe('No run left an API key that is known here\n')
   })
 
   test('--forget removes the records', async () => {
@@ -262,22 +236,22 @@ describe('compare', () => {
 
   test('lays reports side by side', async () => {
     expect(await call('compare', report, report)).toBe(0)
-    expect(out).toMatch(/A {2}.+, http:\/\/127.0.0.1:9111: does not conform/)
-    expect(out).toMatch(/signatures\/hmac +must +✗ +✗/)
+    expect(captured.out).toMatch(/A {2}.+, http:\/\/127.0.0.1:9111: does not conform/)
+    expect(captured.out).toMatch(/signatures\/hmac +must +✗ +✗/)
     await call('compare', '--markdown', report)
-    expect(out).toContain('| signatures/hmac | must | ✗ |')
+    expect(captured.out).toContain('| signatures/hmac | must | ✗ |')
   })
 
   test('says what is no report', async () => {
     const other = join(folder, 'other.json')
     writeFileSync(other, '{"verdict":"conforms"}')
     expect(await call('compare', other)).toBe(2)
-    expect(complaints).toContain(
+    expect(captured.complaints).toContain(
       `Cannot use "${other}": expected a JSON report (run --report json=FILE): missing key "meta"`,
     )
     writeFileSync(other, 'hello')
     await call('compare', other)
-    expect(complaints).toContain('it is not JSON')
+    expect(captured.complaints).toContain('it is not JSON')
   })
 
   test('writes one page of all servers', async () => {
@@ -285,7 +259,7 @@ describe('compare', () => {
     expect(await call('compare', report, report, '--html', page)).toBe(0)
     expect(readFileSync(page, 'utf8')).toContain('"name":"http://127.0.0.1:9111"')
     expect(await call('compare', report, '--html', page, '--markdown')).toBe(2)
-    expect(complaints).toBe('Choose one of "--html" and "--markdown"\n')
+    expect(captured.complaints).toBe('Choose one of "--html" and "--markdown"\n')
   })
 
   test('diff says which verdicts differ, by its exit code too', async () => {
@@ -294,21 +268,21 @@ describe('compare', () => {
     const cases = made.cases.map((one) => ({ ...one, verdict: 'passed' as const }))
     writeFileSync(changed, JSON.stringify({ ...made, cases }))
     expect(await call('diff', report, report)).toBe(0)
-    expect(out).toContain('No verdict differs')
+    expect(captured.out).toContain('No verdict differs')
     expect(await call('diff', report, changed)).toBe(1)
-    expect(out).toMatch(/keys\/warned +! warned → ✓ passed/)
+    expect(captured.out).toMatch(/keys\/warned +! warned → ✓ passed/)
     await call('diff', report, changed, '--json')
-    expect(JSON.parse(out.slice(out.indexOf('{'))).cases).toContainEqual({
+    expect(JSON.parse(captured.out.slice(captured.out.indexOf('{'))).cases).toContainEqual({
       key: 'keys/warned',
       one: 'warned',
       other: 'passed',
     })
     expect(await call('diff', report)).toBe(2)
-    expect(complaints).toBe('Name two reports to compare, not 1\n')
+    expect(captured.complaints).toBe('Name two reports to compare, not 1\n')
   })
 
   test('flags of a merge go with a merge', async () => {
     expect(await call('compare', report, '--strict')).toBe(2)
-    expect(complaints).toBe('"--strict" goes with "--merge"\n')
+    expect(captured.complaints).toBe('"--strict" goes with "--merge"\n')
   })
 })
