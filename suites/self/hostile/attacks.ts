@@ -1,8 +1,15 @@
 import type { Attack } from './attack.ts'
 import { attacksOfAnswers } from './attacks-of-answers.ts'
+import { attacksOfBytes } from './attacks-of-bytes.ts'
 import { attacksOfFiles } from './attacks-of-files.ts'
 import { attacksOfTime } from './attacks-of-time.ts'
 import { attacksOfValues } from './attacks-of-values.ts'
 
 /** Everything that was thought of to break a run, from servers, files and the machine. */
-export const attacks: readonly Attack[] = [...attacksOfAnswers, ...attacksOfTime, ...attacksOfValues, ...attacksOfFiles]
+export const attacks: readonly Attack[] = [
+  ...attacksOfAnswers,
+  ...attacksOfBytes,
+  ...attacksOfTime,
+  ...attacksOfValues,
+  ...attacksOfFiles,
+]

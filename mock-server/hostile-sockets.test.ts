@@ -1,0 +1,182 @@
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createHandler } from './handler.ts'
+import { closeHttpServer, createHttpServer, listenOn } from './http-server.ts'
+import { type MockServer, startMockServer } from './start.ts'
+import { httpCall } from './test-http.ts'
+
+/** Fixed, so that a failure is the same on every machine; fast-check prints it with the counterexample. */
+const seed = 20_260_101
+const right = { json: { result: { list: [{}, {}] } } }
+const refusedOrPlain = (status: number) => [200, 404, 413].includes(status)
+
+let server: MockServer
+const uncaught: unknown[] = []
+const note = (error: unknown) => uncaught.push(error)
+beforeAll(async () => {
+  process.on('uncaughtException', note).on('unhandledRejection', note)
+  server = await startMockServer({ clock: 'virtual', profile: { maxBodyBytes: 4096 } })
+})
+afterAll(async () => {
+  await server.close()
+  process.off('uncaughtException', note).off('unhandledRejection', note)
+  expect(uncaught).toEqual([])
+})
+
+const listing = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params":{}}'
+const authorization = () => `Basic ${Buffer.from(`${server.rootKey.id}:${server.rootKey.secret}`).toString('base64')}`
+const post = (body: string, more = '') =>
+  `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+async function stillAnswers() {
+  const answer = await httpCall(`${server.url}/api`, { headers: { authorization: authorization() }, body: listing })
+  expect(answer).toMatchObject(right)
+}
+
+/** A raw connection: what is written to it, and all that comes back until the server closes it or `enough` is there. */
+function raw(
+  write: (socket: Socket) => void,
+  enough: (text: string) => boolean = () => false,
+  { url } = server,
+): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => write(socket))
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (enough(text)) socket.destroy()
+    })
+    socket.on('close', () => resolve(text))
+  })
+}
+const answers = (text: string) => text.split('HTTP/1.1 ').length - 1
+
+test('pipelined requests are answered in order', async () => {
+  const texts = [1, 2, 3].map((id) => post(listing.replace('"id":1', `"id":${id}`)))
+  const text = await raw(
+    (socket) => socket.write(texts.join('')),
+    (got) => got.split('"result"').length > 3,
+  )
+  expect([...text.matchAll(/"id":(\d),/g)].map(([, id]) => id)).toEqual(['1', '2', '3'])
+})
+
+test('a body beyond the limit gets 413 and is not read to its end', async () => {
+  expect((await httpCall(`${server.url}/api`, { body: 'x'.repeat(4096) })).status).toBe(200)
+  expect((await httpCall(`${server.url}/api`, { body: 'x'.repeat(4097) })).status).toBe(413)
+  let written = 0
+  const text = await raw((socket) => {
+    socket.write('POST /api HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n')
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`
+    const pump = () => {
+      if (socket.destroyed || written > 64 * 1024 * 1024) return
+      written += chunk.length
+      socket.write(chunk, () => setImmediate(pump))
+    }
+    pump()
+  })
+  expect(text).toMatch(/^HTTP\/1\.1 413 /)
+  expect(written).toBeLessThan(8 * 1024 * 1024)
+  await stillAnswers()
+})
+
+test('a chunked body is taken; headers of 1 MiB, broken requests and half-closed sockets are not', async () => {
+  const chunked = await raw(
+    (socket) =>
+      socket.write(
+        `POST /api HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization()}\r\ntransfer-encoding: chunked\r\n\r\n46\r\n${listing}\r\n0\r\n\r\n`,
+      ),
+    (got) => got.includes('result'),
+  )
+  expect(chunked).toContain('"list"')
+  expect(await raw((socket) => socket.write(post(listing, `x: ${'y'.repeat(1024 * 1024)}\r\n`)))).toMatch(
+    /^HTTP\/1\.1 431 /,
+  )
+  for (const broken of [
+    '\r\n\r\nGET\r\n\r\n',
+    'POST /api HTTP/9.9\r\n\r\n',
+    `${'A'.repeat(100)}\r\n\r\n`,
+    '\u0016\u0003\u0001\u0002\u0000',
+  ]) {
+    expect(await raw((socket) => socket.end(broken, 'latin1'))).toMatch(/^(HTTP\/1\.1 400 |$)/)
+  }
+  expect(await raw((socket) => socket.end(post(listing).slice(0, -10)))).toMatch(/^(HTTP\/1\.1 400 |$)/)
+  const conflicting = `POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /`
+  expect(answers(await raw((socket) => socket.end(conflicting)))).toBe(1)
+  await stillAnswers()
+})
+
+test('methods and paths of every kind get 404 or no answer', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'),
+      fc.webPath(),
+      async (method, path) => {
+        const { status } = await httpCall(`${server.url}/${encodeURI(path)}`.slice(0, 2000), { method })
+        expect(refusedOrPlain(status)).toBe(true)
+      },
+    ),
+    { seed, numRuns: 30 },
+  )
+  expect(await raw((socket) => socket.end('CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n'))).toBe('')
+  expect(
+    await raw((socket) =>
+      socket.end('GET /api HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
+    ),
+  ).toMatch(/^HTTP\/1\.1 404 /)
+})
+
+test.each(['x: ', 'content-length: 99\r\n\r\n'])('a request that drips after %j is ended', async (begin) => {
+  const impatient = await startMockServer({ bounds: { requestMs: 200 } })
+  const drip = (socket: Socket) => {
+    socket.write(`POST /api HTTP/1.1\r\nhost: x\r\n${begin}`)
+    const timer = setInterval(() => socket.write('a'), 50)
+    socket.on('close', () => clearInterval(timer))
+  }
+  expect(await raw(drip, undefined, impatient)).toMatch(/^HTTP\/1\.1 408 /)
+  await impatient.close()
+})
+
+/** What is held after a garbage collection, in bytes; without a flag of the process. */
+async function heldBytes(): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  // The memory of Buffers is given back in the turn after the collection that finds them.
+  for (let turn = 0; turn < 3; turn++) {
+    collect()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+function openSocket(port: number, firstBytes: string): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      if (firstBytes !== '') socket.write(firstBytes)
+      resolve(socket)
+    })
+    socket.on('error', () => undefined)
+  })
+}
+
+test('2,000 connections that idle or abort their upload leave nothing behind', async () => {
+  const { handle, context } = createHandler({ clock: 'virtual' })
+  const httpServer = createHttpServer(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
+  await listenOn(httpServer, 0, '127.0.0.1')
+  const { port } = httpServer.address() as AddressInfo
+  const connections = () => new Promise<number>((resolve) => httpServer.getConnections((_, count) => resolve(count)))
+  const before = await heldBytes()
+  const upload = `POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(10_000)}`
+  const sockets = await Promise.all(
+    Array.from({ length: 2000 }, (_, index) => openSocket(port, index % 2 === 0 ? '' : upload)),
+  )
+  expect((await httpCall(`http://127.0.0.1:${port}/api`, { body: listing })).status).toBe(200)
+  for (const socket of sockets.splice(0)) socket.destroy()
+  while ((await connections()) > 0) await new Promise((resolve) => setImmediate(resolve))
+  expect((await heldBytes()) - before).toBeLessThan(8 * 1024 * 1024)
+  await closeHttpServer(httpServer)
+})

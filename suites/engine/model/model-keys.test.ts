@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import {
+  accepted,
+  at,
+  basicHeader,
+  body,
+  createCall,
+  judged,
+  listBody,
+  listWith,
+  newState,
+  refused,
+  rootKey,
+} from '../../self/made-up-calls.ts'
+import { ed25519KeyPair } from '../signer/pem.ts'
+import { learn, type State, shape } from './index.ts'
+
+describe('keys', () => {
+  const key = (id: string) => accepted({ id, secret: `${id}-secret-0123456789` })
+  const made = (count: number): State =>
+    Array.from({ length: count }, (_, n) => n).reduce(
+      (state, n) => learn(state, createCall({ name: `n${n}`, scope: ['solution'] }), key(`k${n}`), at(n)),
+      newState(),
+    )
+
+  test('nine have a place; what the tenth and the eleventh get is open', () => {
+    expect(judged(made(8), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('accepted')
+    expect(judged(made(9), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('open')
+  })
+
+  test('eleven that work at once are a finding', () => {
+    let state = made(11)
+    for (let n = 0; n < 10; n++)
+      state = learn(state, listWith(basicHeader(`k${n}`, `k${n}-secret-0123456789`)), accepted(), at(100))
+    const eleventh = listWith(basicHeader('k10', 'k10-secret-0123456789'))
+    expect(shape(state, eleventh, accepted(), at(101))).toMatchObject([
+      { requirement: 'limits/ten-keys', level: 'must' },
+    ])
+  })
+
+  test('a key with a public key is used with ECC signatures only', () => {
+    const { publicKeyPem } = ed25519KeyPair(new Uint8Array(32).fill(3))
+    const state = learn(
+      newState(),
+      createCall({ name: 'e', scope: ['solution'], publicKey: publicKeyPem }),
+      key('e'),
+      at(0),
+    )
+    expect(judged(state, listWith(basicHeader('e', 'e-secret-0123456789')), at(1))).toMatchObject({
+      is: 'refused',
+      requirement: 'basic/public-key-refused',
+    })
+  })
+
+  test('after wrong tries a refusal is open, since a server may lock a key', () => {
+    const wrong = listWith(basicHeader(rootKey.id, 'wrong'))
+    const tried = [1, 2, 3, 4].reduce((state, n) => learn(state, wrong, refused, at(n)), newState())
+    expect(judged(tried, listWith(basicHeader()), at(9)).is).toBe('open')
+    expect(judged(learn(tried, listWith(basicHeader()), accepted(), at(10)), listWith(basicHeader()), at(11)).is).toBe(
+      'accepted',
+    )
+  })
+
+  test.each([
+    ['no name', { scope: ['solution'] }, 'refused'],
+    ['a scope that is no list', { name: 'n', scope: 'solution' }, 'refused'],
+    ['a public key that is none', { name: 'n', scope: ['solution'], publicKey: 'x' }, 'refused'],
+    ['a foreign param', { name: 'n', scope: ['solution'], more: 1 }, 'open'],
+    ['a scope word that no example shows', { name: 'n', scope: ['thread'] }, 'open'],
+    ['an odd name', { name: 'a.b c', scope: ['solution'] }, 'open'],
+  ])('params with %s', (_title, params, is) => {
+    expect(judged(newState(), createCall(params), at(0)).is).toBe(is)
+  })
+})
+
+describe('the envelope', () => {
+  test.each([
+    ['{', 'refused'],
+    ['[]', 'open'],
+    [body('solution/listSolutions').replace('"2.0"', '"1.0"'), 'open'],
+    // Integers to JavaScript, and not to parsers that tell numbers apart by their spelling, as those of Go and Python do.
+    [body('solution/listSolutions').replace('"id":1', '"id":1.0'), 'open'],
+    [body('solution/listSolutions').replace('"id":1', '"id":1e0'), 'open'],
+    [body('solution/listSolutions').replace('"id":1', '"id":"1"'), 'open'],
+    [body('solution/listSolutions').replace('{}', '"x"'), 'refused'],
+    [body('solution/listSolutions').replace('{', '{"id":2,'), 'open'],
+    [body('nosuch/method'), 'refused'],
+    [body('context/listContexts'), 'open'],
+  ])('%s', (text, is) => {
+    expect(judged(newState(), listWith(basicHeader(), text), at(0)).is).toBe(is)
+  })
+
+  test('the id of an answer is compared as a number', () => {
+    const text = listBody.replace('"id":1', '"id":1.0')
+    expect(shape(newState(), listWith(basicHeader(), text), accepted(), at(0))).toEqual([])
+  })
+
+  test('an implied fact makes a refusal a warning until an accepted call has shown it', () => {
+    const call = createCall({ name: 'n', scope: ['solution'] })
+    expect(judged(newState(), call, at(0)).level).toBe('implied')
+    const shown = learn(newState(), call, accepted({ id: 'k', secret: 'k-secret-0123456789' }), at(0))
+    expect(judged(shown, createCall({ name: 'm', scope: ['solution'] }), at(1)).level).toBe('must')
+  })
+})
