@@ -2,6 +2,7 @@ import type { Attack } from './attack.ts'
 import { attacksOfAnswers } from './attacks-of-answers.ts'
 import { attacksOfBytes } from './attacks-of-bytes.ts'
 import { attacksOfFiles } from './attacks-of-files.ts'
+import { attacksOfKeys } from './attacks-of-keys.ts'
 import { attacksOfTime } from './attacks-of-time.ts'
 import { attacksOfValues } from './attacks-of-values.ts'
 
@@ -12,4 +13,5 @@ export const attacks: readonly Attack[] = [
   ...attacksOfTime,
   ...attacksOfValues,
   ...attacksOfFiles,
+  ...attacksOfKeys,
 ]
