@@ -44,7 +44,10 @@ const proofs: readonly Proof[] = [
     }),
   ),
   { name: 'every mutant is caught at the requirement that it breaks', command: script('matrix') },
-  { name: 'no variant fails, alone, on fresh servers and on a lasting one', command: script('variants') },
+  {
+    name: 'no variant fails, alone, on fresh servers and on a lasting one, asked one, four or sixteen calls at once',
+    command: script('variants', '--concurrency', '1,4,16'),
+  },
   { name: 'mocks made from facts answer as the server does', command: script('facts-proof') },
   { name: 'every test client is judged rightly', command: script('clients') },
   { name: 'no attack succeeds', command: script('hostile') },

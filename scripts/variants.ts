@@ -1,7 +1,7 @@
 /**
  * Every conforming variant by itself, on fresh servers and on a lasting one; with --pairs also every compatible pair.
  *
- *     npm run variants [-- --pairs]
+ *     npm run variants [-- --pairs] [--concurrency 1,4,16]
  */
 import { parseArgs } from 'node:util'
 import { departuresOf } from '../suites/self/expected-departures.ts'
@@ -9,7 +9,11 @@ import { type Merged, merge, pairsOf } from '../suites/self/merge-variants.ts'
 import { runVariant } from '../suites/self/variant-run.ts'
 import { loadVariants } from '../suites/targets/bundled.ts'
 
-const { values } = parseArgs({ options: { pairs: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: { pairs: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '1' } },
+})
+/** How a server is asked: fresh ones, or one for the whole run with so many calls at once. */
+const ways = values.concurrency.split(',').map(Number)
 const variants = await loadVariants()
 const servers: Merged[] = [
   ...variants.map((variant) => merge([variant])),
@@ -18,9 +22,9 @@ const servers: Merged[] = [
 
 let unexpected = 0
 for (const server of servers) {
-  for (const lasting of server.ids.length === 1 ? [false, true] : [false]) {
-    const { departures, messages } = await runVariant(server, lasting)
-    const name = `${server.ids.join(' + ')}${lasting ? ' (lasting)' : ''}`
+  for (const atOnce of server.ids.length === 1 ? [0, ...ways] : [0]) {
+    const { departures, messages } = await runVariant(server, atOnce > 0, Math.max(1, atOnce))
+    const name = `${server.ids.join(' + ')}${atOnce > 0 ? ` (lasting, ${atOnce} at once)` : ''}`
     if (departures.join() === departuresOf(server.ids).join()) {
       console.log(`${name}: ${departures.length === 0 ? 'passed' : departures.join(', ')}`)
     } else {

@@ -1,24 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import type { Claims } from '../engine/case/claims.ts'
+import { type Claims, noClaims } from '../engine/case/claims.ts'
 import { type Board, type Entry, nextToStart } from './may-start.ts'
-
-const nothing: Claims = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false }
 
 const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry => ({
   key,
   isTestKey: false,
-  claims: { ...nothing, ...claims },
+  claims: { ...noClaims, ...claims },
   state: 'pending',
   isAgain: false,
-  startedAfterGrants: 0,
+  startedAfter: { grants: 0, named: 0 },
   ...more,
 })
 
 const running = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> = {}): Entry =>
   entry(key, claims, { state: 'running', ...more })
 
+const emptyBoard: Board = {
+  entries: [],
+  promised: { grants: 0, named: 0 },
+  unnamedAreFree: false,
+  sessionsPerKey: false,
+  movesClock: false,
+}
+
 function next(entries: Entry[], board: Partial<Board> = {}): string | undefined {
-  return nextToStart({ entries, grants: 0, movesClock: false, ...board })?.key
+  return nextToStart({ ...emptyBoard, entries, ...board })?.key
 }
 
 describe('what may start', () => {
@@ -37,8 +43,8 @@ describe('what may start', () => {
       [running('a', { makesKeys: true }), entry('b', { makesKeys: true })],
       undefined,
     ],
-    ['nothing beside a race', [running('a', { quiet: 'race' }), entry('b')], undefined],
-    ['a race beside nothing', [running('a'), entry('b', { quiet: 'race' })], undefined],
+    ['nothing beside a race', [running('a', { races: true }), entry('b')], undefined],
+    ['a race beside nothing', [running('a'), entry('b', { races: true })], undefined],
     ['a case again beside nothing', [running('a'), entry('b', {}, { isAgain: true })], undefined],
     ['a full house of sessions after the other sessions', [running('a', grants), entry('b', fills)], undefined],
     ['a full house of sessions beside what has none', [running('a', { makesKeys: true }), entry('b', fills)], 'b'],
@@ -51,12 +57,40 @@ describe('what may start', () => {
   })
 })
 
-test('nobody takes the place of a session that somebody still needs', () => {
-  const waiting = running('a', { grants: 2, waits: true }, { startedAfterGrants: 4 })
+describe('nobody takes the place of a session that somebody still needs', () => {
+  const waiting = running('a', { grants: 2, waits: true }, { startedAfter: { grants: 4, named: 4 } })
   const other = entry('b', { grants: 3 })
-  expect(next([waiting, other], { grants: 17 })).toBe('b')
-  expect(next([waiting, other], { grants: 18 })).toBeUndefined()
-  expect(next([{ ...waiting, state: 'done' }, other], { grants: 18 })).toBe('b')
+  const promised = (grants: number, named = grants) => ({ promised: { grants, named } })
+
+  test('where every grant may take one', () => {
+    expect(next([waiting, other], promised(17))).toBe('b')
+    expect(next([waiting, other], promised(18))).toBeUndefined()
+    expect(next([{ ...waiting, state: 'done' }, other], promised(18))).toBe('b')
+  })
+
+  test('where only sessions with a name take one', () => {
+    const board = { ...promised(100, 4), unnamedAreFree: true }
+    const filling = running('a', { grants: 17, named: 17, fills: 'sessions' })
+    expect(next([waiting, other], board)).toBe('b')
+    expect(next([filling, other], board)).toBe('b')
+    expect(next([filling, entry('b', { grants: 3, named: 1 })], board)).toBeUndefined()
+  })
+
+  test('where each key has its own', () => {
+    const board = { ...promised(18), sessionsPerKey: true }
+    const fills = { grants: 17, named: 17, fills: 'sessions' } as const
+    const ofRoot = running('a', { ...fills, users: ['root'] })
+    expect(next([ofRoot, entry('b', { ...fills, users: ['erin'] })], board)).toBe('b')
+    expect(next([ofRoot, entry('b', { ...fills, users: ['erin', 'root'] })], board)).toBeUndefined()
+    expect(next([ofRoot, entry('b', { grants: 1, users: ['*'] })], board)).toBeUndefined()
+  })
+
+  test('until it is known which of this holds', () => {
+    const telling = entry('b', { grants: 17, fills: 'sessions', tellsWhatCounts: true })
+    expect(next([other, telling])).toBe('b')
+    expect(next([other, { ...telling, state: 'running' }])).toBeUndefined()
+    expect(next([entry('c'), { ...telling, state: 'running' }])).toBe('c')
+  })
 })
 
 test('where the clock is moved, what waits runs alone and in its order', () => {
@@ -69,7 +103,7 @@ test('where the clock is moved, what waits runs alone and in its order', () => {
 test('every case of a run comes to its turn', () => {
   const entries = [
     entry('keys', { makesKeys: true, fills: 'keys', grants: 2 }),
-    entry('race', { quiet: 'race', grants: 20, fills: 'sessions' }),
+    entry('race', { races: true, grants: 20, fills: 'sessions' }),
     entry('session', { grants: 2 }),
     entry('created', { makesKeys: true, grants: 1 }),
     entry('wait', { waits: true, grants: 30 }),
@@ -81,7 +115,7 @@ test('every case of a run comes to its turn', () => {
   )
   const order: string[] = []
   for (;;) {
-    const started = nextToStart({ entries, grants: 0, movesClock: false })
+    const started = nextToStart({ ...emptyBoard, entries })
     if (started === undefined) break
     started.state = 'done'
     order.push(started.key)

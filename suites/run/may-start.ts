@@ -9,83 +9,113 @@ export interface Entry {
   state: 'pending' | 'running' | 'done'
   /** It is asked again, alone, because other cases may have disturbed it. */
   isAgain: boolean
-  /** How many grants the cases before it could make. */
-  startedAfterGrants: number
+  /** How many grants had been promised to cases when it started. */
+  startedAfter: Promised
+}
+
+/** Grants that cases may make, from their start on. */
+export interface Promised {
+  grants: number
+  /** Those among them that ask for a session by name. */
+  named: number
 }
 
 export interface Board<E extends Entry = Entry> {
   entries: readonly E[]
-  /** How many grants the cases that have started may make. */
-  grants: number
-  /** Waits move the clock, which moves it for every case. */
+  /** To the cases that started by now. */
+  promised: Promised
+  /** Grants that ask for no session take no place among them. */
+  unnamedAreFree: boolean
+  /** Each key has sessions of its own. */
+  sessionsPerKey: boolean
+  /** The clock is moved instead of waiting, which moves it for every case. */
   movesClock: boolean
 }
 
-/** What the rules need to know about all entries. */
-interface Summary {
-  running: readonly Entry[]
-  testKey: Entry | undefined
-  /** The next one among those that create keys. */
-  makesKeys: Entry | undefined
-  fillsSessions: Entry | undefined
-  usesSessions: boolean
-  /** Cases are left that do not fill the places for keys. */
-  fillsNoKeys: boolean
-}
-
-/** The number of sessions of a user; another one removes the oldest (part 8). A server may count every grant of every key. */
+/** A user has so many sessions; the oldest goes when another one comes (part 8). A server may count every grant of anybody. */
 const sessionPlaces = 16
 
 /** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */
 export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   const left = board.entries.filter(({ state }) => state !== 'done')
-  const summary = summarize(left)
-  const free = left.filter((entry) => entry.state === 'pending' && mayStart(entry, board, summary))
-  return free.reduce<E | undefined>(
-    (best, entry) => (best === undefined || urgency(entry, board) < urgency(best, board) ? entry : best),
-    undefined,
-  )
+  const running = left.filter(({ state }) => state === 'running')
+  const testKey = left.find(({ isTestKey }) => isTestKey)
+  if (testKey !== undefined) return running.length === 0 ? testKey : undefined
+  if (running.some((entry) => isQuiet(entry, board))) return undefined
+  const places = sessionRules(board, left)
+  const makesKeys = left.find(({ claims }) => claims.makesKeys)
+  const fillsNoKeys = left.some(({ claims }) => claims.fills !== 'keys')
+  const mayStart = (entry: E): boolean =>
+    entry.state === 'pending' &&
+    (running.length === 0 || !isQuiet(entry, board)) &&
+    (!entry.claims.makesKeys || entry === makesKeys) &&
+    (entry.claims.fills !== 'keys' || !fillsNoKeys) &&
+    places.mayStart(entry)
+  return byUrgency(left, board).find(mayStart)
 }
 
-function summarize(left: readonly Entry[]): Summary {
-  return {
-    running: left.filter(({ state }) => state === 'running'),
-    testKey: left.find(({ isTestKey }) => isTestKey),
-    makesKeys: left.find(({ claims }) => claims.makesKeys),
-    fillsSessions: left.find(({ claims }) => claims.fills === 'sessions'),
-    usesSessions: left.some(({ claims }) => claims.grants > 0 && claims.fills === null),
-    fillsNoKeys: left.some(({ claims }) => claims.fills !== 'keys'),
+function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
+  const levels: E[][] = []
+  for (const entry of entries) {
+    const level = urgency(entry, board)
+    levels[level] ??= []
+    levels[level].push(entry)
   }
+  return levels.flat()
 }
 
-/** Cases that wait or must keep an order start first, then those that take sessions. Where the clock is moved, that gains nothing. */
+/** What tells the rules more comes first, then what waits or has to keep an order, then what keeps others from starting. */
 function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
-  if (movesClock) return 0
-  if (isAgain) return 3
-  if (claims.waits || claims.makesKeys) return 0
-  return claims.grants > 0 ? 1 : 2
-}
-
-function mayStart(entry: Entry, board: Board, summary: Summary): boolean {
-  const { running } = summary
-  const { claims } = entry
-  if (summary.testKey !== undefined) return entry === summary.testKey && running.length === 0
-  if (running.some((other) => isQuiet(other, board)) || (isQuiet(entry, board) && running.length > 0)) return false
-  if (claims.makesKeys && entry !== summary.makesKeys) return false
-  if (claims.fills === 'keys' && summary.fillsNoKeys) return false
-  return maySession(entry, board, summary)
+  if (claims.tellsWhatCounts) return 0
+  // Where the clock is moved nothing is won by what follows.
+  if (movesClock) return 1
+  if (isAgain) return 5
+  if (claims.waits || claims.makesKeys || claims.fills === 'sessions' || claims.isLong) return 1
+  if (claims.named > 0) return 2
+  return claims.grants > 0 ? 3 : 4
 }
 
 const isQuiet = ({ claims, isAgain }: Entry, { movesClock }: Board): boolean =>
-  claims.quiet !== null || isAgain || (movesClock && claims.waits)
+  claims.races || isAgain || (movesClock && claims.waits)
 
-/** Cases that fill the sessions come last and run alone among cases with sessions; others must not remove each other's sessions. */
-function maySession(entry: Entry, { grants }: Board, { running, fillsSessions, usesSessions }: Summary): boolean {
-  const { claims } = entry
-  if (claims.grants === 0) return true
-  const withTokens = running.filter((other) => other.claims.grants > 0)
-  if (claims.fills === 'sessions') return entry === fillsSessions && !usesSessions && withTokens.length === 0
-  return withTokens.every(
-    (other) => other.claims.fills === null && grants + claims.grants - other.startedAfterGrants <= sessionPlaces,
-  )
+/** What fills the sessions of a user comes last and alone among what has any; others must not push out one another's. */
+function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: Entry): boolean } {
+  const telling = left.find(({ claims }) => claims.tellsWhatCounts)
+  const withSessions = left.filter(({ claims }) => placesOf(claims, board) > 0)
+  const running = withSessions.filter(({ state }) => state === 'running')
+  return {
+    mayStart(entry) {
+      if (placesOf(entry.claims, board) === 0) return true
+      const meets = (other: Entry): boolean => other !== entry && shareSessions(entry.claims, other.claims, board)
+      const beside = running.filter(meets)
+      if (telling !== undefined) return entry === telling && beside.length === 0
+      if (entry.claims.fills === 'sessions')
+        return beside.length === 0 && !withSessions.filter(meets).some((other) => comesBefore(other, entry, left))
+      return (
+        beside.every(({ claims }) => claims.fills !== 'sessions') &&
+        beside.every((other) => promisedSince(other, entry, board) <= sessionPlaces)
+      )
+    },
+  }
+}
+
+/** What fills the sessions comes after all that fills no limit, and keeps its order. */
+function comesBefore(one: Entry, filling: Entry, left: readonly Entry[]): boolean {
+  if (one.claims.fills === null) return true
+  return one.claims.fills === 'sessions' && left.indexOf(one) < left.indexOf(filling)
+}
+
+/** How many sessions a case may take. */
+function placesOf({ grants, named }: Promised, { unnamedAreFree }: Board): number {
+  return unnamedAreFree ? named : grants
+}
+
+function shareSessions({ users: some }: Claims, { users: others }: Claims, { sessionsPerKey }: Board): boolean {
+  if (!sessionsPerKey || some.includes('*') || others.includes('*')) return true
+  return some.some((user) => others.includes(user))
+}
+
+/** How many sessions may come after the first one of a running case, if another case starts. */
+function promisedSince({ startedAfter }: Entry, { claims }: Entry, board: Board): number {
+  return placesOf(board.promised, board) + placesOf(claims, board) - placesOf(startedAfter, board)
 }

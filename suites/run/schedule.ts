@@ -1,16 +1,17 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
 import { type Item, skipItem } from '../engine/case/cases.ts'
-import { claimsOf } from '../engine/case/claims.ts'
 import { type Client, openClient, type Run } from '../engine/case/client.ts'
 import type { RunEvent } from '../engine/case/events.ts'
 import type { RanCase } from '../engine/case/run-case.ts'
+import { unnamedAreFree } from '../engine/case/session-facts.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
 import { testKeysUsed } from '../engine/case/test-case.ts'
 import { ensureTestKeys } from '../engine/case/test-keys.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { type Capabilities, cannotAsk } from './capabilities.ts'
-import { type Board, type Entry, nextToStart } from './may-start.ts'
+import { type Board, nextToStart } from './may-start.ts'
 import { runItem } from './run-item.ts'
+import { begin, createSlot, emptyBoard, type Slot } from './slot.ts'
 
 /** Runs each item once. On one server, all items start with the first one that is requested. */
 interface Runner {
@@ -31,12 +32,7 @@ export function createRunner(run: Run, items: readonly Item[], capabilities: Cap
     return reason === undefined ? runItem(run, item) : skipItem(item, reason)
   }
   if (!run.target.lasting) return { ask: (item) => watched(item, start, watch), listener: () => {} }
-  const schedule = createSchedule(run, items, {
-    start,
-    watch,
-    askable: (item) => cannotAsk(item, capabilities) === undefined,
-  })
-  return schedule
+  return createSchedule(run, items, { start, watch, isAsked: (item) => cannotAsk(item, capabilities) === undefined })
 }
 
 async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watch: Watch): Promise<CaseOutcome> {
@@ -46,117 +42,54 @@ async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watc
   return outcome
 }
 
+/** What a schedule does with its items. */
 interface Scheduled {
   start(item: Item): Promise<RanCase>
-  askable(item: Item): boolean
+  isAsked(item: Item): boolean
   watch: Watch
 }
 
-interface Slot extends Entry {
-  item: Item
-  /** Other items ran at the same time. */
-  hadCompany: boolean
-  isWaiting: boolean
-  settle(outcome: CaseOutcome): void
-  fail(error: unknown): void
-  outcome: Promise<CaseOutcome>
-}
-
-function slotOf(item: Item, askable: boolean): Slot {
-  let settle: Slot['settle'] = () => {}
-  let fail: Slot['fail'] = () => {}
-  const outcome = new Promise<CaseOutcome>((resolve, reject) => {
-    settle = resolve
-    fail = reject
-  })
-  // The caller of `ask` gets the error; until then nobody handles it.
-  outcome.catch(() => {})
-  const claims = askable ? claimsOf(item) : unasked
-  return {
-    key: item.key,
-    isTestKey: item.kind === 'test-key',
-    claims,
-    state: 'pending',
-    isAgain: false,
-    startedAfterGrants: 0,
-    item,
-    hadCompany: false,
-    isWaiting: false,
-    settle,
-    fail,
-    outcome,
-  }
-}
-
-/** The claims of an item that is not asked. */
-const unasked = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false } as const
-
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: closures over the state of one run, each of them short
-function createSchedule(run: Run, items: readonly Item[], { start, askable, watch }: Scheduled): Runner {
-  const slots = new Map(items.map((item) => [item.key, slotOf(item, askable(item))]))
-  const board: Board<Slot> = { entries: [...slots.values()], grants: 0, movesClock: false }
-  let client: Client | null = null
-  let haveTestKeys = false
-
-  const running = (): Slot[] => board.entries.filter(({ state }) => state === 'running')
+function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watch }: Scheduled): Runner {
+  const slots = new Map(items.map((item) => [item.key, createSlot(item, isAsked(item))]))
+  const board = emptyBoard([...slots.values()])
+  const open = once(() => openClient(run))
+  // Before the places for keys are filled, and before two cases need the same key.
+  const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(isAsked)))
   const startMore = async (): Promise<void> => {
-    client ??= await openClient(run)
-    board.movesClock = client.instance.clock.controlled
-    for (;;) {
-      const now = running()
-      if (now.filter(({ isWaiting }) => !isWaiting).length >= client.limit.atOnce) return
-      const next = nextToStart(board)
-      if (next === undefined) return
-      // Test keys are created before cases fill the places for keys, and before two cases need the same key.
-      if (!next.isTestKey && !haveTestKeys) {
-        haveTestKeys = true
-        await createTestKeys(client, items.filter(askable))
-      }
-      begin(next, now)
+    const client = await open()
+    for (let next = nextOf(board, client); next !== undefined; next = nextOf(board, client)) {
+      if (!next.isTestKey) await makeTestKeys()
+      if (!next.isAgain) watch.started(next.item)
+      const slot = begin(board, next)
+      start(slot.item).then((outcome) => end(slot, outcome), giveUp)
     }
   }
-  const begin = (slot: Slot, beside: readonly Slot[]): void => {
-    slot.state = 'running'
-    slot.startedAfterGrants = board.grants
-    board.grants += slot.claims.grants
-    slot.hadCompany = beside.length > 0
-    for (const other of beside) other.hadCompany = true
-    if (!slot.isAgain) watch.started(slot.item)
-    start(slot.item).then(
-      (outcome) => end(slot, outcome),
-      (error: unknown) => {
-        slot.state = 'done'
-        slot.fail(error)
-        goOn()
-      },
-    )
-  }
   const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
-    const isUnsure = mayBeOfOthers === true && slot.hadCompany && !slot.isAgain && isRepeatable(slot)
-    slot.state = isUnsure && run.stopping.reason === null ? 'pending' : 'done'
-    slot.isAgain = isUnsure
-    if (slot.state === 'done') {
+    slot.isAgain = mayBeOfOthers === true && mayAskAgain(slot) && run.stopping.reason === null
+    slot.state = slot.isAgain ? 'pending' : 'done'
+    if (!slot.isAgain) {
       watch.ended(outcome)
       slot.settle(outcome)
     }
     goOn()
   }
-  let underWay: Promise<void> = Promise.resolve()
-  const goOn = (): void => {
-    underWay = underWay.then(startMore).catch((error: unknown) => {
-      for (const slot of slots.values()) slot.fail(error)
-    })
+  const giveUp = (error: unknown): void => {
+    for (const slot of slots.values()) slot.fail(error)
   }
-  let isBegun = false
+  let turn: Promise<void> = Promise.resolve()
+  const goOn = (): void => {
+    turn = turn.then(startMore).catch(giveUp)
+  }
+  const setOut = once(async () => goOn())
   return {
-    ask: (item) => {
-      if (!isBegun) goOn()
-      isBegun = true
-      return slots.get(item.key)?.outcome ?? Promise.reject(new Error(`"${item.key}" is not of this run`))
+    ask: async (item) => {
+      await setOut()
+      const slot = slots.get(item.key)
+      if (slot === undefined) throw new Error(`"${item.key}" is not of this run`)
+      return slot.outcome
     },
     listener: (event) => {
-      if (event.kind !== 'wait-started' && event.kind !== 'wait-ended') return
-      const slot = slots.get(event.key)
+      const slot = event.kind === 'wait-started' || event.kind === 'wait-ended' ? slots.get(event.key) : undefined
       if (slot === undefined) return
       slot.isWaiting = event.kind === 'wait-started'
       if (slot.isWaiting) goOn()
@@ -164,8 +97,29 @@ function createSchedule(run: Run, items: readonly Item[], { start, askable, watc
   }
 }
 
-/** Whether an item may run twice. Created keys stay, so items that create keys or fill a limit run once. */
-const isRepeatable = ({ claims }: Entry): boolean => !claims.makesKeys && claims.fills === null
+/** The same result for everybody who asks. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+/** What starts next, if there is room beside what runs and does not wait. */
+function nextOf(board: Board<Slot>, { limit, facts, instance }: Client): Slot | undefined {
+  const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting)
+  if (busy.length >= limit.atOnce) return undefined
+  // What the cases showed by now about what may run beside what.
+  board.movesClock = instance.clock.controlled
+  board.unnamedAreFree = unnamedAreFree(facts)
+  board.sessionsPerKey = facts.sessionsPerKey === true
+  return nextToStart(board)
+}
+
+/** Once, and without company. Keys are there for good, so what creates some or fills a limit is not asked again. */
+const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
+  hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
 
 /** Creates the test keys before the cases that use them, each only once. */
 async function createTestKeys(client: Client, items: readonly Item[]): Promise<void> {

@@ -22,10 +22,12 @@ export interface VariantRun {
  * Asks everything of a conforming variant.
  *
  * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per case
+ * @param concurrency calls to such a server that are under way at once
  */
-export async function runVariant(variant: Variant | Merged, lasting = false, seed = 1): Promise<VariantRun> {
+export async function runVariant(variant: Variant | Merged, lasting = false, concurrency = 1): Promise<VariantRun> {
   const { profile, rules = {}, settings } = variant
-  const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, settings ?? {})
+  const seed = 1
+  const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })
   const outcomes = await runAll({ target, corpus, seed })
   const report = buildReport({
     meta: madeUpMeta,

@@ -11,10 +11,10 @@ export interface SpareConnections {
   close(): void
 }
 
-/** A server may close an idle connection. */
-const longestIdleMs = 1000
-/** Enough for simultaneous grants of several users, refreshes and creations. */
-const mostSpares = 4
+/** A server may close a connection on which nothing comes. */
+const longestIdleMs = 1500
+/** As many as grants of several users, refreshes and creations need at once. */
+const mostSpares = 8
 
 interface Spare {
   socket: net.Socket

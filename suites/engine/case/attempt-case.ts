@@ -13,6 +13,7 @@ import type { ProblemFacts } from '../judge/problem.ts'
 import type { Client } from './client.ts'
 import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
+import { noteSessionFacts } from './session-facts.ts'
 import { allProves } from './test-case.ts'
 import { UnsendableCredentials, UnusableValue } from './unusable-value.ts'
 import { isClockKnown, type Wait, waitStep } from './wait.ts'
@@ -84,6 +85,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
     if (calls.length === 0 && isJudged(step)) {
       return end('not-testable', { kind: 'nothing-to-ask', list: String(step.for) })
     }
+    noteSessionFacts(client.facts, step, calls)
     if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
     return judgeStep(step, calls, names, {
       given: placed.given,

@@ -1,19 +1,25 @@
-import type { Case } from '../fixture/model.ts'
+import type { Case, Scenario } from '../fixture/model.ts'
 import type { Names } from '../fixture/resolve.ts'
 import { derivedSecrets } from '../signer/derived-secrets.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { publicKeyToPem } from '../signer/pem.ts'
 import type { Credential } from './authorize.ts'
+import { claimsOfCase } from './claims.ts'
 import type { Client } from './client.ts'
 import { actor, credentialFor } from './credential-of.ts'
 import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
 
 /** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
-export function builtInNames(client: Client, testCase: Case, members: Iterable<string>, attempt: number): Names {
+export function builtInNames(
+  client: Client,
+  { scenario, testCase }: { scenario: Scenario; testCase: Case },
+  members: Iterable<string>,
+  attempt: number,
+): Names {
   const { settings } = client.instance
   const names: Names = {
     case: testCase.values,
-    life: suitableLifeMs(client, attempt),
+    life: suitableLifeMs(client, attempt, claimsOfCase(scenario, testCase).grants),
     apikey: settings.scopeNames.apikey ?? client.facts.apikey,
     solutions: settings.solutions,
     probes: scopesOfProbes(settings.probes),

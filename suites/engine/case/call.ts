@@ -11,7 +11,7 @@ import { type PreparedCall, prepareCall, prepareRaw } from './prepare-call.ts'
 
 /** Makes one call, or several at once as a race, and notes every key that is created. */
 export async function makeCalls(client: Client, specs: CallSpec[]): Promise<Called[]> {
-  const lane = laneOf(specs)
+  const lane = laneOf(specs, client.facts)
   return lane === undefined ? makeCallsNow(client, specs) : client.grants.run(lane, () => makeCallsNow(client, specs))
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseScenario } from '../fixture/parse.ts'
-import { aloneReasons, type Claims, claimsOf } from './claims.ts'
+import { aloneReasons, type Claims, claimsOf, noClaims } from './claims.ts'
 
 function claims(needs: string, ...steps: string[]): Claims {
   const text = `scenario: made up\n${needs === '' ? '' : `needs: [${needs}]\n`}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
@@ -11,21 +11,27 @@ function claims(needs: string, ...steps: string[]): Claims {
 
 const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: errors/shape }'
 const grant = '{ grant: root, scope: [solution], observe: errors/shape }'
-const nothing: Claims = { grants: 0, makesKeys: false, fills: null, quiet: null, waits: false }
+const nothing = noClaims
 
 describe('what a case claims follows from its needs and steps', () => {
   test.each<[string, Claims, Partial<Claims>]>([
     ['an ordinary call', claims('', plain), {}],
-    ['a grant', claims('sessions', grant), { grants: 1 }],
-    ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3 }],
+    ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],
+    ['a grant in rounds', claims('sessions', grant.replace('{', '{ repeat: 3,')), { grants: 3, users: ['root'] }],
+    [
+      'a session',
+      claims('sessions', grant.replace('solution', 'solution, "session:one"')),
+      { grants: 1, named: 1, users: ['root'] },
+    ],
+    ['how sessions count', claims('', plain.replace('errors/shape', 'sessions/counting')), { tellsWhatCounts: true }],
     ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
     ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
     ['a wait', claims('', '{ wait: 2s }'), { waits: true }],
     ['keys', claims('keys', plain), { makesKeys: true }],
     ['the limit of sessions', claims('sessions, limits', plain), { fills: 'sessions' }],
     ['the limit of keys', claims('sessions, keys, limits', plain), { makesKeys: true, fills: 'keys' }],
-    ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { quiet: 'race' }],
-    ['calls in a row', claims('', plain.replace('{', '{ repeat: 4,')), { quiet: 'calls-in-a-row' }],
+    ['a row of calls', claims('', plain.replace('{', '{ repeat: 40,')), { isLong: true }],
+    ['a race', claims('', plain.replace('{', '{ parallel: 4,')), { races: true }],
   ])('%s', (_name, made, wanted) => {
     expect(made).toEqual({ ...nothing, ...wanted })
   })
@@ -34,7 +40,7 @@ describe('what a case claims follows from its needs and steps', () => {
 test('a case says why it does not run beside others', () => {
   expect(aloneReasons(nothing)).toEqual([])
   expect(aloneReasons({ ...nothing, grants: 3, waits: true })).toEqual([])
-  expect(aloneReasons({ ...nothing, makesKeys: true, fills: 'keys', quiet: 'race' })).toEqual(['fills-keys', 'race'])
+  expect(aloneReasons({ ...nothing, makesKeys: true, fills: 'keys', races: true })).toEqual(['fills-keys', 'race'])
   expect(aloneReasons({ ...nothing, makesKeys: true })).toEqual(['makes-keys'])
   expect(aloneReasons({ ...nothing, fills: 'sessions' })).toEqual(['fills-sessions'])
 })

@@ -1,46 +1,75 @@
-/**
- * What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the case's needs and
- * steps alone.
- */
-import type { Scenario, Step } from '../fixture/model.ts'
+/** What a case claims of its target while it runs: decides which cases may run beside one another. Follows from its needs and steps alone. */
+import type { Case, Scenario, Step } from '../fixture/model.ts'
+import { withCase } from '../fixture/references.ts'
 import type { Item } from './cases.ts'
 
 export interface Claims {
   /** How many sessions it takes at most, if every grant takes one. Its tokens work until sixteen more sessions are taken. */
   grants: number
-  /** It creates keys, or tries to. Such cases keep their order. */
+  /** So many of them ask for a session by name. */
+  named: number
+  /** The test keys that its grants are for; `*` where only the run tells. */
+  users: readonly string[]
+  /** It creates keys, or tries to: cases that do keep their order. */
   makesKeys: boolean
   /** The limit that it fills; meanwhile no other case may use what is limited. */
   fills: 'sessions' | 'keys' | null
-  /** Why no call of another case may be under way at the same time. */
-  quiet: 'race' | 'calls-in-a-row' | null
-  /** It waits for a moment; other cases may run meanwhile. */
+  /** It shows which grants count among whose sessions, which tells what may run beside what. */
+  tellsWhatCounts: boolean
+  /** It makes calls at once: no call of another case may be under way then. */
+  races: boolean
+  /** It waits for a moment; meanwhile others may run. */
   waits: boolean
+  /** It makes many calls one after another. */
+  isLong: boolean
+}
+
+/** What is not asked claims nothing. */
+export const noClaims: Claims = {
+  grants: 0,
+  named: 0,
+  users: [],
+  makesKeys: false,
+  fills: null,
+  tellsWhatCounts: false,
+  races: false,
+  waits: false,
+  isLong: false,
 }
 
 /** Why a case does not run beside every other one. */
-export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race' | 'calls-in-a-row'
+export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race'
 
-const known = new WeakMap<Scenario, Claims>()
+const known = new WeakMap<Case, Claims>()
 
-export function claimsOf(item: Item): Claims {
-  if (item.kind === 'test-key') return { grants: 0, makesKeys: true, fills: null, quiet: null, waits: false }
-  const { scenario } = item
-  const claims = known.get(scenario) ?? claimsOfScenario(scenario)
-  known.set(scenario, claims)
+export const claimsOf = (item: Item): Claims =>
+  item.kind === 'test-key' ? { ...noClaims, makesKeys: true } : claimsOfCase(item.scenario, item.testCase)
+
+/** What a case of a scenario claims; found out once. */
+export function claimsOfCase(scenario: Scenario, testCase: Case): Claims {
+  const claims = known.get(testCase) ?? findClaims(scenario, testCase)
+  known.set(testCase, claims)
   return claims
 }
 
-function claimsOfScenario(scenario: Scenario): Claims {
-  const steps = [...scenario.given, ...scenario.steps]
+function findClaims(scenario: Scenario, testCase: Case): Claims {
+  const steps = [...scenario.given, ...scenario.steps].map((step) => withCase(step, testCase.values))
+  const grants = steps.flatMap(grantsOf)
   return {
-    grants: steps.reduce((sum, step) => sum + grantsOf(step), 0),
+    grants: grants.reduce((sum, { times }) => sum + times, 0),
+    named: grants.reduce((sum, { times, isNamed }) => sum + (isNamed ? times : 0), 0),
+    users: [...new Set(grants.map(({ user }) => user))],
     makesKeys: scenario.needs.includes('keys'),
     fills: limitOf(scenario) ?? null,
-    quiet: steps.some((step) => 'parallel' in step) ? 'race' : steps.some(asksInARow) ? 'calls-in-a-row' : null,
+    tellsWhatCounts: steps.some((step) => 'observe' in step && questionsOfCounting.has(step.observe ?? '')),
+    races: steps.some((step) => 'parallel' in step),
     waits: steps.some((step) => 'wait' in step),
+    isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),
   }
 }
+
+/** Open questions whose answers tell which grants take places among whose sessions. */
+const questionsOfCounting = new Set(['sessions/counting', 'sessions/user'])
 
 /** The limit that a scenario fills, if it fills one. Grants beside a limit of keys fill no limit of sessions. */
 export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
@@ -49,33 +78,46 @@ export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
   return needs.includes('sessions') ? 'sessions' : undefined
 }
 
-/** Calls of other cases would become part of the observation. */
-function asksInARow(step: Step): boolean {
-  return 'repeat' in step && step.observe !== undefined && 'call' in step && step.call === 'solution/listSolutions'
-}
+/** More than most cases make in all. */
+const manyCalls = 10
 
 /** A list whose length is known only during the run is assumed to have as many items as a user has sessions. */
 const unknownLength = 16
 
+interface Grants {
+  times: number
+  isNamed: boolean
+  user: string
+}
+
 /** Grants that may be accepted. A refresh takes no place among the sessions. */
-function grantsOf(step: Step): number {
-  if ('wait' in step || step.expect === 'refused') return 0
-  if ('send' in step) return JSON.stringify(step.send.body ?? '').includes('manager/auth') ? 1 : 0
-  if (step.call !== 'manager/auth') return 0
+function grantsOf(step: Step): Grants[] {
+  if ('wait' in step || step.expect === 'refused') return []
+  if ('send' in step) {
+    const body = JSON.stringify(step.send.body ?? '')
+    return body.includes('manager/auth') ? [{ times: 1, isNamed: body.includes('session:'), user: '*' }] : []
+  }
   const { params } = step
   const isRefresh = typeof params === 'object' && params !== null && 'refreshToken' in params
-  if (isRefresh) return 0
+  if (step.call !== 'manager/auth' || isRefresh) return []
   const rounds = step.for === undefined ? 1 : Array.isArray(step.for) ? step.for.length : unknownLength
-  return rounds * timesOf(step.repeat ?? step.parallel ?? 1)
+  const text = JSON.stringify(params ?? {})
+  return [
+    {
+      times: rounds * timesOf(step.repeat ?? step.parallel ?? 1),
+      isNamed: text.includes('session:'),
+      user: /"apiKeyId":"\$(\w+)\.id"/.exec(text)?.[1] ?? '*',
+    },
+  ]
 }
 
 const timesOf = (count: number | string): number => (Number.isNaN(Number(count)) ? unknownLength : Number(count))
 
-/** Every reason why a case cannot run beside every other one; most cases have no such reason. */
-export function aloneReasons({ makesKeys, fills, quiet }: Claims): AloneReason[] {
+/** Every reason why a case does not run beside every other one; none for most. */
+export function aloneReasons({ makesKeys, fills, races }: Claims): AloneReason[] {
   return [
     ...(makesKeys && fills !== 'keys' ? (['makes-keys'] as const) : []),
     ...(fills === null ? [] : ([`fills-${fills}`] as const)),
-    ...(quiet === null ? [] : [quiet]),
+    ...(races ? (['race'] as const) : []),
   ]
 }

@@ -71,6 +71,8 @@ export interface Client extends Line {
   /** Grants of one user are made one at a time. */
   grants: GrantLanes
   silence: Silence
+  /** Does not wait where a wait only keeps sessions apart that were made before it and after it. */
+  hurries: boolean
   /** The key of the case that runs; null outside of cases. */
   caseKey: string | null
   /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
@@ -138,6 +140,7 @@ export async function openClient(run: Run): Promise<Client> {
       instance.settings.rate > 0 ? Math.ceil(instance.settings.rate) : undefined,
     ),
     silence: createSilence(run.stopping),
+    hurries: false,
     caseKey: null,
     tokenExpiries: new Map(),
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CallSpec } from './call-spec.ts'
 import { createGrantLanes, type Lane, laneOf, meet } from './grant-lanes.ts'
+import { noFacts } from './target-facts.ts'
 
 const grant = (params: { [name: string]: unknown }, more: Partial<CallSpec> = {}): CallSpec => ({
   method: 'manager/auth',
@@ -11,20 +12,34 @@ const grant = (params: { [name: string]: unknown }, more: Partial<CallSpec> = {}
 
 test.each<[string, CallSpec[], Lane | undefined]>([
   ['a call that grants nothing', [{ method: 'solution/listSolutions', auth: 'none', params: {} }], undefined],
-  ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: 'a', named: false }],
-  ['a session', [grant({ scope: ['solution', 'session:one'] })], { kind: 'grant', user: 'a', named: true }],
+  ['a grant', [grant({ scope: ['solution'] })], { kind: 'grant', user: 'a', named: false, free: false }],
+  [
+    'a session',
+    [grant({ scope: ['solution', 'session:one'] })],
+    { kind: 'grant', user: 'a', named: true, free: false },
+  ],
   ['a grant that must be refused', [grant({ scope: ['solution'] }, { mustBeRefused: true })], undefined],
-  ['a refresh', [grant({ grantType: 'refresh_token' })], { kind: 'refresh' }],
+  ['a refresh', [grant({ grantType: 'refresh_token' })], { kind: 'refresh', free: false }],
   ['a race', [grant({}), grant({})], { kind: 'race' }],
 ])('%s has its lane', (_name, specs, lane) => {
-  expect(laneOf(specs)).toEqual(lane)
+  expect(laneOf(specs, noFacts())).toEqual(lane)
+})
+
+test('a grant that takes no place among the sessions is free', () => {
+  const facts = { ...noFacts(), unnamedTakePlaces: false }
+  const unnamed = grant({ scope: ['solution'] })
+  expect(laneOf([unnamed], facts)).toMatchObject({ free: true })
+  expect(laneOf([unnamed], { ...facts, unnamedReplaced: true })).toMatchObject({ free: false })
+  expect(laneOf([grant({ scope: ['session:one'] })], facts)).toMatchObject({ free: false })
 })
 
 const lanes = {
-  ofRoot: { kind: 'grant', user: 'root', named: false },
-  ofErin: { kind: 'grant', user: 'erin', named: false },
-  session: { kind: 'grant', user: 'erin', named: true },
-  refresh: { kind: 'refresh' },
+  ofRoot: { kind: 'grant', user: 'root', named: false, free: false },
+  ofErin: { kind: 'grant', user: 'erin', named: false, free: false },
+  freeOfErin: { kind: 'grant', user: 'erin', named: false, free: true },
+  session: { kind: 'grant', user: 'erin', named: true, free: false },
+  refresh: { kind: 'refresh', free: false },
+  freeRefresh: { kind: 'refresh', free: true },
   race: { kind: 'race' },
 } as const satisfies { [name: string]: Lane }
 
@@ -32,9 +47,14 @@ test.each<[Lane, Lane, boolean]>([
   [lanes.ofRoot, lanes.ofRoot, true],
   [lanes.ofRoot, lanes.ofErin, false],
   [lanes.ofErin, lanes.session, true],
+  [lanes.freeOfErin, lanes.freeOfErin, false],
+  [lanes.freeOfErin, lanes.session, true],
   [lanes.refresh, lanes.refresh, true],
   [lanes.refresh, lanes.ofRoot, false],
   [lanes.refresh, lanes.session, true],
+  [lanes.freeRefresh, lanes.freeRefresh, false],
+  [lanes.freeRefresh, lanes.session, false],
+  [lanes.race, lanes.freeRefresh, true],
   [lanes.race, lanes.ofRoot, true],
 ])('%j and %j: kept apart %s', (one, other, isKeptApart) => {
   expect([meet(one, other), meet(other, one)]).toEqual([isKeptApart, isKeptApart])
@@ -54,7 +74,9 @@ test('grants of one user come one after another, in order, and those of another 
       }),
     )
   }
-  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  }
   begin('one', lanes.ofRoot)
   begin('two', lanes.ofRoot)
   begin('hers', lanes.ofErin)

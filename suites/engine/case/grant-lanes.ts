@@ -3,12 +3,14 @@
  * made one at a time, except in a race and for grants that must be refused.
  */
 import type { CallSpec } from './call-spec.ts'
+import { unnamedAreFree } from './session-facts.ts'
+import type { TargetFacts } from './target-facts.ts'
 
 export type Lane =
-  /** `named`: it asks for a session. */
-  | { kind: 'grant'; user: string; named: boolean }
-  | { kind: 'refresh' }
-  /** Calls that are deliberately made at once. */
+  /** `named`: it asks for a session. `free`: only grants with a name take a place among the sessions, and it has none. */
+  | { kind: 'grant'; user: string; named: boolean; free: boolean }
+  | { kind: 'refresh'; free: boolean }
+  /** Calls that are made at once, on purpose. */
   | { kind: 'race' }
 
 export interface GrantLanes {
@@ -16,8 +18,8 @@ export interface GrantLanes {
   run<T>(lane: Lane, grant: () => Promise<T>): Promise<T>
 }
 
-/** The lane of calls that are made together; undefined for calls that need no lane. */
-export function laneOf(specs: readonly CallSpec[]): Lane | undefined {
+/** The lane of calls that are made together; undefined where they need none. */
+export function laneOf(specs: readonly CallSpec[], facts: TargetFacts): Lane | undefined {
   const [first] = specs
   if (first === undefined || !specs.some(({ method }) => method === 'manager/auth')) return undefined
   if (specs.length > 1) return { kind: 'race' }
@@ -25,27 +27,35 @@ export function laneOf(specs: readonly CallSpec[]): Lane | undefined {
   const params = (typeof first.params === 'object' && first.params !== null ? first.params : {}) as {
     [name: string]: unknown
   }
-  if (params.grantType === 'refresh_token') return { kind: 'refresh' }
+  if (params.grantType === 'refresh_token') return { kind: 'refresh', free: unnamedAreFree(facts) }
   const scope: unknown[] = Array.isArray(params.scope) ? params.scope.flat() : []
   const named = scope.some((word) => typeof word === 'string' && word.startsWith('session:'))
-  return { kind: 'grant', user: String(params.apiKeyId), named }
+  return { kind: 'grant', user: String(params.apiKeyId), named, free: !named && unnamedAreFree(facts) }
 }
 
 /** Whether two grants conflict: they must not be under way at once. */
 export function meet(one: Lane, other: Lane): boolean {
   if (one.kind === 'race' || other.kind === 'race') return true
-  if (one.kind === 'refresh') return other.kind === 'refresh' || other.named
-  if (other.kind === 'refresh') return one.named
+  if (one.free && other.free) return false
+  if (one.kind === 'refresh') return !one.free && (other.kind === 'refresh' || other.named)
+  if (other.kind === 'refresh') return !other.free && one.named
   return one.user === other.user
 }
 
+interface Waiting {
+  lane: Lane
+  start(): void
+}
+
+const isSession = ({ lane }: Waiting): boolean => lane.kind === 'grant' && lane.named
+
 export function createGrantLanes(): GrantLanes {
   const underWay = new Set<Lane>()
-  let waiting: { lane: Lane; start: () => void }[] = []
-  /** Starts grants in their order: no grant overtakes one that it conflicts with. */
+  let waiting: Waiting[] = []
+  /** In the order in which they came, but sessions first: most of what is left waits for them. None overtakes one that it may not meet. */
   const startNext = (): void => {
     const left: typeof waiting = []
-    for (const entry of waiting) {
+    for (const entry of [...waiting.filter(isSession), ...waiting.filter((one) => !isSession(one))]) {
       const isBlocked = [...underWay, ...left.map(({ lane }) => lane)].some((other) => meet(entry.lane, other))
       if (isBlocked) left.push(entry)
       else {
@@ -67,7 +77,8 @@ export function createGrantLanes(): GrantLanes {
         return await grant()
       } finally {
         underWay.delete(mine)
-        startNext()
+        // Whoever waited for this grant may have another one to make, and goes on with it first.
+        setImmediate(startNext)
       }
     },
   }

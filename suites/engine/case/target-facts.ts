@@ -22,7 +22,13 @@ export interface TargetFacts extends JunkControl {
   tokenWord?: TokenWord
   /** A grant without a session ends the previous one, so each grant gets its own session. */
   unnamedReplaced?: true
-  /** How the root key was first accepted; `{ key: … }` authorizes a key with a secret in this way. */
+  /** Whether a grant that asks for no session takes a place among the sessions; undefined until a case showed it. */
+  unnamedTakePlaces?: boolean
+  /** Whether each key has sessions of its own, and not all keys the same; undefined until a case showed it. */
+  sessionsPerKey?: boolean
+  /** Sessions that were made within a moment were not told apart by their age. */
+  needsApart?: true
+  /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */
   apikey: string

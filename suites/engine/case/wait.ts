@@ -35,6 +35,7 @@ export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean)
     return end('not-testable', { kind: 'clock-unknown' })
   const ms = waitMs(client, wait)
   if (typeof ms === 'object') return end('blocked', ms)
+  if (client.hurries && typeof wait === 'string') return undefined
   if (!clock.controlled && ms > settings.maxWaitMs) return end('not-testable', { kind: 'wait-too-long', waitMs: ms })
   await sleepAs(client, ms)
   return undefined
@@ -73,7 +74,7 @@ export function lifeBeyondRefreshMs({ facts }: Client): number | undefined {
   return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
 }
 
-/** The maximum number of calls while a token with a requested lifetime is in use. */
+/** So many calls are made as a rule while a token with a lifetime of its own is in use. */
 const callsInALife = 4
 
 /** How long those calls take at the pace of the target. */
@@ -84,13 +85,17 @@ function paceMs({ facts, instance }: Client): number {
 }
 
 /**
- * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh token, so
- * that the refresh token is still valid when the access token has expired.
+ * A lifetime in ms that leaves time for a call before it ends; longer at every new try. At most half the lifetime of a refresh
+ * token, so that the refresh token is still valid when the access token has ended.
+ *
+ * @param grants how many grants the case makes one after another
  */
-export function suitableLifeMs(client: Client, attempt: number): number {
+export function suitableLifeMs(client: Client, attempt: number, grants = 0): number {
   const { facts, instance } = client
-  const distance = 6 * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(client)
-  const wanted = instance.clock.controlled ? 20_000 + 30 * paceMs(client) : Math.ceil(1500 + distance + attempt * 1000)
+  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(client)
+  const wanted = instance.clock.controlled
+    ? 20_000 + 30 * paceMs(client)
+    : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)
   const { refreshLifeMs = 0 } = facts
   // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.
   return refreshLifeMs > 0 ? Math.min(wanted, Math.floor(refreshLifeMs / 2)) : wanted

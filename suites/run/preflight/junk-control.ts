@@ -16,26 +16,43 @@ const junkAuths: readonly [CredentialKind, Auth][] = [
 
 /** Tries junk credentials: where they are accepted, an acceptance proves nothing. */
 export async function tryJunk(client: Client, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const note = (method: string, kind: CredentialKind, { answer }: Called): void => {
-    if (answer.outcome === 'accepted') client.facts.junkTaken.push(`${method} ${kind}`)
-  }
-  note(listSolutions, 'none', first)
-  for (const [kind, auth] of junkAuths) note(listSolutions, kind, await refusable(client, auth))
-  if (allow.includes('keys')) {
-    const params = { name: `svc-junk-${client.run.unique}`, scope: ['solution'] }
-    const noAuth: [CredentialKind, Auth][] = [['none', 'none']]
-    for (const [kind, auth] of [...noAuth, ...junkAuths]) {
-      note('manager/createApiKey', kind, await refusable(client, auth, 'manager/createApiKey', params))
-    }
-  }
-  if (!allow.includes('sessions')) return
+  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(client) : [])]
+  const grants = allow.includes('sessions') ? junkGrants() : []
+  const tried = await Promise.all(
+    [...tries, ...grants].map(async ({ kind, auth, method, params }) => ({
+      what: `${method} ${kind}`,
+      called: await refusable(client, auth, method, params),
+    })),
+  )
+  for (const { what, called } of [{ what: `${listSolutions} none`, called: first }, ...tried])
+    if (called.answer.outcome === 'accepted') client.facts.junkTaken.push(what)
+}
+
+interface Junk {
+  kind: CredentialKind
+  auth: Auth
+  method: string
+  params: unknown
+}
+
+const junkCalls = (): Junk[] => junkAuths.map(([kind, auth]) => ({ kind, auth, method: listSolutions, params: {} }))
+
+function junkCreations({ run }: Client): Junk[] {
+  const params = { name: `svc-junk-${run.unique}`, scope: ['solution'] }
+  const none: [CredentialKind, Auth] = ['none', 'none']
+  return [none, ...junkAuths].map(([kind, auth]) => ({ kind, auth, method: 'manager/createApiKey', params }))
+}
+
+function junkGrants(): Junk[] {
   const credentials = {
     grantType: 'api_key_credentials',
     apiKeyId: junk.id,
     apiKeySecret: junk.secret,
     scope: ['solution'],
   }
-  note('manager/auth', 'credentials', await refusable(client, 'none', 'manager/auth', credentials))
   const refresh = { grantType: 'refresh_token', refreshToken: 'svc-conformance-junk-token' }
-  note('manager/auth', 'refresh', await refusable(client, 'none', 'manager/auth', refresh))
+  return [
+    { kind: 'credentials', auth: 'none', method: 'manager/auth', params: credentials },
+    { kind: 'refresh', auth: 'none', method: 'manager/auth', params: refresh },
+  ]
 }

@@ -25,12 +25,15 @@ export async function preflight(client: Client, allow: readonly SafetyClass[], p
     await tryRootKey(client, first, allow)
     if (allow.includes('sessions')) await learnTokens(client)
     if (!client.instance.clock.controlled) await measureAccepted(client, allow)
-    await tryJunk(client, first, allow)
-    await learnAddress(client, allow)
-    await trySecondAddress(client, allow)
+    await Promise.all([tryJunk(client, first, allow), learnAddresses(client, allow)])
     if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(client)
     return client.facts
   } finally {
     stopping.resume()
   }
+}
+
+async function learnAddresses(client: Client, allow: readonly SafetyClass[]): Promise<void> {
+  await learnAddress(client, allow)
+  await trySecondAddress(client, allow)
 }

@@ -1,0 +1,17 @@
+/** What cases show about how a target counts sessions: it tells which cases may run beside one another. */
+import type { CallStep, SendStep } from '../fixture/model.ts'
+import type { Called } from '../judge/called.ts'
+import type { TargetFacts } from './target-facts.ts'
+
+/** In the cases that observe these questions the last call is made as an earlier session, after sixteen grants of another kind. */
+export function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | SendStep, calls: readonly Called[]): void {
+  const outcome = calls.at(-1)?.answer.outcome
+  if (outcome !== 'accepted' && outcome !== 'refused') return
+  if (observe === 'sessions/counting') facts.unnamedTakePlaces = outcome === 'refused'
+  if (observe === 'sessions/user') facts.sessionsPerKey = outcome === 'accepted'
+}
+
+/** Grants without a session neither take places nor end one another, so any number of them may be made. */
+export function unnamedAreFree({ unnamedTakePlaces, unnamedReplaced }: TargetFacts): boolean {
+  return unnamedTakePlaces === false && unnamedReplaced !== true
+}
