@@ -43,6 +43,8 @@ export type WireAnswer =
       timedOut?: boolean
       /** A kept connection was closed before any part of the answer came, so the call may be repeated. */
       stale: boolean
+      /** The run ended before the request was sent. */
+      wasNotSent?: boolean
     }
 
 export interface Clock {

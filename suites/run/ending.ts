@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Instance, Target, WireAnswer, WireRequest } from '../engine/target.ts'
 
@@ -26,6 +27,8 @@ export const monotonicMs = (): number => performance.timeOrigin + performance.no
 /** @param endsAtMs when it will be ended, on the monotonic clock; null: no limit */
 export function createEnding(endsAtMs: number | null = null): Ending {
   const controller = new AbortController()
+  // Every call and every wait under way listens.
+  setMaxListeners(0, controller.signal)
   let reason: StopReason | null = null
   return {
     get reason() {
@@ -54,6 +57,7 @@ export function endedTarget(target: Target, ending: Ending): Target {
 }
 
 const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refusedConnection: false, stale: false }
+const notSent: WireAnswer = { ...noAnswer, wasNotSent: true }
 
 /**
  * A call that changes the target and is under way may still be answered for so long: whoever leaves at once never learns which key was
@@ -62,27 +66,26 @@ const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refuse
 export const lastWordMs = 500
 
 /** What changes the target is sent on a connection of its own. */
-const mayChangeTarget = ({ connection }: WireRequest): boolean => connection === 'fresh'
+const mayChangeTarget = ({ connection }: WireRequest): boolean => connection === 'fresh' || connection === 'unused'
 
 function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
   const { clock } = instance
   const underWay = new Set<Promise<unknown>>()
-  const call = <T>(requests: WireRequest[], send: () => Promise<T>, instead: T): Promise<T> => {
-    if (signal.aborted) return Promise.resolve(instead)
+  const call = <T>(requests: WireRequest[], send: () => Promise<T>, instead: { lost: T; notSent: T }): Promise<T> => {
+    if (signal.aborted) return Promise.resolve(instead.notSent)
     const made = send().finally(() => underWay.delete(made))
     underWay.add(made)
-    return untilAborted(made, instead, { signal, graceMs: requests.some(mayChangeTarget) ? lastWordMs : 0 })
+    return untilAborted(made, instead.lost, { signal, graceMs: requests.some(mayChangeTarget) ? lastWordMs : 0 })
   }
   return {
     ...instance,
     clock: { now: () => clock.now(), controlled: clock.controlled, sleep: (ms) => clock.sleep(ms, signal), leftMs },
-    send: (request) => call([request], () => instance.send(request), noAnswer),
+    send: (request) => call([request], () => instance.send(request), { lost: noAnswer, notSent }),
     sendTogether: (requests) =>
-      call(
-        requests,
-        () => instance.sendTogether(requests),
-        requests.map(() => noAnswer),
-      ),
+      call(requests, () => instance.sendTogether(requests), {
+        lost: requests.map(() => noAnswer),
+        notSent: requests.map(() => notSent),
+      }),
     // Node aborts the whole process if a worker thread ends while a call is under way.
     close: async () => {
       const calls = [...underWay]

@@ -1,6 +1,6 @@
 /** Defects that a deployed server had, for the reference server that keeps its state over a run. */
 import { createHash } from 'node:crypto'
-import type { Target } from '../engine/target.ts'
+import type { Target, TargetSettings } from '../engine/target.ts'
 import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 
 export interface Defect {
@@ -81,12 +81,17 @@ export const defectSets: readonly (readonly Defect[])[] = [
   firstFour,
 ]
 
-/** A server with these defects that keeps its state over a run. */
-export function brokenTarget(defects: readonly Defect[]): Target {
+/**
+ * A server with these defects that keeps its state over a run.
+ *
+ * @param settings what a user would say about it
+ */
+export function brokenTarget(defects: readonly Defect[], settings: Partial<TargetSettings> = {}): Target {
   const servers = defects.map(({ server }) => server())
-  const target = lastingTarget({
+  const server = {
     ...Object.assign({}, ...servers),
     rules: Object.assign({}, ...servers.map((one) => one.rules ?? {})),
-  })
+  }
+  const target = lastingTarget(server, settings)
   return defects.some(({ hasPast }) => hasPast) ? { ...target, fresh: false } : target
 }

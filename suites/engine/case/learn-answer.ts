@@ -38,10 +38,11 @@ export function keyName(spec: CallSpec): string {
 const longToken = 65_536
 
 /** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
-export function learnAnswer(client: Client, spec: CallSpec, { answer, moment }: Delivered): void {
+export function learnAnswer(client: Client, spec: CallSpec, { answer, moment, wire }: Delivered): void {
   const creates = spec.method === 'manager/createApiKey'
   if (answer.outcome !== 'accepted') {
-    if (creates && answer.status !== null) client.createdKeys.notCreated(keyName(spec))
+    const wasSent = wire.kind !== 'none' || wire.wasNotSent !== true
+    if (creates && (answer.status !== null || !wasSent)) client.createdKeys.notCreated(keyName(spec))
     return
   }
   if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)
