@@ -43,7 +43,7 @@ async function scopeWords(asker: Asker): Promise<Finding> {
         grantWord(unknown, unknownScope.includes('svcUnknown')),
         describeReply(unknown),
       ),
-      word('grants/empty-scope', 'an empty scope list', emptyWord, describeReply(empty)),
+      word('grants/empty-scope', 'an empty scope list', emptyScopeWords[emptyWord], describeReply(empty)),
       word('scopes/case', 'scope "Solution"', grantWord(cased, anyCase), describeReply(cased)),
     ],
     switches: {
@@ -52,6 +52,12 @@ async function scopeWords(asker: Asker): Promise<Finding> {
       scopeCase: anyCase ? 'any' : 'sensitive',
     },
   }
+}
+
+const emptyScopeWords = {
+  refused: 'refused',
+  nothing: 'a token that can do nothing',
+  'whole-key': 'a token with the scope of the key',
 }
 
 async function apikeySpelling(asker: Asker): Promise<Finding> {
