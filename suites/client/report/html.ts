@@ -46,7 +46,7 @@ function checkDetails(check: CheckReport): string {
     ['In', scenarios.length === 0 ? null : scenarios.join(', ')],
   ]
   const list = facts.map(([name, text]) => (text === null ? '' : `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>`))
-  return `<details class="row ${kind}"${verdict === 'failed' && known === null ? ' open' : ''}><summary><span class="${kind}">${known === null ? words(verdict) : 'known'}</span> <code>${escapeHtml(id)}</code> ${escapeHtml(title)}</summary><div class="body"><p class="sentence"><b>${level}</b> ${escapeHtml(sentence)} <span class="soft">${escapeHtml(source)}</span></p><dl>${list.join('')}</dl>${evidence.map(evidencePart).join('')}<pre tabindex="0">${escapeHtml(again)}</pre></div></details>`
+  return `<details class="case ${kind}"${verdict === 'failed' && known === null ? ' open' : ''}><summary><span class="mark ${kind}">${known === null ? words(verdict) : 'known'}</span> <code>${escapeHtml(id)}</code> ${escapeHtml(title)}</summary><div class="body"><p class="sentence"><b>${level}</b> ${escapeHtml(sentence)} <span class="soft">${escapeHtml(source)}</span></p><dl>${list.join('')}</dl>${evidence.map(evidencePart).join('')}<pre tabindex="0">${escapeHtml(again)}</pre></div></details>`
 }
 
 function evidencePart({ scenario, message, diagnosis, exchanges }: CheckEvidence): string {

@@ -135,6 +135,8 @@ describe('every format', () => {
       expect(text).not.toMatch(/[\u0000-\u0008\u001b\u202e]/)
     }
     expect(renderHtml(report)).not.toContain('</script>')
+    // The classes that the style of the page knows.
+    expect(renderHtml(report)).toContain('<details class="case failed" open>')
     expect(renderHtml(report)).not.toContain('<b>*')
     expect(renderJunit(report)).not.toContain(']]><b>')
     expect(junitProblems(renderJunit(report))).toEqual([])
