@@ -35,12 +35,12 @@ const reportDefect =
 /**
  * The whole command line. Sets process.exitCode (design: 0, 1, 2 wrong usage, 3 unusable target) and never throws.
  *
- * @param argv what follows the name of the program
+ * @param given what follows the name of the program
  */
-export async function main(argv: readonly string[]): Promise<void> {
+export async function main(given: readonly string[]): Promise<void> {
+  const argv = given[0] === 'version' ? ['--version', ...given.slice(1)] : given
   try {
     demandTopic(argv)
-    if (argv[0] === 'version') throw new SuiteError('usage', 'Unknown command "version", did you mean "--version"?')
     await (await commandLine(argv[0])).parseAsync(argv, { from: 'user' })
   } catch (error) {
     process.exitCode = explain(error)

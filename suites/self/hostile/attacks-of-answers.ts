@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
+import { startMockServer } from '../../targets/bundled.ts'
 import type { Attack, Setup } from './attack.ts'
-import { type Asked, hostileServer, sendJson } from './servers.ts'
+import { type Asked, attackKey, hostileServer, sendJson } from './servers.ts'
 
 /** Runs `run --url` against a server that answers every call in this way. */
 const answering =
@@ -19,6 +20,8 @@ const envelope = (id: unknown, result: unknown) => ({ jsonrpc: '2.0', id, result
 const notUsable = [1, 3]
 const mebibyte = 1024 * 1024
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+
+const hugeTail = ' '.repeat(60 * mebibyte)
 
 /** A text that acts on terminals, CI logs and readers. */
 export const evilText =
@@ -66,6 +69,31 @@ export const attacksOfAnswers: readonly Attack[] = [
       }
       more()
     }),
+  },
+  {
+    id: 'race-without-end',
+    about: 'bodies of 60 MB once calls come at the same time, and for raw requests',
+    exits: [1],
+    withinMs: 35_000,
+    setUp: async () => {
+      let underWay = 0
+      const server = await startMockServer({
+        rootKey: attackKey,
+        around: (handle) => async (request) => {
+          underWay += 1
+          await new Promise((resolve) => setTimeout(resolve, 2))
+          const isHuge = underWay > 2 || request.method !== 'POST'
+          underWay -= 1
+          const answer = await handle(request)
+          return isHuge ? { ...answer, body: answer.body + hugeTail } : answer
+        },
+      })
+      const only = ['sessions/race', 'refresh/race', 'limits', 'envelope'].flatMap((id) => ['--only', id])
+      return {
+        args: ['run', '--url', server.url, '--disposable', '--no-explore', '--timeout', '30', ...only],
+        cleanUp: () => server.close(),
+      }
+    },
   },
   {
     id: 'body-that-drips',

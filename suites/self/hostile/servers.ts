@@ -9,6 +9,9 @@ export interface HostileServer {
   close(): void
 }
 
+/** The key that every attack gives the command line. */
+export const attackKey = { id: 'root-id', secret: 'a-root-secret-that-no-report-may-show' }
+
 /** A request as a hostile server reads it. */
 export interface Asked {
   request: IncomingMessage
@@ -60,7 +63,7 @@ export async function spoiltServer(
   spoil: (answer: { status: number; headers: { [name: string]: string }; body: string }, method: string) => void,
 ): Promise<HostileServer> {
   const server = await startMockServer({
-    rootKey: { id: 'root-id', secret: 'a-root-secret-that-no-report-may-show' },
+    rootKey: attackKey,
     around: (handle) => async (request) => {
       const answer = await handle(request)
       spoil(answer, parse(request.body.toString('utf8')).method ?? '')
