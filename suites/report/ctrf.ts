@@ -90,7 +90,7 @@ function newerTests(report: PrintedReport): CtrfTest[] {
     testId: `newer: ${test.testId}`,
     status: 'skipped',
     suite: ['newer checks', ...test.suite],
-    message: `Found by a newer check, which set ${meta.set} does not know: ${test.message ?? ''}`,
+    message: `Found by a newer check, which is not in set ${meta.set}: ${test.message ?? ''}`,
   }))
 }
 
@@ -98,7 +98,7 @@ function testOfStale({ scenario, case: name, requirement, reason }: PrintedRepor
   const id = [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
   return {
     testId: `baseline: ${id}`,
-    name: `The baseline entry is needed: ${id}`,
+    name: `The baseline entry is still needed: ${id}`,
     status: 'failed',
     rawStatus: 'stale',
     duration: 0,

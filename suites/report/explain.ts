@@ -155,7 +155,7 @@ function reasonsByKey(reasons: RequirementReport['reasons']): Map<string, Requir
 export const openHeadings: { [kind in OpenKind]: string } = {
   must: 'Musts that are not testable here',
   implied: 'Implied, and not testable here',
-  excused: 'What no call shows here, for a written reason',
+  excused: 'Not testable for a written reason',
 }
 
 /** The end of a case's key in words: `content type missing`. */

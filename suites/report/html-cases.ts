@@ -68,7 +68,7 @@ function explanation(
     [testCase.verdict === 'not-testable' ? 'Why' : 'But', escapeHtml(said.but)],
     ['Hint', said.hint === null ? null : escapeHtml(said.hint)],
     ['Blocked', testCase.blockedBy === null ? null : `by the failure of ${caseLink(testCase.blockedBy)}`],
-    ['Alike', like === null ? null : `It fails like ${caseLink(like)}: most likely one cause`],
+    ['Alike', like === null ? null : `It fails like ${caseLink(like)}, most likely for the same cause`],
     ['Known', testCase.known === null ? null : escapeHtml(knownWords(testCase.known))],
     ...fixtureFact(testCase, sources),
   ]

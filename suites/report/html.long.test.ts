@@ -201,7 +201,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
   test('has a legend of the verdicts that occur', async () => {
     const { page } = await open()
     const items = await page.locator('.legend li').allTextContents()
-    expect(items[0]).toBe('✗ failed a sentence of the document does not hold')
+    expect(items[0]).toBe('✗ failed the server broke a sentence of the document')
     expect(items).toHaveLength(7)
   })
 

@@ -111,7 +111,7 @@ function newerChecks(report: PrintedReport, sources: Sources): string {
     ...broken.map((testCase) => caseDetails(report, testCase, { sources, like: null, prefix: 'newer' })),
     ...sortFindings(report.newer.findings).map((finding) => findingDetails(report, finding)),
   ]
-  return `<h2 id="newer">Found by newer checks</h2>\n<p class="soft">Set ${escapeHtml(report.meta.set)} does not know them, so the verdict and the exit code are as without them.</p>\n<div class="newer">${details.join('\n')}</div>`
+  return `<h2 id="newer">Found by newer checks</h2>\n<p class="soft">Set ${escapeHtml(report.meta.set)} does not contain them, so they change neither the verdict nor the exit code.</p>\n<div class="newer">${details.join('\n')}</div>`
 }
 
 /** The worst first. Of failures with one likely cause, the first is open, and the others follow and point to it. */

@@ -72,7 +72,7 @@ function newerSuite(testcases: readonly string[]): string {
 
 function newerTestcases(report: PrintedReport): string[] {
   const note = (message: string): string =>
-    `<skipped${attributes({ message: `Found by a newer check, which set ${report.meta.set} does not know: ${message}` })}/>`
+    `<skipped${attributes({ message: `Found by a newer check, which is not in set ${report.meta.set}: ${message}` })}/>`
   const told = (name: string, message: string, lines: readonly string[]): string =>
     `    <testcase${attributes({ classname: 'newer checks', name, time: seconds(0) })}>${note(message)}<system-out>${escapeText(lines.join('\n'))}</system-out></testcase>`
   return [

@@ -98,7 +98,7 @@ function newerChecks(report: PrintedReport): string {
   const broken = brokenNewer(report)
   if (broken.length + report.newer.findings.length === 0) return ''
   return [
-    `### Found by newer checks, which set ${inline(report.meta.set)} does not judge`,
+    `### Found by newer checks, which are not in set ${inline(report.meta.set)}`,
     '',
     ...broken.map((first) => failure(report, { first, others: [] }, 0)),
     ...sortFindings(report.newer.findings).map((finding) => foundBlock(report, finding)),

@@ -69,7 +69,7 @@ export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
   const { newer } = report
   const broken = brokenNewer(report)
   if (broken.length + newer.findings.length === 0) return []
-  const heading = `Found by newer checks, which set ${report.meta.set} does not know: verdict and exit code are as without them`
+  const heading = `Found by newer checks, which are not in set ${report.meta.set}; they change neither the verdict nor the exit code`
   return [
     paint.hanging('', heading).map(paint.bold),
     ...broken.map((testCase) => caseBlock(report, testCase, paint, true)),

@@ -27,14 +27,14 @@ export const glyphs: { readonly [verdict in Verdict]: string } = {
 
 /** What each sign means, in the order of `verdictOrder`. */
 export const meanings: { readonly [verdict in Verdict]: string } = {
-  failed: 'a sentence of the document does not hold',
-  blocked: 'a preparation or a control did not work, so nothing is known',
-  warned: 'something that the document only implies does not hold',
+  failed: 'the server broke a sentence of the document',
+  blocked: 'a preparation or a control did not work, so nothing could be judged',
+  warned: 'the server broke something that the document only implies',
   known: 'failed, and listed in the baseline',
   'not-run': 'the run ended before it',
   'not-testable': 'the target lacks something that the case needs',
   'not-applicable': 'the target file declares the API area absent',
-  passed: 'it holds, and so did the control',
+  passed: 'the expectation held, and so did the control',
 }
 
 /** `not testable`: a verdict as a reader says it. */

@@ -108,7 +108,9 @@ function verdictOf({ summary, stopped }: Evidence, standing: Standing): [RunVerd
 function throttlingOf({ throttledCalls }: Evidence): string[] {
   if (throttledCalls === 0) return []
   const calls = count(throttledCalls, 'call was', 'calls were')
-  return [`${calls} throttled (HTTP 429, or 503 with Retry-After), waited for and made anew; --rate N asks more gently`]
+  return [
+    `${calls} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
+  ]
 }
 
 function whatHappened({ summary, cases, findings, requirements, stopped }: Evidence, standing: Standing): string[] {

@@ -140,7 +140,7 @@ test.each([
 
 test.each([
   [404, 'is the base URL right?'],
-  [501, 'is no JSON-RPC answer: is the base URL right, and is the service well?'],
+  [501, 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
   [401, 'check the key id, the secret'],
 ])('a target that answers everything with %i is asked about accordingly', async (status, advice) => {
   const target = madeUpTarget({ answer: () => ({ status }) })

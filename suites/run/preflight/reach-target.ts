@@ -64,7 +64,7 @@ function throttledFromTheStart(
   const seconds = Math.ceil(retryAfterMs / 1000)
   return new SuiteError(
     'unreachable',
-    `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" waits so long`,
+    `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
     { exitCode: 3 },
   )
 }

@@ -43,11 +43,11 @@ export async function tryRootKey(client: Client, first: Called, allow: readonly 
   const { status } = first.answer
   const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
   const advice = wrongPath
-    ? `HTTP ${status} came back from ${client.instance.baseUrl}/api: is the base URL right?`
+    ? `the answer from ${client.instance.baseUrl}/api was HTTP ${status}: is the base URL right?`
     : status === 403
-      ? 'HTTP 403 came back: check the key id and the secret, and whether something in front of the service refuses our calls (headers in the target file are sent with every call)'
+      ? 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
       : first.answer.outcome === 'broken'
-        ? `what came back from ${client.instance.baseUrl}/api is no JSON-RPC answer: is the base URL right, and is the service well?`
+        ? `the answer from ${client.instance.baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
         : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
   throw new SuiteError(
     'unreachable',

@@ -43,9 +43,9 @@ const parameters: { [call: string]: readonly string[] } = {
 const ownHeaders = new Map([
   [
     'authorization',
-    'cases send their own or none, name the key in "root"; what a gateway before the server wants stands in another header',
+    'cases set this header themselves; name the key in "root", and use another header for a gateway in front of the server',
   ],
-  ['content-type', 'cases send their own, "application/json" as a rule; leave it out'],
+  ['content-type', 'cases set this header themselves, usually to "application/json"; leave it out'],
   ['content-length', 'it follows from the body of each call; leave it out'],
   ['transfer-encoding', 'it follows from the body of each call; leave it out'],
   ['host', 'it follows from "url"; name the host there'],
@@ -121,7 +121,7 @@ function* wrongNames({ headers = {}, scopeNames = {}, absent = [], probes = {} }
     yield {
       path: ['headers', name],
       onKey: true,
-      message: `"${name}" is no header that every call can carry: ${instead}`,
+      message: `"${name}" cannot be sent with every call: ${instead}`,
     }
   }
   for (const [index, area] of absent.entries()) {
