@@ -58,8 +58,8 @@ interface Tally {
   total: number
   /** How many cases the report has. */
   shown: number
-  done: number
-  counts: Map<Verdict, number>
+  /** By the key of a case; one that is asked again counts once. */
+  verdicts: Map<string, Verdict>
   running: Set<string>
   /** When the first case started. */
   startedMs: number | null
@@ -68,8 +68,7 @@ interface Tally {
 const startTally = (total: number, shown: number): Tally => ({
   total,
   shown,
-  done: 0,
-  counts: new Map(),
+  verdicts: new Map(),
   running: new Set(),
   startedMs: null,
 })
@@ -82,12 +81,19 @@ function count(tally: Tally, event: RunEvent, nowMs: number): void {
   if (event.kind !== 'case-ended') return
   const { key, verdict } = event.outcome
   tally.running.delete(key)
-  tally.done += 1
-  tally.counts.set(verdict, (tally.counts.get(verdict) ?? 0) + 1)
+  tally.verdicts.set(key, verdict)
 }
 
-function sentence({ done, total, shown, counts, startedMs }: Tally, nowMs: number): string {
-  const parts = [...counts]
+function countByVerdict({ verdicts }: Tally): Map<Verdict, number> {
+  const counts = new Map<Verdict, number>()
+  for (const verdict of verdicts.values()) counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
+  return counts
+}
+
+function sentence(tally: Tally, nowMs: number): string {
+  const { total, shown, startedMs } = tally
+  const done = tally.verdicts.size
+  const parts = [...countByVerdict(tally)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${verdict.replaceAll('-', ' ')}`)
   const left = remaining(done, total, nowMs - (startedMs ?? nowMs))
@@ -99,7 +105,7 @@ function waitsFor({ running }: Tally): string {
   return key === undefined ? '' : `; now ${printable(key)}`
 }
 
-const isTenth = ({ done, total }: Tally): boolean =>
+const isTenth = ({ verdicts: { size: done }, total }: Tally): boolean =>
   Math.floor((done * lines) / total) > Math.floor(((done - 1) * lines) / total)
 
 /** The part of a run that must be done before an estimate is shown. */

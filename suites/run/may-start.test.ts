@@ -21,6 +21,7 @@ const emptyBoard: Board = {
   unnamedAreFree: false,
   sessionsPerKey: false,
   movesClock: false,
+  isDoubted: false,
 }
 
 function next(entries: Entry[], board: Partial<Board> = {}): string | undefined {
@@ -121,4 +122,10 @@ test('every case of a run comes to its turn', () => {
     order.push(started.key)
   }
   expect(order).toEqual(['test key', 'created', 'wait', 'session', 'race', 'keys'])
+})
+
+test('after a doubt no two cases with tokens run beside one another', () => {
+  const entries = [running('a', { grants: 1 }), entry('b', { grants: 1 }), entry('c')]
+  expect(next(entries)).toBe('b')
+  expect(next(entries, { isDoubted: true })).toBe('c')
 })

@@ -30,6 +30,8 @@ export interface Board<E extends Entry = Entry> {
   sessionsPerKey: boolean
   /** The clock is moved instead of waiting, which moves it for every case. */
   movesClock: boolean
+  /** A case with tokens did not pass beside others: from now on no two of them run beside one another. */
+  isDoubted: boolean
 }
 
 /** A user has so many sessions; the oldest goes when another one comes (part 8). A server may count every grant of anybody. */
@@ -45,14 +47,19 @@ export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   const places = sessionRules(board, left)
   const makesKeys = left.find(({ claims }) => claims.makesKeys)
   const fillsNoKeys = left.some(({ claims }) => claims.fills !== 'keys')
+  const tokensAreTaken = board.isDoubted && running.some(takesTokens)
   const mayStart = (entry: E): boolean =>
     entry.state === 'pending' &&
+    !(tokensAreTaken && takesTokens(entry)) &&
     (running.length === 0 || !isQuiet(entry, board)) &&
     (!entry.claims.makesKeys || entry === makesKeys) &&
     (entry.claims.fills !== 'keys' || !fillsNoKeys) &&
     places.mayStart(entry)
   return byUrgency(left, board).find(mayStart)
 }
+
+/** Whether a case is granted tokens, which a server may mix up with those of another case. */
+export const takesTokens = ({ claims }: Entry): boolean => claims.grants > 0
 
 function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
   const levels: E[][] = []

@@ -92,3 +92,47 @@ test('members have their keys before the places for keys are filled', async () =
   // The first one only observes.
   expect(verdicts).toEqual(['not-testable', 'passed'])
 })
+
+test('as soon as a case with tokens does not pass, every one that ran beside another is asked again alone', async () => {
+  const withToken = (name: string) =>
+    parseScenario(
+      `scenario: ${name}
+proves: [a/b]
+steps:
+  - { grant: root, scope: [solution], expect: accepted, keep: { pair: result } }
+  - { call: solution/${name}, auth: { token: $pair.accessToken }, expect: accepted }
+`,
+      `fixtures/scenarios/a/${name}.yaml`,
+    )
+  // One call is refused that must be accepted; whatever the reason, the other cases may have passed for the same one.
+  const asked: string[] = []
+  let refusals = 1
+  const target = madeUpTarget({
+    settings: { concurrency: 4 },
+    answer: ({ method, nowMs }) => {
+      asked.push(method)
+      if (method === 'manager/auth') {
+        const expiry = nowMs + 600_000
+        const tokens = { accessToken: `a${asked.length}`, refreshToken: `r${asked.length}`, tokenType: 'Bearer' }
+        return { result: { ...tokens, accessTokenExpiry: expiry, refreshTokenExpiry: expiry, scope: ['solution'] } }
+      }
+      if (method === 'solution/two' && refusals > 0) {
+        refusals -= 1
+        return { status: 401 }
+      }
+      return { result: {} }
+    },
+  })
+  const testKeys: TestKey[] = [{ name: 'root', key: 'given', scope: [], proves: [] }]
+  const full = { ...corpus, testKeys, scenarios: ['one', 'two', 'three'].map(withToken) }
+  const run = startRun({ target, corpus: full, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const items = allItems(full).filter(({ kind }) => kind === 'case')
+  const ended: string[] = []
+  const watch = { started: () => {}, ended: ({ key }: { key: string }) => void ended.push(key) }
+  const runner = createRunner(run, items, capabilities, watch)
+  const outcomes = await Promise.all(items.map((item) => runner.ask(item)))
+  expect(outcomes.map(({ verdict, problem }) => problem ?? verdict)).toEqual(['passed', 'passed', 'passed'])
+  const calls = asked.filter((method) => method.startsWith('solution/'))
+  expect(calls.filter((method) => method === 'solution/one').length).toBe(2)
+  expect(calls.filter((method) => method === 'solution/three').length).toBe(2)
+})

@@ -65,12 +65,17 @@ function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watc
     }
   }
   const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
-    slot.isAgain = mayBeOfOthers === true && mayAskAgain(slot) && run.stopping.reason === null
+    const mayRepeat = mayAskAgain(slot) && run.stopping.reason === null
+    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome)) doubt(board)
+    slot.isAgain = mayRepeat && (mayBeOfOthers === true || (slot.sharedTokens && board.isDoubted))
     slot.state = slot.isAgain ? 'pending' : 'done'
     if (!slot.isAgain) {
       watch.ended(outcome)
-      slot.settle(outcome)
+      if (mayRepeat && slot.sharedTokens) slot.held = outcome
+      else slot.settle(outcome)
     }
+    if (board.entries.every(({ state }) => state === 'done'))
+      for (const one of board.entries) if (one.held !== null) one.settle(one.held)
     goOn()
   }
   const giveUp = (error: unknown): void => {
@@ -94,6 +99,22 @@ function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watc
       slot.isWaiting = event.kind === 'wait-started'
       if (slot.isWaiting) goOn()
     },
+  }
+}
+
+const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', 'blocked'].includes(verdict)
+
+/**
+ * Beside one another, cases with tokens show only that all is well: a server that mixes up tokens may pass one case because of what another
+ * one does. As soon as one does not pass, each of them is asked again alone, and that counts.
+ */
+function doubt(board: Board<Slot>): void {
+  board.isDoubted = true
+  for (const slot of board.entries) {
+    if (slot.held === null) continue
+    slot.held = null
+    slot.isAgain = true
+    slot.state = 'pending'
   }
 }
 

@@ -2,12 +2,16 @@
 import type { Item } from '../engine/case/cases.ts'
 import { claimsOf, noClaims } from '../engine/case/claims.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { Board, Entry } from './may-start.ts'
+import { type Board, type Entry, takesTokens } from './may-start.ts'
 
 export interface Slot extends Entry {
   item: Item
   /** Others ran beside it. */
   hadCompany: boolean
+  /** Others that take tokens did, and so does it: on a server that mixes up tokens each may have changed what the other one saw. */
+  sharedTokens: boolean
+  /** Passed beside others that take tokens; it counts once none of them is in doubt any more. */
+  held: CaseOutcome | null
   isWaiting: boolean
   outcome: Promise<CaseOutcome>
   settle(outcome: CaseOutcome): void
@@ -33,6 +37,8 @@ export function createSlot(item: Item, isAsked: boolean): Slot {
     startedAfter: { grants: 0, named: 0 },
     item,
     hadCompany: false,
+    sharedTokens: false,
+    held: null,
     isWaiting: false,
     outcome,
     settle,
@@ -48,15 +54,20 @@ export function emptyBoard(entries: readonly Slot[]): Board<Slot> {
     unnamedAreFree: false,
     sessionsPerKey: false,
     movesClock: false,
+    isDoubted: false,
   }
 }
 
 /** Notes that an item starts, beside those that run. */
 export function begin({ entries, promised }: Board<Slot>, slot: Slot): Slot {
+  slot.sharedTokens = false
   for (const other of entries) {
     if (other.state !== 'running') continue
     other.hadCompany = true
     slot.hadCompany = true
+    if (!takesTokens(slot) || !takesTokens(other)) continue
+    other.sharedTokens = true
+    slot.sharedTokens = true
   }
   slot.state = 'running'
   slot.startedAfter = { ...promised }

@@ -153,9 +153,12 @@ export async function openClient(run: Run): Promise<Client> {
   return client
 }
 
-/** Where the clock is moved instead of waiting, it cannot measure how fast answers come: then one call at a time. */
-function callsAtOnce({ clock, settings }: Instance): number | null {
-  return settings.concurrency ?? (clock.controlled ? 1 : null)
+/**
+ * One call at a time where nothing is won by more: on the loopback, where most of a run is waiting, which cases do beside one another all
+ * the same; and where the clock is moved instead of waiting, so that it cannot tell how fast answers come.
+ */
+function callsAtOnce({ baseUrl, clock, settings }: Instance): number | null {
+  return settings.concurrency ?? (clock.controlled || isLoopback(baseUrl) ? 1 : null)
 }
 
 function createCounter(): { next(): number } {
