@@ -10,7 +10,7 @@ import type { Selected } from './select.ts'
 /** Where the client comes from. */
 export type ClientSource =
   | { kind: 'command'; command: string; timeoutSeconds: number }
-  /** Missing parts of the key are generated. */
+  /** What is not given of the key is made up. */
   | { kind: 'listen'; port: number; key: { id?: string; secret?: string } }
 
 export interface JudgeOptions {
@@ -19,10 +19,10 @@ export interface JudgeOptions {
   known: readonly ClientKnownEntry[]
   strict: boolean
   meta: Omit<ClientMeta, 'command' | 'started' | 'durationMs' | 'stopped'>
-  /** Ends a run early, or a listening server. */
+  /** Ends a run early, and a server that listens. */
   signal: AbortSignal
   onDone(done: number, total: number): void
-  /** Prints the environment for clients of a listening server. */
+  /** Tells the environment for clients of a server that listens. */
   announce(lines: readonly string[]): void
 }
 

@@ -41,7 +41,8 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
         found.length < mostShrunk
           ? await reproduce(x, candidate)
           : { steps: closure(x, candidate.entry), outcomes: [], failed: 1, tries: 1 }
-      if (isUnproved(candidate, shrunk)) {
+      // Repeating it may have locked the key, so that it only seems to repeat.
+      if (isUnproved(candidate, shrunk) || (await isLocked(x, candidate))) {
         seen.delete(id)
         return
       }
@@ -93,9 +94,11 @@ async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
   }
 }
 
-/** A right call that was refused once and is let in ever after may have met a limit or a lock, which are open. */
-function isUnproved({ kind }: Candidate, { failed, tries }: Reproduced): boolean {
-  return (kind === 'refused' || kind === 'broken') && tries > 1 && failed === 0
+/** A right call that was refused once and is let in ever after, or only after many wrong ones, may have met a limit or a lock: both are open. */
+function isUnproved({ kind }: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
+  if (kind !== 'refused' && kind !== 'broken') return false
+  const wrongTries = outcomes.slice(0, -1).filter((outcome) => outcome === 'refused').length
+  return (tries > 1 && failed === 0) || wrongTries >= triesOfLock.key
 }
 
 /** `found/REQUIREMENT/FACT`. */

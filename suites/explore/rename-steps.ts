@@ -6,7 +6,7 @@ export function renamed<S extends Step>(step: S, names: ReadonlyMap<string, stri
   if (step.do === 'wait') return step
   if (step.do === 'burst') return { ...step, calls: step.calls.map((call) => renamed(call, names, mark)) }
   const text = JSON.stringify(step).replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) => {
-    if (name === 'unique') return `${mark}-$unique`
+    if (/^unique\b/.test(name)) return `${mark}-${whole}`
     const other = names.get(name)
     return other === undefined ? whole : `$${other}`
   })

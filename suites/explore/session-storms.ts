@@ -102,8 +102,10 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   await flush(x, who, storm)
   await meanwhile(quietMs)
   const first = await makeSessions(x, who, storm, [0, 1])
+  await useAll(x, first)
   await meanwhile(quietMs)
   const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2]))[0])
+  await useAll(x, second)
   await meanwhile(quietMs)
   const rest = [...(await makeSessions(x, who, storm, [2, 14])), ...(await longNames(x, who, storm))]
   // What is refused takes no place.
@@ -168,10 +170,17 @@ export async function sessionReadings(
   const { x } = asker
   x.script = 'sessions/readings'
   const storm = freshName(x, 'r')
-  const kept = await makeSessions(x, who, storm, [0, 1])
+  let kept = await makeSessions(x, who, storm, [0, 1])
   await meanwhile(quietMs)
-  for (let at = 0; at < 16; at++) await x.call(grant(other, ['solution']))
+  // Whoever a user is, these are his: where none of them counts, none of anybody does.
+  for (let at = 0; at < mostSessions; at++) await x.call(grant(who, ['solution']))
   await useAll(x, kept)
+  if (x.state().sessions.some(({ reading }) => reading.unnamed === 'each')) {
+    kept = await makeSessions(x, who, storm, [1, 2])
+    await meanwhile(quietMs)
+    for (let at = 0; at < mostSessions; at++) await x.call(grant(other, ['solution']))
+    await useAll(x, kept)
+  }
   await makeSessions(x, other, `${storm}o`, [0, 17])
   await useAll(x, kept)
   await meanwhile(quietMs)

@@ -21,7 +21,8 @@ const longRuns = 30
 /** Steps of what went before that are tried, the shorter one first. */
 const lengths = [60, 400]
 /** Calls that may be made for one finding, beyond those of the exploration. */
-const callsPerFinding = 4000
+const callsPerFinding = 6000
+const quietMs = 1300
 /** Gaps of a sequence that are waited out again. */
 const notableGapMs = 900
 const longestWaitMs = 8000
@@ -48,6 +49,8 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       failed += 1
       outcomes = shown
     }
+    // What rests on a creation cannot be repeated without another one.
+    if (failed === 0 && hasCreated(x, candidate.entry)) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
     return { steps: short, outcomes, failed, tries: longRuns }
   })
 }
@@ -62,8 +65,11 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
   const before = x.log.slice(0, entry + 1).filter(({ step }, index) => index === entry || !isCreation(step))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
-    const steps = (one: readonly Entry[]) =>
-      withGaps(x, [...short, ...one.slice(-length).map(({ step }) => step)], entry)
+    // What went before the finding must be over, or nothing is known of the sessions that are made now.
+    const steps = (one: readonly Entry[]): Step[] => [
+      { do: 'wait', ms: quietMs },
+      ...withGaps(x, [...short, ...one.slice(-length).map(({ step }) => step)], entry),
+    ]
     yield steps(ofScript)
     if (ofScript.length < length) yield steps(before)
     if (ofScript.length <= length && before.length <= length) return
@@ -80,6 +86,22 @@ async function confirmed(
   for (let run = 0; run < runs; run++) if ((await shows(x, candidate, steps)) !== null) failed += 1
   return { steps, outcomes, failed, tries: runs }
 }
+
+/** Whether a token of the lines that an entry names has created a key before. */
+function hasCreated(x: Explorer, at: number): boolean {
+  const lines = linesOf(x, at)
+  return x.log
+    .slice(0, at)
+    .some(({ step, seen }) => isCreation(step) && seen[0]?.answer.kind === 'accepted' && namesLine(x, step, lines))
+}
+
+function linesOf(x: Explorer, at: number): Set<number> {
+  const names = x.log[at] === undefined ? [] : namesIn(x.log[at].step)
+  return new Set(names.flatMap((name) => x.lines.get(name) ?? []))
+}
+
+const namesLine = (x: Explorer, step: Step, lines: ReadonlySet<number>): boolean =>
+  namesIn(step).some((name) => lines.has(x.lines.get(name) ?? -1))
 
 /** A creation that is accepted takes a place, so it is not tried again. */
 function isCreation(step: Step): boolean {
@@ -100,11 +122,7 @@ const longestUse = 300
 export function closure(x: Explorer, at: number, uses = false): Step[] {
   const entry = x.log[at]
   if (entry === undefined) return []
-  const lines = new Set<number>()
-  for (const name of namesIn(entry.step)) {
-    const line = x.lines.get(name)
-    if (line !== undefined) lines.add(line)
-  }
+  const lines = linesOf(x, at)
   const before = x.log
     .slice(0, at)
     .filter((one) => touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted')))
@@ -154,7 +172,7 @@ async function shorter(
   const isLate = (): boolean => !x.options.wire.controlled && x.options.wire.now() - startedMs > longestShrinkMs
   for (let size = Math.ceil((least.steps.length - 1) / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let end = least.steps.length - 1; end > 0; end -= size) {
-      if (isLate() || x.isOver()) return least
+      if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
       const without = least.steps.filter((_, at) => at < end - size || at >= end)
       if (without.length === least.steps.length || !isWhole(without)) continue
       const outcomes = await shows(x, candidate, without)

@@ -96,5 +96,5 @@ export function namesIn(step: Step): string[] {
   const who = 'who' in step.auth ? [step.auth.who] : []
   const texts = JSON.stringify([step.params, step.auth, step.change ?? null])
   const named = Array.from(texts.matchAll(/\$([A-Za-z][\w-]*)/g), ([, name = '']) => name)
-  return [...new Set([...who, ...named])].filter((name) => name !== 'unique')
+  return [...new Set([...who, ...named])].filter((name) => !/^unique\b/.test(name))
 }

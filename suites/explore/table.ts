@@ -21,7 +21,8 @@ const laterTurns = 200
 
 /**
  * One cell for each operation on each part, so ordered that every part is asked before any is asked again. The two kinds of signature
- * share what they sign: each operation is asked of one of them first, in turns, and of the other when all else was asked.
+ * share what they sign: beyond the first operations each is asked of one of them, in turns, and of the other when all else was asked. The scripted
+ * cases know the mistakes as those of HMACs.
  */
 export function cells(
   { fields, first, changesOf }: Pick<Operations, 'fields' | 'first' | 'changesOf'>,
@@ -36,7 +37,9 @@ export function cells(
       const turns = new Map<string, number>()
       return ordered.map((change, at): Cell => {
         const part = partName(field.field, change)
-        const isLater = isShared && (at % 2 === 0) === (way === 'ecc')
+        const isMistake = field.field === 'mistake'
+        const isLater =
+          isShared && rank(change) === first.length && (isMistake ? way === 'hmac' : (at % 2 === 0) === (way === 'ecc'))
         const count = turns.get(`${part} ${isLater}`) ?? 0
         turns.set(`${part} ${isLater}`, count + 1)
         return { id: `table/${way}/${part}`, way, change, turn: isLater ? laterTurns + count : count }

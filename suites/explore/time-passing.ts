@@ -10,9 +10,9 @@ export async function letTimePass(asker: Asker, pick: (count: number) => number)
   const { x, people } = asker
   const who = people.secret[0]
   if (!x.options.wire.controlled || who === undefined || !people.grants) return
-  for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(asker, ms, pick)
   await longLifetimes(asker, who)
   await slidingTokens(asker, who)
+  for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(asker, ms, pick)
   for (const days of [8, 40, 100, 400]) {
     await hoursAfter(asker, days * 86_400_000, pick)
     await letInEveryKey(asker.x, asker.people)
@@ -41,7 +41,7 @@ async function hoursAfter(asker: Asker, ms: number, pick: (count: number) => num
     if (x.lines.has(next)) await letIn(x, list(token(next)))
   }
   if (old !== undefined) await keptOut(x, refresh(old))
-  await retryDead(x, 40, pick)
+  await retryDead(x, 12, pick)
   await checkLiving(asker, pick)
 }
 

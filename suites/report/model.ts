@@ -54,7 +54,7 @@ export interface RequirementReport {
   kind: 'guard' | 'shape'
   part: string
   text: string
-  /** The place of the sentence. */
+  /** Where the sentence stands. */
   anchor: string
   verdict: Verdict
   /** Keys of the cases that prove it. */

@@ -6,6 +6,7 @@ import { allItems, fillsPlaces, type Item } from '../engine/case/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { levelOf } from '../engine/model/index.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
@@ -172,9 +173,9 @@ function oneInstance(target: Target): Target & { end(): Promise<void> } {
   }
 }
 
-/** At the requirement itself, or at any other as a failure. */
+/** As a failure, or at the requirement itself, or as a warning where the broken requirement is only implied. */
 export const isCatch = (breaks: string, { requirement, level }: ProofFinding): boolean =>
-  requirement === breaks || level === 'must'
+  requirement === breaks || level === 'must' || levelOf(breaks) === 'implied'
 
 async function modelAlone(server: ProofServer, options: ProofOptions): Promise<Told> {
   const { context, handle } = createHandler({ clock: 'virtual', ...server.create() })

@@ -44,56 +44,108 @@ const isHarmless = (exchange: Exchange | undefined): boolean =>
 
 const changes = (call: Call): boolean => String(readBody(call.body).method).startsWith('manager/')
 
-interface Node {
+type Found = Extract<Explained, { is: 'explained' }> | 'impossible' | 'undecided'
+
+/** A place where several calls may come next. */
+interface Fork {
+  readonly choices: readonly Choice[]
+  /** Choices that were tried. */
+  tried: number
+  /** How many calls were taken before it. */
+  readonly depth: number
+}
+
+interface Choice {
+  readonly index: number
   readonly state: State
-  readonly left: readonly number[]
-  readonly order: readonly number[]
 }
 
-function search(
-  state: State,
-  calls: readonly Exchange[],
-  budget: number,
-): Extract<Explained, { is: 'explained' }> | 'impossible' | 'undecided' {
-  const start = calls.map((_, index) => index).sort((a, b) => momentOf(calls, a) - momentOf(calls, b))
-  const open: Node[] = [{ state, left: start, order: [] }]
-  for (let tried = 0; open.length > 0; tried++) {
-    if (tried > budget) return 'undecided'
-    const node = open.pop() as Node
-    if (node.left.length === 0) return { is: 'explained', order: node.order, state: node.state }
-    open.push(...steps(node, calls))
+/** Goes through the orders depth first; a legal call that changes nothing is taken at once. */
+function search(start: State, calls: readonly Exchange[], budget: number): Found {
+  const pending = pendingCalls(calls)
+  const order: number[] = []
+  const forks: Fork[] = []
+  let state = start
+  for (let tried = 0; order.length < calls.length; tried++) {
+    if (tried > budget + calls.length) return 'undecided'
+    const choices = choicesOf(state, calls, pending.minimal())
+    // A call that must come next is no fork.
+    if (choices.length !== 1) forks.push({ choices, tried: 0, depth: order.length })
+    const next = choices.length === 1 ? choices[0] : nextChoice(forks, order, pending.putBack)
+    if (next === undefined) return 'impossible'
+    pending.take(next.index)
+    order.push(next.index)
+    state = next.state
   }
-  return 'impossible'
+  return { is: 'explained', order, state }
 }
 
-const momentOf = (calls: readonly Exchange[], index: number): number => calls[index]?.moment.from ?? 0
+/** The next choice of the last fork that has one; calls that were taken behind it are put back. */
+function nextChoice(forks: Fork[], order: number[], putBack: (index: number) => void): Choice | undefined {
+  for (let fork = forks.at(-1); fork !== undefined; fork = forks.at(-1)) {
+    while (order.length > fork.depth) putBack(order.pop() as number)
+    const choice = fork.choices[fork.tried]
+    fork.tried += 1
+    if (fork.tried >= fork.choices.length) forks.pop()
+    if (choice !== undefined) return choice
+  }
+  return undefined
+}
 
-/** The nodes behind one, the most likely last. A legal call that changes nothing is taken at once. */
-function steps(node: Node, calls: readonly Exchange[]): Node[] {
-  const next: Node[] = []
+/** What may come next, the most likely first. */
+function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly number[]): Choice[] {
+  const choices: Choice[] = []
   const tried = new Set<string>()
-  for (const index of minimal(node.left, calls)) {
+  for (const index of minimal) {
     const exchange = calls[index] as Exchange
     if (tried.has(exchange.like)) continue
     tried.add(exchange.like)
     const { call, answer, moment } = exchange
-    const known = facts(node.state, call, moment)
-    const verdict = judge(node.state, known)
+    const known = facts(state, call, moment)
+    const verdict = judge(state, known)
     if (contradicts(verdict, answer) && answer.kind !== 'broken') continue
-    const state = learn(node.state, call, answer, moment, known)
-    const left = node.left.filter((one) => one !== index)
-    const taken: Node = { state, left, order: [...node.order, index] }
+    const choice = { index, state: learn(state, call, answer, moment, known) }
     // Unsound for open calls, since their answer teaches.
-    if (verdict.is !== 'open' && !changes(call)) return [taken]
-    next.push(taken)
+    if (verdict.is !== 'open' && !changes(call)) return [choice]
+    choices.push(choice)
   }
-  return next.reverse()
+  return choices
 }
 
-/** The calls that nothing else must come before, those that end first in front. */
-function minimal(left: readonly number[], calls: readonly Exchange[]): number[] {
-  const end = (index: number): number => endOf(calls[index] as Exchange)
-  let earliest = Number.POSITIVE_INFINITY
-  for (const index of left) earliest = Math.min(earliest, end(index))
-  return left.filter((index) => momentOf(calls, index) <= earliest).sort((a, b) => end(a) - end(b))
+/** The calls that are not taken yet, by their start. */
+function pendingCalls(calls: readonly Exchange[]) {
+  const starts = Float64Array.from(calls, ({ moment }) => moment.from)
+  const ends = Float64Array.from(calls, endOf)
+  const startOf = (index: number): number => starts[index] as number
+  const endAt = (index: number): number => ends[index] as number
+  const byStart = Uint32Array.from(calls.keys()).sort((a, b) => startOf(a) - startOf(b))
+  const place = new Uint32Array(calls.length)
+  byStart.forEach((index, at) => {
+    place[index] = at
+  })
+  const taken = new Uint8Array(calls.length)
+  let first = 0
+  return {
+    take: (index: number): void => {
+      taken[index] = 1
+      while (first < byStart.length && taken[byStart[first] as number] === 1) first += 1
+    },
+    putBack: (index: number): void => {
+      taken[index] = 0
+      first = Math.min(first, place[index] as number)
+    },
+    /** Those that nothing else must come before, the first to end in front. */
+    minimal: (): number[] => {
+      let earliest = Number.POSITIVE_INFINITY
+      const found: number[] = []
+      for (let at = first; at < byStart.length; at++) {
+        const index = byStart[at] as number
+        if (startOf(index) > earliest) break
+        if (taken[index] === 1) continue
+        found.push(index)
+        earliest = Math.min(earliest, endAt(index))
+      }
+      return found.filter((index) => startOf(index) <= earliest).sort((a, b) => endAt(a) - endAt(b))
+    },
+  }
 }

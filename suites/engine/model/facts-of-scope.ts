@@ -60,9 +60,8 @@ function closedFact(state: State, pair: Pair, method: string): Fact {
   if (limits.length === 0 || limits.some(isForeign)) return unsure('scopes/area-opens')
   const area = limits.find(isArea)
   if (area === undefined && opener === 'solution') return unsure('scopes/solution-id')
-  if (pair.generation > 0) return no('refresh/scopes-kept')
-  if (area === undefined) return no('keys/apikey-scope')
-  return no(`scopes/${area}`)
+  if (area !== undefined) return no(`scopes/${area}`)
+  return no(pair.generation > 0 ? 'refresh/scopes-kept' : 'keys/apikey-scope')
 }
 
 /** Which spelling of apikey opens manager/createApiKey is open (scopes/apikey-spelling). */

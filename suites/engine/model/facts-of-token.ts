@@ -1,6 +1,6 @@
 /** Parts 3, 5.3 and 5.4: whether a token stands. */
 import { memberOf, no, sideOf, unsure, wordsBehind, yes } from './fact.ts'
-import { liveness } from './sessions.ts'
+import { saidOf } from './session-tables.ts'
 import { looksToFind, slackMs } from './spelling.ts'
 import type { Fact, Pair, Span, State } from './types.ts'
 
@@ -110,7 +110,7 @@ function refreshExpiryFact(pair: Pair, moment: Span): Fact {
 /** sessions/…: what the tables of all readings agree on. */
 function sessionFact(state: State, pair: Pair, moment: Span, requirement: string): Fact {
   const member = memberOf(state, pair)
-  const said = new Set(state.sessions.map((table) => liveness(table, member)))
+  const said = saidOf(state.sessions, member)
   const kept = pair.generation > 0 && requirement === 'sessions/oldest-removed' ? 'refresh/session-kept' : requirement
   if (said.size === 1 && said.has('dead')) return no(kept)
   if (said.size !== 1 || said.has('unknown')) return unsure('sessions/sixteen-live')

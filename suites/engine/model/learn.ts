@@ -8,7 +8,8 @@ import { findPair } from './facts-of-token.ts'
 import { judge } from './judge.ts'
 import { learnPair, ofLine } from './learn-pair.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
-import { blurSessions, observeSession, touchSession } from './sessions.ts'
+import { observeAll, touchAll } from './session-tables.ts'
+import { blurSessions } from './sessions.ts'
 import type { Answer, Call, Fact, Key, Pair, Span, State, Verdict } from './types.ts'
 
 /** The state after a call was answered. `known` may be given where it was computed before. */
@@ -122,7 +123,7 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
     return verdict.is === 'accepted' ? withStanding(state, pair, 'unknown') : state
   }
   const seen = observed(state, pair, 'live', moment)
-  const sessions = seen.sessions.map((table) => touchSession(table, memberOf(state, pair), 'used', moment))
+  const sessions = touchAll(seen.sessions, memberOf(state, pair), 'used', moment)
   // A pair that was let in though it was revoked says no more of what follows.
   return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
 }
@@ -132,7 +133,7 @@ const isOfSession = ({ requirement }: Fact): boolean =>
 
 function observed(state: State, pair: Pair, seen: 'live' | 'dead', moment: Span): State {
   const member = memberOf(state, pair)
-  const kept = state.sessions.flatMap((table) => observeSession(table, member, seen) ?? [])
+  const kept = observeAll(state.sessions, member, seen)
   // Where every reading is contradicted it is a finding; what follows from it for this user is not known.
   if (kept.length === 0)
     return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, moment)) }

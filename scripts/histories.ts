@@ -1,0 +1,44 @@
+/**
+ * The judge of calls at once: how many correct histories raise an alarm, and how long it takes.
+ *
+ *     npm run histories [-- --count N]
+ */
+import { parseArgs } from 'node:util'
+import { type Exchange, explain, type State } from '../suites/engine/model/index.ts'
+import { seededRandom } from '../suites/engine/random.ts'
+import { correctHistory } from '../suites/self/correct-histories.ts'
+import { accepted, afterGrants, at, listWith, newState, tokenHeader } from '../suites/self/made-up-calls.ts'
+
+const { values } = parseArgs({ options: { count: { type: 'string', default: '2000' } } })
+const count = Number(values.count)
+const random = seededRandom(1)
+const newStart = (): State => afterGrants(newState(), ['a', 'b', 'c'], ['solution'])
+const told = { impossible: 0, undecided: 0, explained: 0 }
+for (let round = 0; round < count; round++) {
+  const start = newStart()
+  const history = correctHistory(start, {
+    random,
+    reading: round % start.sessions.length,
+    lossy: round % 2 === 0,
+    calls: 14,
+  })
+  told[explain(start, history).is] += 1
+}
+console.log(
+  `${told.impossible} alarms and ${told.undecided} undecided in ${count} correct histories, half with lost answers`,
+)
+
+const operations = 100_000
+const start = newStart()
+const exchange = (index: number): Exchange => ({
+  call: listWith(tokenHeader(['a', 'b', 'c'][index % 3] ?? 'a')),
+  answer: accepted(),
+  moment: { from: at(index).from, to: at(index + 20).from },
+  like: `${index % 3}`,
+})
+const history = Array.from({ length: operations }, (_, index) => exchange(index))
+const before = process.cpuUsage()
+const found = explain(start, history, operations * 2)
+const { user, system } = process.cpuUsage(before)
+console.log(`${operations} operations: ${found.is} in ${((user + system) / 1e6).toFixed(2)} s of CPU`)
+if (told.impossible > 0) process.exitCode = 1

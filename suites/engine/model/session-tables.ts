@@ -1,0 +1,63 @@
+/** All readings of the open questions about sessions together. What did not change keeps its identity, so that it is computed once. */
+
+import { liveness, type Member, observeSession, type SessionTable, touchSession } from './sessions.ts'
+import type { Span } from './span.ts'
+
+type Tables = readonly SessionTable[]
+export type Said = ReadonlySet<'live' | 'dead' | 'unknown'>
+
+interface Remembered {
+  readonly said: Map<number, Said>
+  /** When a line was used or refreshed last. */
+  readonly touched: Map<string, number>
+}
+
+const memory = new WeakMap<Tables, Remembered>()
+
+function remembered(tables: Tables): Remembered {
+  const known = memory.get(tables) ?? { said: new Map(), touched: new Map() }
+  memory.set(tables, known)
+  return known
+}
+
+/** What the tables say of a line's session: one word where all readings agree. */
+export function saidOf(tables: Tables, member: Member): Said {
+  const { said } = remembered(tables)
+  const known = said.get(member.line)
+  if (known !== undefined) return known
+  const words: Said = new Set(tables.map((table) => liveness(table, member)))
+  said.set(member.line, words)
+  return words
+}
+
+/** The tables that an answer does not contradict; none is left where it contradicts every reading. */
+export function observeAll(tables: Tables, member: Member, seen: 'live' | 'dead'): Tables {
+  const said = saidOf(tables, member)
+  if (said.size === 1 && said.has(seen)) return tables
+  return kept(
+    tables,
+    tables.flatMap((table) => observeSession(table, member, seen) ?? []),
+  )
+}
+
+/** Ages are compared with a slack of more than a second, so that this much does not count. */
+const unnoticedMs = 50
+
+/** A session was used or refreshed: where a reading counts age so, it is younger now. */
+export function touchAll(tables: Tables, member: Member, how: 'used' | 'refreshed', when: Span): Tables {
+  const { said, touched } = remembered(tables)
+  const name = `${how} ${member.line}`
+  const last = touched.get(name)
+  if (last !== undefined && when.to - last < unnoticedMs) return tables
+  const next = kept(
+    tables,
+    tables.map((table) => touchSession(table, member, how, when)),
+  )
+  // Ages do not say who lives, so what was said holds still.
+  const recent = [...touched].filter(([, at]) => when.to - at < unnoticedMs)
+  memory.set(next, { said, touched: new Map(recent).set(name, when.to) })
+  return next
+}
+
+const kept = (before: Tables, after: Tables): Tables =>
+  after.length === before.length && after.every((table, at) => table === before[at]) ? before : after
