@@ -7,6 +7,7 @@ import { openCorpus } from './run/corpus-cache.ts'
 import { receiveEnding } from './run/ending-channel.ts'
 import { recordKeys } from './run/key-record.ts'
 import { announceKeys } from './run/keys-channel.ts'
+import { announceProgress } from './run/progress-channel.ts'
 import { openRun } from './run/run.ts'
 import type { WorkerRequest } from './run/worker-request.ts'
 import { bundledTarget } from './targets/bundled.ts'
@@ -39,6 +40,7 @@ const { url, corpus, seed, keyRecord, bail } = request
 
 const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
 const keysChannel = announceKeys(request.endingChannel)
+const progress = announceProgress(request.endingChannel)
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
@@ -51,12 +53,14 @@ const run = await openRun({
   listener: (event) => {
     noteKeys(event)
     keysChannel.listener(event)
+    progress.listener(event)
   },
 })
 afterAll(async () => {
   await run.end()
   close()
   keysChannel.close()
+  progress.close()
 })
 
 /** Which of the workers this is, where there are several. */
@@ -64,9 +68,12 @@ const { searchParams } = new URL(import.meta.url)
 const part = Number(searchParams.get('part') ?? 0)
 const parts = Number(searchParams.get('of') ?? 1)
 
+/** Cases of one server are scheduled by the run, so all of them wait for their turn at once. */
+const ask = url === null ? test : test.concurrent
+
 describe('scenarios', () => {
   for (const item of run.items.filter((_item, index) => index % parts === part)) {
-    test(item.key, async ({ task }) => {
+    ask(item.key, async ({ task }) => {
       const outcome = await run.ask(item)
       task.meta.outcome = outcome
       const stopped = run.stopReason()

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { allItems, answersTo, type Item, provesOf } from '../engine/case/cases.ts'
+import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { printableLines } from '../engine/printable.ts'
@@ -53,7 +54,14 @@ async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: stri
     scenarios: corpus.scenarios.flatMap((scenario) => {
       const cases = items.flatMap((item) =>
         item.kind === 'case' && item.scenario === scenario
-          ? [{ key: item.key, case: item.testCase.name, proves: [...new Set(provesOf(item))] }]
+          ? [
+              {
+                key: item.key,
+                case: item.testCase.name,
+                proves: [...new Set(provesOf(item))],
+                alone: aloneReasons(claimsOf(item)),
+              },
+            ]
           : [],
       )
       const { title, file, needs } = scenario

@@ -9,7 +9,7 @@ function progressOn(isTTY: boolean) {
     text += String(chunk)
     return true
   }
-  const progress = startProgress({ isTTY, write }, () => nowMs)
+  const progress = startProgress({ isTTY, write }, { now: () => nowMs, wall: () => nowMs })
   const pass = (ms: number): void => {
     nowMs += ms
   }
@@ -29,17 +29,36 @@ test('the first sign of life comes before anything is read', () => {
 
 test('without a terminal a line comes now and then, with what is left', () => {
   const { progress, endCase, written } = progressOn(false)
-  progress.start(20)
+  progress.start(20, 20)
   for (let number = 0; number < 4; number += 1) endCase(`a/${number}`)
   expect(written()).toBe('2 of 20 cases, about 18 s left\n4 of 20 cases, about 16 s left\n')
 })
 
 test('on a terminal the line says what is being waited for', () => {
   const { progress, endCase, written } = progressOn(true)
-  progress.start(20)
+  progress.start(20, 20)
   endCase('a/1')
   progress.listener({ kind: 'case-started', key: 'a/slow' })
   expect(written()).toContain('now a/1')
   progress.end()
   expect(written().endsWith('\r\u001b[K')).toBe(true)
+})
+
+test('on a terminal the line says how many cases run, and what is waited for', () => {
+  const { progress, endCase, written } = progressOn(true)
+  progress.start(20, 20)
+  for (const key of ['a/one', 'a/two', 'a/three']) progress.listener({ kind: 'case-started', key })
+  progress.listener({ kind: 'wait-started', key: 'a/three', untilMs: 3500 })
+  endCase('b')
+  expect(written()).toContain('; now a/one and 1 more, 1 waiting')
+  for (const key of ['a/one', 'a/two']) endCase(key)
+  expect(written()).toMatch(/; waiting 1 s for a\/three$/)
+})
+
+test('the estimate knows that some cases are more work than others', () => {
+  const { progress, endCase, written } = progressOn(false)
+  progress.start(4, 4, new Map([['a/long', 7]]))
+  for (const key of ['a/1', 'a/2']) endCase(key)
+  // Two of ten parts took two seconds.
+  expect(written()).toContain('2 of 4 cases, about 8 s left')
 })

@@ -110,7 +110,7 @@ function tellPlan(
     return false
   }
   if (target !== null) progress.say(renderPlan(planned.plan, { ids: false, columns: outlet.columns }).trimEnd())
-  progress.start(planned.selected.length, planned.reported)
+  progress.start(planned.selected.length, planned.reported, planned.work)
   return true
 }
 

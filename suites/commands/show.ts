@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
+import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/fixture/model.ts'
 import { printableLines } from '../engine/printable.ts'
+import { aloneText } from '../report/alone-text.ts'
 import { hanging } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
@@ -91,6 +93,7 @@ function showScenario(scenario: Scenario, id: string, items: readonly Item[]): s
     `  ${scenario.file}`,
     ...listed('needs', scenario.needs),
     ...listed('proves', proves),
+    ...listed('runs alone', [...new Set(cases.flatMap((item) => aloneReasons(claimsOf(item))))].map(aloneText)),
     ...(mine !== undefined && mine.key !== scenario.id
       ? []
       : listed(

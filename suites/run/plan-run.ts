@@ -6,7 +6,7 @@ import { cannotAsk } from './capabilities.ts'
 import { expectedCapabilities } from './expected-capabilities.ts'
 import { earlierKeys } from './keys-of-target.ts'
 import type { RunOptions } from './options.ts'
-import { makePlan } from './plan.ts'
+import { makePlan, workOf } from './plan.ts'
 import { isLoopback } from './proxy-for.ts'
 import { failedIds, readReportFile } from './report-file.ts'
 import { select } from './select.ts'
@@ -20,6 +20,8 @@ export interface PlannedRun {
   /** Cases were chosen, so the run gives no verdict on the whole document. */
   isPartial: boolean
   plan: Plan
+  /** How much time each selected item takes, in calls one after another. */
+  work: ReadonlyMap<string, number>
 }
 
 /**
@@ -39,6 +41,7 @@ export function planRun(
   const capabilities = expectedCapabilities(target, corpus, kept)
   const notSelected = all.length - selected.length - skipped.length
   const ofAnswers = envelopeCases([]).length
+  const atOnce = target?.settings.concurrency ?? usualAtOnce
   const plan = makePlan(
     { selected, notSelected, all: all.length, ofAnswers, cannot: (item) => cannotAsk(item, capabilities) },
     {
@@ -46,10 +49,15 @@ export function planRun(
       cleanup: capabilities.cleanup,
       lasts: target !== null && !target.disposable && target.keys.testKeysFile === null,
       callMs: callMsOf(target),
+      atOnce,
+      rate: target?.settings.rate ?? 0,
     },
   )
   const isPartial = again !== null || selection.only.length > 0
-  return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan }
+  const work = new Map(
+    selected.map((item) => [item.key, cannotAsk(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
+  )
+  return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan, work }
 }
 
 /** An estimate of a call's duration before one was made. In ms. */
@@ -58,8 +66,10 @@ const farCallMs = 110
 
 function callMsOf(target: RunOptions['target']): number {
   if (target === null) return 0
-  const usualMs = isLoopback(target.url) ? nearCallMs : farCallMs
-  return Math.max(usualMs, target.settings.rate > 0 ? 1000 / target.settings.rate : 0)
+  return isLoopback(target.url) ? nearCallMs : farCallMs
 }
+
+/** Calls under way at once where the user does not set it: they grow from four to sixteen. */
+const usualAtOnce = 8
 
 const isNamed = (item: Item, id: string): boolean => item.key === id || provesOf(item).includes(id)

@@ -6,7 +6,7 @@ import { makePlan, type PlannedTarget } from './plan.ts'
 const corpus = await openCorpus()
 const selected = allItems(corpus)
 const items = { selected, notSelected: 0, all: selected.length, ofAnswers: 3, cannot: () => undefined }
-const target: PlannedTarget = { keptTestKeys: [], cleanup: false, lasts: true, callMs: 100 }
+const target: PlannedTarget = { keptTestKeys: [], cleanup: false, lasts: true, callMs: 100, atOnce: 4, rate: 0 }
 
 test('the total is that of the report', () => {
   expect(makePlan(items, target)).toMatchObject({ cases: selected.length + 3, total: selected.length + 3 })
@@ -29,8 +29,15 @@ test('where keys stay, the plan says what changes that', () => {
 })
 
 test('the time follows from the calls and from the longest wait', () => {
-  const near = makePlan(items, { ...target, callMs: 1 })
-  const far = makePlan(items, target)
+  const near = makePlan(items, { ...target, callMs: 1, atOnce: 1 })
+  const far = makePlan(items, { ...target, atOnce: 1 })
   expect(far.seconds - near.seconds).toBeCloseTo((far.calls * 99) / 1000, -1)
   expect(near.seconds).toBeGreaterThan(near.calls / 1000)
+})
+
+test('several calls at once take less time, as far as a rate allows', () => {
+  const waits = makePlan(items, { ...target, callMs: 0 }).seconds
+  const seconds = (more: Partial<PlannedTarget>): number => makePlan(items, { ...target, ...more }).seconds - waits
+  expect(seconds({ atOnce: 16 })).toBeLessThan(seconds({ atOnce: 1 }) / 2)
+  expect(seconds({ atOnce: 16, rate: 5 })).toBeGreaterThan(seconds({ atOnce: 1 }))
 })

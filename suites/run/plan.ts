@@ -1,5 +1,6 @@
 import type { Item } from '../engine/case/cases.ts'
 import { provesOf } from '../engine/case/cases.ts'
+import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { parseDuration } from '../engine/case/wait.ts'
 import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/model.ts'
 import type { Gap } from '../engine/judge/problem.ts'
@@ -22,6 +23,10 @@ export interface PlannedTarget {
   lasts: boolean
   /** About how long a call takes. In ms. */
   callMs: number
+  /** How many calls may be under way at once. */
+  atOnce: number
+  /** Calls a second at most; 0: no limit. */
+  rate: number
 }
 
 /** The items of a run. */
@@ -49,10 +54,22 @@ export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
     notSelected: items.notSelected,
     calls: all,
     refusals: count(calls.filter(({ refused }) => refused)),
-    seconds: Math.ceil((all * target.callMs + waitsMs(asked)) / 1000),
+    seconds: secondsOf(asked, all, target),
     creates: createdThings(asked, calls, target),
     cannot: reasons(items.selected, items.cannot),
   }
+}
+
+function secondsOf(asked: readonly Item[], calls: number, { callMs, atOnce, rate }: PlannedTarget): number {
+  const work = preflightCalls + asked.reduce((sum, item) => sum + workOf(item, atOnce), 0)
+  const pacedMs = rate > 0 ? (calls * 1000) / rate : 0
+  return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(asked)) / 1000)
+}
+
+/** How much time an item takes, in calls one after another: other cases run beside it unless it runs alone. */
+export function workOf(item: Item, atOnce: number): number {
+  const calls = count(callsOf(item))
+  return aloneReasons(claimsOf(item)).length > 0 ? calls : calls / atOnce
 }
 
 const count = (calls: readonly PlannedCall[]): number => calls.reduce((sum, call) => sum + call.count, 0)
@@ -89,13 +106,10 @@ const several = (number: number, what: string): string => `${number} ${what}${nu
 /** The assumed length of a wait for a moment of the server, which is not known in advance. */
 const usualWaitMs = 3000
 
-/** Cases that only wait do so at the same time; cases that fill a limit wait alone. */
+/** Cases that wait do so side by side. Sessions are kept apart by waiting only on a server that needs it. */
 function waitsMs(asked: readonly Item[]): number {
-  const waits = asked.flatMap((item) =>
-    item.kind === 'case' ? [{ alone: fills(item, 'sessions') || fills(item, 'keys'), ms: waitOf(item.scenario) }] : [],
-  )
-  const alone = waits.filter((wait) => wait.alone).reduce((sum, { ms }) => sum + ms, 0)
-  return alone + Math.max(0, ...waits.filter((wait) => !wait.alone).map(({ ms }) => ms))
+  const waiting = asked.filter((item) => item.kind === 'case' && claimsOf(item).fills !== 'sessions')
+  return Math.max(0, ...waiting.map((item) => (item.kind === 'case' ? waitOf(item.scenario) : 0)))
 }
 
 function waitOf({ given, steps }: Scenario): number {

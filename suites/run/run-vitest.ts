@@ -8,6 +8,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Endings } from './ending.ts'
 import { announceEnding } from './ending-channel.ts'
+import { receiveProgress } from './progress-channel.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 interface VitestRun {
@@ -29,7 +30,8 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   const { reporter, result } = collectOutcomes(listener)
   // The report decides the exit code.
   const exitCode = process.exitCode
-  const closeChannel = announceEnding(ending, request.endingChannel)
+  const closeEnding = announceEnding(ending, request.endingChannel)
+  const closeProgress = receiveProgress(request.endingChannel, listener)
   const workers = workersFor(request)
   const folder = makeSuiteFolder(workers)
   const vitest = await startVitest(request, reporter, { folder, workers })
@@ -45,7 +47,8 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
     const isStuck = await Promise.race([whole(), stuckWorker(endings)])
     return { ...result(), isStuck }
   } finally {
-    closeChannel()
+    closeEnding()
+    closeProgress()
     rmSync(folder, { recursive: true, force: true })
     process.exitCode = exitCode
   }
@@ -65,7 +68,6 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   const defects: string[] = []
   let stopped: StopReason | null = null
   const reporter: Reporter = {
-    onTestCaseReady: (test) => listener({ kind: 'case-started', key: test.name }),
     onTestCaseResult(test) {
       const { outcome, stopped: reason } = test.meta()
       if (stopped === null && reason !== undefined) {
@@ -132,6 +134,8 @@ async function startVitest(
         fileParallelism: workers > 1,
         maxWorkers: workers,
         watch: false,
+        // Which cases of one server run at once is for the schedule to say.
+        maxConcurrency: request.items.length + 1,
         testTimeout: 0,
         hookTimeout: 0,
         reporters: [reporter],

@@ -1,0 +1,102 @@
+/** How far a run is: what is done, what is under way, what is waited for, and how long the rest takes about. */
+import type { RunEvent } from '../engine/case/events.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
+import { printable } from '../engine/printable.ts'
+
+export interface Tally {
+  total: number
+  /** How many cases the report has. */
+  shown: number
+  /** By the key of a case; one that is asked again counts once. */
+  verdicts: Map<string, Verdict>
+  running: Set<string>
+  /** Cases that wait, each until a moment in ms since 1970. */
+  waiting: Map<string, number>
+  /** When the first case started. */
+  startedMs: number | null
+  /** How much work each case is, in calls one after another. */
+  work: ReadonlyMap<string, number>
+  workLeft: number
+}
+
+/** @param work 1 for every case that it does not name */
+export function startTally(total: number, shown: number, work: ReadonlyMap<string, number> = new Map()): Tally {
+  const known = [...work.values()].reduce((sum, calls) => sum + calls, 0)
+  return {
+    total,
+    shown,
+    verdicts: new Map(),
+    running: new Set(),
+    waiting: new Map(),
+    startedMs: null,
+    work,
+    workLeft: known + total - work.size,
+  }
+}
+
+/** Counts an event of the run. @param nowMs of any clock that goes on steadily */
+export function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
+  if (event.kind === 'case-started') {
+    tally.startedMs ??= nowMs
+    tally.running.add(event.key)
+  }
+  if (event.kind === 'wait-started') tally.waiting.set(event.key, event.untilMs)
+  if (event.kind === 'wait-ended') tally.waiting.delete(event.key)
+  if (event.kind !== 'case-ended') return
+  const { key, verdict } = event.outcome
+  tally.running.delete(key)
+  tally.waiting.delete(key)
+  if (!tally.verdicts.has(key)) tally.workLeft -= tally.work.get(key) ?? 1
+  tally.verdicts.set(key, verdict)
+}
+
+export const doneOf = ({ verdicts }: Tally): number => verdicts.size
+
+function countByVerdict({ verdicts }: Tally): Map<Verdict, number> {
+  const counts = new Map<Verdict, number>()
+  for (const verdict of verdicts.values()) counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
+  return counts
+}
+
+/** `12 of 806 cases, 2 failed, about 20 s left` */
+export function sentence(tally: Tally, nowMs: number): string {
+  const { total, shown } = tally
+  const done = doneOf(tally)
+  const parts = [...countByVerdict(tally)]
+    .filter(([verdict]) => verdict !== 'passed')
+    .map(([verdict, number]) => `, ${number} ${verdict.replaceAll('-', ' ')}`)
+  return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${remaining(tally, nowMs)}`
+}
+
+/**
+ * What the run does now: a case and how many others run with it, or what is waited for if nothing else runs.
+ *
+ * @param wallMs now, in ms since 1970
+ */
+export function doing({ running, waiting }: Tally, wallMs: number): string {
+  const busy = [...running].filter((key) => !waiting.has(key))
+  const [first] = busy
+  if (first !== undefined) {
+    const others = busy.length === 1 ? '' : ` and ${busy.length - 1} more`
+    return `; now ${printable(first)}${others}${waiting.size === 0 ? '' : `, ${waiting.size} waiting`}`
+  }
+  const [next] = [...waiting].sort(([, one], [, other]) => one - other)
+  if (next === undefined) return ''
+  const [key, untilMs] = next
+  return `; waiting ${Math.max(0, Math.ceil((untilMs - wallMs) / 1000))} s for ${printable(key)}`
+}
+
+/** The part of a run that must be done before an estimate is shown. */
+const leastPart = 0.05
+const leastMs = 2000
+
+/** Estimates the remaining time from the time that the work took so far. */
+function remaining(tally: Tally, nowMs: number): string {
+  const { total, startedMs, work, workLeft } = tally
+  const done = doneOf(tally)
+  const passedMs = nowMs - (startedMs ?? nowMs)
+  if (done < total * leastPart || done >= total || passedMs < leastMs) return ''
+  const all = [...work.values()].reduce((sum, calls) => sum + calls, 0) + total - work.size
+  const seconds = Math.ceil(((passedMs / (all - workLeft)) * workLeft) / 1000)
+  return seconds >= 90 ? `, about ${Math.round(seconds / 60)} min left` : `, about ${seconds} s left`
+}

@@ -1,0 +1,11 @@
+import type { AloneReason } from '../engine/case/claims.ts'
+
+const texts: { readonly [reason in AloneReason]: string } = {
+  'makes-keys': 'it may create keys, so it runs alone among the cases that do',
+  'fills-sessions': 'it fills the sessions of a user, so no other case with such sessions runs beside it',
+  'fills-keys': 'it fills the places for keys, so it runs after all other cases',
+  race: 'it makes calls at once to race them, so no other case runs beside it',
+}
+
+/** Why a case does not run beside every other one. */
+export const aloneText = (reason: AloneReason): string => texts[reason]

@@ -1,0 +1,27 @@
+/** Tells the main thread which cases the worker asks, and which of them wait: vitest knows no more than which have ended. */
+import { BroadcastChannel } from 'node:worker_threads'
+import type { RunEvent, RunListener } from '../engine/case/events.ts'
+
+const nameOf = (endingChannel: string): string => `${endingChannel}-progress`
+
+const told: readonly RunEvent['kind'][] = ['case-started', 'wait-started', 'wait-ended']
+
+/** In the worker thread. */
+export function announceProgress(endingChannel: string): { listener: RunListener; close(): void } {
+  const channel = new BroadcastChannel(nameOf(endingChannel))
+  channel.unref()
+  return {
+    listener: (event) => {
+      if (told.includes(event.kind)) channel.postMessage(event)
+    },
+    close: () => channel.close(),
+  }
+}
+
+/** In the main thread. @returns closes the channel */
+export function receiveProgress(endingChannel: string, listener: RunListener): () => void {
+  const channel = new BroadcastChannel(nameOf(endingChannel))
+  channel.onmessage = (event: unknown) => listener((event as { data: RunEvent }).data)
+  channel.unref()
+  return () => channel.close()
+}
