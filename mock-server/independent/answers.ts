@@ -2,7 +2,7 @@ import type { ServerContext } from '../context.ts'
 import type { MockAnswer, MockRequest } from '../http.ts'
 import type { Around } from './independent-variant.ts'
 
-export type ChangeAnswer = (answer: MockAnswer, request: MockRequest, context: ServerContext) => MockAnswer
+type ChangeAnswer = (answer: MockAnswer, request: MockRequest, context: ServerContext) => MockAnswer
 
 /** Changes every answer before it is sent. */
 export function changeAnswers(change: ChangeAnswer): Around {
@@ -38,7 +38,7 @@ export function changeJson(change: (envelope: Members, answer: MockAnswer) => un
   })
 }
 
-export interface ErrorObject {
+interface ErrorObject {
   code: number
   message: string
   data?: unknown

@@ -1,7 +1,7 @@
 import type { MockRequest } from '../http.ts'
 
 /** The parts of a JSON-RPC request that variants look at; empty where the body is something else. */
-export function readCall({ body }: MockRequest): { method?: unknown; params?: { [name: string]: unknown } } {
+function readCall({ body }: MockRequest): { method?: unknown; params?: { [name: string]: unknown } } {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     return typeof value === 'object' && value !== null ? value : {}
@@ -13,7 +13,7 @@ export function readCall({ body }: MockRequest): { method?: unknown; params?: { 
 export const isMethod = (request: MockRequest, method: string): boolean => readCall(request).method === method
 
 /** The first word of the Authorization header, and the rest. */
-export function readAuthorization(request: MockRequest): { word: string; credentials: string } {
+function readAuthorization(request: MockRequest): { word: string; credentials: string } {
   const header = request.headers.authorization ?? ''
   const space = header.indexOf(' ')
   return space < 0

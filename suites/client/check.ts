@@ -39,5 +39,3 @@ export interface Finding {
   /** What the diagnosis of a signature says, line by line. */
   diagnosis?: readonly string[]
 }
-
-export const notExercised: Judged = { exercised: false, findings: [] }

@@ -13,7 +13,7 @@ export type ClientSource =
   /** What is not given of the key is made up. */
   | { kind: 'listen'; port: number; key: { id?: string; secret?: string } }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   source: ClientSource
   selected: Selected
   known: readonly ClientKnownEntry[]

@@ -2,7 +2,7 @@ import { startMockServer } from '../targets/bundled.ts'
 import type { Journal, JournalKey } from './journal.ts'
 import { lenientProfile, makePrivateKeyFile } from './judged-server.ts'
 
-export interface ListenOptions {
+interface ListenOptions {
   port: number
   /** What the initial key is to be; made up where it is not given. */
   key: { id?: string; secret?: string }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Ending, Start } from './journal.ts'
 
-export interface CommandOptions {
+interface CommandOptions {
   /** For the shell. */
   command: string
   /** Beside our own environment, whose SVC_ variables are left out. */
@@ -14,7 +14,7 @@ export interface CommandOptions {
 }
 
 /** `not-started`: the shell found no such command, or may not run it. */
-export type CommandResult = { kind: 'ran'; start: Start } | { kind: 'not-started'; stderr: string }
+type CommandResult = { kind: 'ran'; start: Start } | { kind: 'not-started'; stderr: string }
 
 const stderrBound = 4000
 /** A line that is longer says neither `ok` nor `error`. */

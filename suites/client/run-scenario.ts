@@ -3,7 +3,7 @@ import { type JudgedServer, type PrivateKeyFile, startJudgedServer } from './jud
 import { runCommand } from './run-command.ts'
 import type { Scenario } from './scenario.ts'
 
-export interface ScenarioOptions {
+interface ScenarioOptions {
   command: string
   timeoutSeconds: number
   privateKey: PrivateKeyFile
@@ -62,7 +62,7 @@ function watchRequests(onAwake: () => void): { onRequest: () => void; stop: Prom
 }
 
 /** What the client finds in its environment; the names are fixed. */
-export function environmentOf(
+function environmentOf(
   scenario: Scenario,
   { url, key }: Pick<JudgedServer, 'url' | 'key'>,
   privateKey: Pick<PrivateKeyFile, 'path'>,

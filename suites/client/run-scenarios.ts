@@ -5,7 +5,7 @@ import { makePrivateKeyFile } from './judged-server.ts'
 import { runScenario, type ScenarioResult } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 
-export interface RunOptions {
+interface RunOptions {
   command: string
   scenarios: readonly Scenario[]
   timeoutSeconds: number
@@ -14,7 +14,7 @@ export interface RunOptions {
   onDone?: (done: number, total: number) => void
 }
 
-export type RunResult =
+type RunResult =
   | { kind: 'journals'; journals: Journal[]; interrupted: boolean }
   /** The command cannot be started; what the shell said. */
   | { kind: 'not-started'; stderr: string }

@@ -5,7 +5,7 @@ import type { ClientAuth } from './journal.ts'
 import type { Scenario } from './scenario.ts'
 import { scenarios } from './scenarios.ts'
 
-export interface Selection {
+interface Selection {
   auth: readonly ClientAuth[]
   /** Ids of checks or scenarios, or how they begin. */
   only: readonly string[]

@@ -9,7 +9,7 @@ export const wholeSecret = 4096
 /** So much of a secret at one of its ends gives it away. */
 const endLength = 20
 
-export interface Fragments {
+interface Fragments {
   add(secret: string): void
   /** The text without the beginnings and ends of secrets, and without what belongs to them. */
   cutOut(text: string): string

@@ -4,7 +4,7 @@ import type { Answer } from '../engine/model/index.ts'
 import { isObject } from '../engine/model/parse.ts'
 import type { Response } from './wire.ts'
 
-export type Counted = Answer | { readonly kind: 'throttled'; readonly waitMs: number }
+type Counted = Answer | { readonly kind: 'throttled'; readonly waitMs: number }
 
 const defaultWaitMs = 1000
 const longestWaitMs = 10_000

@@ -18,7 +18,7 @@ export const openTable = (left: Cell[]): Table => ({
   size: { cells: left.length, fields: new Set(left.map(({ id }) => id)).size },
 })
 
-export interface Portion {
+interface Portion {
   /** Calls that found something to ask, at most. */
   readonly most?: number
   readonly only?: (cell: Cell) => boolean

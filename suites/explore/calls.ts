@@ -1,9 +1,9 @@
 /** Steps that scripts are made of. */
 import type { Auth, CallStep, Change, Connection, Json } from './step.ts'
 
-export const listMethod = 'solution/listSolutions'
-export const createMethod = 'manager/createApiKey'
-export const authMethod = 'manager/auth'
+const listMethod = 'solution/listSolutions'
+const createMethod = 'manager/createApiKey'
+const authMethod = 'manager/auth'
 
 type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce'>> & { connection?: Connection }
 

@@ -18,7 +18,7 @@ import {
 import { letInEveryKey } from './still-standing.ts'
 import { type Asker, cells } from './table.ts'
 
-export interface Explored {
+interface Explored {
   readonly letIn: boolean
   readonly gone: string | null
   readonly cells: { readonly asked: number; readonly all: number }
@@ -30,7 +30,7 @@ export interface Explored {
 }
 
 /** An exploration in two parts, so that others may use the target between them. */
-export interface TargetExploration {
+interface TargetExploration {
   /** Everything that disturbs nobody who comes later. */
   ask(): Promise<void>
   /** What fills a limit, may lock a key or lets hours pass. */

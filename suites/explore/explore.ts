@@ -61,7 +61,7 @@ export interface Exploration {
 }
 
 /** An exploration in two parts, so that others may use the target between them. */
-export interface OpenExploration {
+interface OpenExploration {
   /** Everything that disturbs nobody who comes later. */
   ask(): Promise<void>
   /** Others used the target meanwhile. */

@@ -137,7 +137,7 @@ async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<
 /** A call that took longer is judged again for the time that it took. */
 const notableMs = 50
 
-export async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<Seen | null> {
+async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<Seen | null> {
   if (core.calls >= core.limit) return null
   const rendered = tryRender(core, step)
   if (rendered === null) return null

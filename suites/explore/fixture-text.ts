@@ -3,7 +3,7 @@ import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
 import type { Outcome } from './shrink.ts'
 import type { CallStep, Change, Json, Step } from './step.ts'
 
-export interface FixtureInput {
+interface FixtureInput {
   readonly requirement: string
   readonly sentence: string
   readonly message: string

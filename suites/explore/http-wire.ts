@@ -4,7 +4,7 @@ import https from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Request, Response, Wire } from './wire.ts'
 
-export interface HttpWireOptions {
+interface HttpWireOptions {
   readonly baseUrl: string
   readonly timeoutMs: number
   readonly maxAnswerBytes: number

@@ -6,7 +6,7 @@ import type { ExploreOptions } from './explore.ts'
 import { openHttpWire } from './http-wire.ts'
 import { openMemoryWire } from './memory-wire.ts'
 
-export interface OpenedTarget {
+interface OpenedTarget {
   readonly options: Pick<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback'>
   close(): Promise<void>
 }

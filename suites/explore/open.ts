@@ -11,7 +11,7 @@ import type { Address, Explorer } from './explorer-types.ts'
 import type { Value } from './step.ts'
 import type { Wire } from './wire.ts'
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly wire: Wire
   readonly root: RootKey
   readonly settings: TargetSettings

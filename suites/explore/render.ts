@@ -1,5 +1,5 @@
 /** From a step with names to the bytes of a call. One part may be changed on the way: whatever follows is made from the changed part. */
-import { fromLatin1, fromUtf8, toBase64, utf8 } from '../engine/signer/bytes.ts'
+import { fromLatin1, toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import { ed25519Sign } from '../engine/signer/ed25519.ts'
 import { hmacSha256 } from '../engine/signer/hmac.ts'
@@ -266,6 +266,3 @@ export function resolveAll(value: Json, around: Surroundings): Json {
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, resolveAll(item, around)]))
 }
-
-/** For tests and reports: whether bytes are a text at all. */
-export const isText = (bytes: Uint8Array): boolean => fromUtf8(bytes) !== null

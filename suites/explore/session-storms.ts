@@ -80,7 +80,7 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
 }
 
 /** What passes the time while sessions must not be disturbed: calls that grant nothing. */
-export type Meanwhile = (ms: number) => Promise<void>
+type Meanwhile = (ms: number) => Promise<void>
 
 /** As many sessions as a user may have: whatever counts as one, every earlier session is gone. */
 async function flush(x: Explorer, who: string, storm: string): Promise<void> {

@@ -173,7 +173,7 @@ const kinds: readonly Omit<PairKind, 'who'>[] = [
 ]
 
 /** A kind of pair for each turn: of every key, of every generation. */
-export function kindOf(people: People, turn: number): PairKind {
+function kindOf(people: People, turn: number): PairKind {
   const who = people.secret[turn % people.secret.length] ?? 'root'
   return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
 }

@@ -8,7 +8,7 @@ import { type Creation, type KeyMaker, ordinaryScope } from './key-maker.ts'
 import { keyProbes } from './keys.ts'
 import { reasonToLeave } from './permission.ts'
 
-export interface KeyMeasurement {
+interface KeyMeasurement {
   findings: Finding[]
   left: { name: string; reason: string }[]
 }

@@ -20,7 +20,7 @@ import { limitProbes, sessionProbes } from './sessions.ts'
 import { shortestWaitMs, signatureProbes, waitingProbes } from './signatures.ts'
 import { tokenProbes } from './tokens.ts'
 
-export interface MeasureOptions {
+interface MeasureOptions {
   allow: readonly SafetyClass[]
   random: Random
   /** The longest wait for a nonce to be forgotten, in ms. */

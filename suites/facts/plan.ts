@@ -12,7 +12,7 @@ const controlKeys = 2
 /** The first call, and five that tell the clock. */
 const preparation = 6
 
-export interface FactsPlan {
+interface FactsPlan {
   calls: number
   refusals: number
   grants: number

@@ -1,6 +1,6 @@
 /** Finds the largest value that a target takes. */
 
-export interface SearchRange {
+interface SearchRange {
   /** The first value that is tried; doubled until one is refused. */
   from: number
   /** No larger value is tried. */

@@ -9,7 +9,7 @@ import { type TextOfKind, textOfKind } from './text-of-kind.ts'
 /** Makes the sentence of a problem; a test replaces it to show that no verdict depends on words. */
 export type ProblemRenderer = (problem: ProblemFacts & { inPreparation?: true }) => string
 
-export const problemTexts: TextOfKind<ProblemFacts> = { ...failureTexts, ...obstacleTexts, ...gapTexts }
+const problemTexts: TextOfKind<ProblemFacts> = { ...failureTexts, ...obstacleTexts, ...gapTexts }
 
 export function problemText(problem: (ProblemFacts & { inPreparation?: true }) | null | undefined): string {
   if (problem === null || problem === undefined) return ''

@@ -19,7 +19,7 @@ const placesLeft = 2
 const keyLimit = 10
 
 /** What the cases left, and what the run allows. */
-export interface AfterCases {
+interface AfterCases {
   readonly allow: readonly SafetyClass[]
   readonly calls: number
   /** Everything noted about created keys. */
@@ -61,7 +61,7 @@ type AfterCasesOptions = Pick<
 export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
 
 /** The model among the cases of a run. */
-export interface ModelOfRun {
+interface ModelOfRun {
   ask(): Promise<void>
   giveWay(): void
   finish(): Promise<Exploration>

@@ -9,7 +9,7 @@ import { finish, removeLeftovers } from './run-against-url.ts'
 import { listenForSignals } from './signals.ts'
 import type { TargetOptions } from './target-options.ts'
 
-export interface MeasureTargetOptions {
+interface MeasureTargetOptions {
   /** How long to wait for the target to come up, in ms. */
   patientMs: number
   /** The longest wait for a nonce to be forgotten, in ms. */

@@ -6,7 +6,7 @@ import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
 
 /** A request and an answer as the bundled server's handler knows them. */
-export interface InProcessRequest {
+interface InProcessRequest {
   method: string
   target: string
   headers: { [name: string]: string }
@@ -15,14 +15,14 @@ export interface InProcessRequest {
   connection: number
 }
 
-export interface InProcessAnswer {
+interface InProcessAnswer {
   status: number
   headers: { [name: string]: string }
   body: string
   hangUp?: boolean
 }
 
-export interface InProcessOptions {
+interface InProcessOptions {
   handle(request: InProcessRequest): InProcessAnswer | Promise<InProcessAnswer>
   baseUrl: string
   requestTimeoutMs: number

@@ -5,7 +5,7 @@
 import type http from 'node:http'
 import type net from 'node:net'
 
-export interface SpareConnections {
+interface SpareConnections {
   /** Allows opening connections in advance: the target answers others while one is idle. */
   allow(): void
   close(): void

@@ -10,7 +10,7 @@ import type { CheckEvidence, CheckReport, ClientKnownEntry, ClientMeta, ClientRe
 import { showEnding, showExchange } from './show.ts'
 import { judgeClient, summarize } from './verdict.ts'
 
-export interface BuildInput {
+interface BuildInput {
   meta: ClientMeta
   journals: readonly Journal[]
   /** Of every check, those that are not reported included. */

@@ -95,7 +95,7 @@ function endings({ scenarios }: ClientReport, paint: Paint): string[][] {
   return [[sentence, ...stderrLines(first).map((line) => paint.dim(`  ${line}`))]]
 }
 
-export const endingOf = ({ ended }: ScenarioReport): string => [...new Set(ended)].join(', then ')
+const endingOf = ({ ended }: ScenarioReport): string => [...new Set(ended)].join(', then ')
 
 const stderrLines = ({ stderr }: ScenarioReport): string[] =>
   stderr === ''

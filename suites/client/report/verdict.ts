@@ -14,7 +14,7 @@ export function summarize(checks: readonly CheckReport[], stale: readonly Client
   }
 }
 
-export interface VerdictInput {
+interface VerdictInput {
   summary: ClientSummary
   strict: boolean
   /** Whether any check of the document passed, reported or not. */

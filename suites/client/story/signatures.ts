@@ -109,7 +109,7 @@ function keyOf({ keys }: Story, header: string): JournalKey | null {
   return keys.find(({ id }) => ids.includes(id)) ?? keys[0] ?? null
 }
 
-export function signingKey(key: JournalKey): VerifyInput['key'] {
+function signingKey(key: JournalKey): VerifyInput['key'] {
   if (key.kind === 'secret') return { kind: 'secret', secret: key.secret }
   return key.seed === undefined
     ? { kind: 'ed25519-public', publicKey: key.publicKey }

@@ -13,7 +13,7 @@ export interface Exchange {
   readonly like: string
 }
 
-export type Explained =
+type Explained =
   | { readonly is: 'explained'; readonly order: readonly number[]; readonly state: State }
   /** The shortest part of the history that has no order, as indexes. */
   | { readonly is: 'impossible'; readonly part: readonly number[] }

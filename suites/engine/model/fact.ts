@@ -25,7 +25,7 @@ export function open(state: State, requirement: string, about: string): Fact {
 export const wordsBehind = (scope: readonly string[], prefix: string): string[] =>
   scope.filter((word) => word.startsWith(prefix)).map((word) => word.slice(prefix.length))
 
-export const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope, 'session:')[0] ?? null
+const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope, 'session:')[0] ?? null
 
 /** A pair as a member of a session. */
 export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'>): Member {

@@ -1,5 +1,5 @@
 /** Parts 2 and 5.4: what a scope opens. */
-import { nameOf, no, open, unsure, yes } from './fact.ts'
+import { no, open, unsure, yes } from './fact.ts'
 import type { Fact, Key, Pair, State } from './types.ts'
 
 /** API areas, part 1. */
@@ -13,7 +13,7 @@ const isForeign = (word: string): boolean =>
   !isArea(word) && !isRestriction(word) && !isApikeyWord(word) && !word.startsWith('solution:')
 
 /** The word that opens a method: an area, or `apikey` for manager/createApiKey. */
-export function openerOf(state: State, method: string): string {
+function openerOf(state: State, method: string): string {
   if (method === 'manager/createApiKey') return 'apikey'
   return method === 'solution/listSolutions' ? 'solution' : (state.terms.probes.get(method) ?? '')
 }
@@ -92,6 +92,3 @@ export function keyWordFact(state: State, word: string): Fact {
   if (['apikey', 'context', 'solution'].includes(word)) return yes('keys/create-authorized', `scope ${word}`)
   return open(state, 'keys/create-authorized', `scope ${word}`)
 }
-
-/** Whether an accepted call showed that fact before. */
-export const isShown = (state: State, fact: Fact): boolean => state.shown.has(nameOf(fact))

@@ -11,7 +11,7 @@ const safeSessionMs = 10_000
 /** The refresh lifetime may differ from grant to grant, so only this part of it is counted on. */
 const safeLifetime = 0.9
 
-export interface FoundPair {
+interface FoundPair {
   readonly pair: Pair
   /** False: another spelling of the token, which may be the same to a server. */
   readonly exact: boolean

@@ -1,9 +1,9 @@
 /** The model of the document: what it says of any call, given what the target holds. Pure; shares nothing with mock-server. */
-export { type Exchange, type Explained, explain } from './explain.ts'
+export { type Exchange, explain } from './explain.ts'
 export { facts } from './facts.ts'
 export { contradicts, judge } from './judge.ts'
 export { learn } from './learn.ts'
 export { levelOf } from './levels.ts'
 export { shape } from './shape.ts'
 export { initialState } from './state.ts'
-export type { Answer, Call, Fact, Key, Level, Pair, Problem, Span, State, Terms, Verdict } from './types.ts'
+export type { Answer, Call, Fact, Key, Problem, Span, State, Terms, Verdict } from './types.ts'
