@@ -99,6 +99,8 @@ export interface Instance {
   send(request: WireRequest): Promise<WireAnswer>
   /** Sends all at once: every connection is open and every request nearly sent before the first one is completed. */
   sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
+  /** Closes the connections that were kept for a race: a target may not take others beside so many. */
+  endRaces?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -125,6 +125,7 @@ function instanceOn(
     },
     send: wire.send,
     sendTogether: wire.sendTogether,
+    endRaces: wire.endRaces,
     close,
   }
 }

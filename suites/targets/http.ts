@@ -36,6 +36,8 @@ const defaultMaxAnswerBytes = 4 * 2 ** 20
 export interface Wire {
   send(request: WireRequest): Promise<WireAnswer>
   sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
+  /** Closes the connections that were kept for a race. */
+  endRaces(): Promise<void>
   close(): void
 }
 
@@ -52,7 +54,7 @@ export function openWire(options: WireOptions): Wire {
   const Agent = secure ? https.Agent : http.Agent
   const kept = throughProxy(new Agent({ keepAlive: true, maxSockets: options.connections ?? 1, ...tls }), proxy)
   noteCarriers(kept)
-  // As many as race at once; they stay open between two races.
+  // As many as race at once; they stay open between two races of a step.
   const warm = throughProxy(new Agent({ keepAlive: true, ...tls }), proxy)
   noteCarriers(warm)
   const fresh = throughProxy(new Agent({ keepAlive: false, ...tls }), proxy)
@@ -81,6 +83,11 @@ export function openWire(options: WireOptions): Wire {
       return answer
     },
     sendTogether: (requests) => race(baseUrl, requests, racingAgentFor, limits),
+    endRaces: async () => {
+      for (const sockets of Object.values(warm.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+      // The server hears of it a moment later.
+      await new Promise((resolve) => setTimeout(resolve, closingMs))
+    },
     close: () => {
       kept.destroy()
       warm.destroy()
@@ -91,6 +98,9 @@ export function openWire(options: WireOptions): Wire {
     },
   }
 }
+
+/** Time for a server to notice that connections were closed. In ms. */
+const closingMs = 5
 
 /** Connections that carried an answer; the next call may find them closed. */
 const carriers = new WeakSet<object>()

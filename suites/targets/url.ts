@@ -59,6 +59,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
       },
       send: wire.send,
       sendTogether: wire.sendTogether,
+      endRaces: wire.endRaces,
       close: async () => wire.close(),
     }
   }

@@ -15,6 +15,7 @@ import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
 import { noteSessionFacts } from './session-facts.ts'
 import { allProves } from './test-case.ts'
+import { tokenClockDoubt } from './token-clock.ts'
 import { UnsendableCredentials, UnusableValue } from './unusable-value.ts'
 import { isClockKnown, type Wait, waitStep } from './wait.ts'
 
@@ -92,6 +93,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       proves: placed.proves,
       schemas: context.schemas,
       clockIsKnown: isClockKnown(client) || isOwnMoment(step.before, attempt),
+      tokenClockAheadMs: isOwnMoment(step.before, attempt) ? 0 : tokenClockDoubt(client.facts).aheadMs,
       refreshLifeMs: client.facts.refreshLifeMs,
     })
   } catch (error) {

@@ -26,6 +26,7 @@ export interface CallSpec {
   timeoutMs?: number | undefined
   /** How many calls a step makes whose answers are judged together. */
   sharedBy?: number | undefined
+  mayBeRefused?: boolean
 }
 
 /** Raw HTTP with its references resolved. */
@@ -38,4 +39,5 @@ export interface RawSpec {
   from?: 'first-address' | 'second-address' | undefined
   timeoutMs?: number | undefined
   sharedBy?: number | undefined
+  mayBeRefused?: boolean
 }

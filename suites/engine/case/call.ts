@@ -34,7 +34,7 @@ async function makeCallsNow(client: Client, specs: CallSpec[]): Promise<Called[]
     const call = prepared[index]
     if (spec === undefined || call === undefined) throw new Error('an answer without its call')
     // A server that drops calls of a race is overloaded; that does not mean it went away.
-    if (specs.length === 1) client.silence.hear(answered.answer)
+    if (specs.length === 1) client.silence.hear(answered.answer, spec.mayBeRefused)
     return conclude(client, spec, call, answered)
   })
 }
@@ -83,6 +83,6 @@ export async function sendRaw(client: Client, spec: RawSpec): Promise<Called> {
   const { build, sent } = prepareRaw(client, spec)
   client.calls += 1
   const delivered = await deliver(client, build)
-  client.silence.hear(delivered.answer)
+  client.silence.hear(delivered.answer, spec.mayBeRefused)
   return { ...delivered, sent, departures: [] }
 }

@@ -45,6 +45,7 @@ async function performRaces(client: Client, step: CallStep, names: Names): Promi
     }))
     if (connections === 'warm') await warmUp(client, specs.length)
     const racing = await makeCalls(client, specs)
+    await client.instance.endRaces?.()
     if (mayBeRefused(step)) await checkKeptOut(client, racing)
     for (const called of racing) calls.push({ ...called, race: { round, connections } })
   }
@@ -61,13 +62,20 @@ async function warmUp(client: Client, connections: number): Promise<void> {
 }
 
 function makeRound(client: Client, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
-  const timeoutMs = mayBeRefused(step) ? patienceForRefusalMs(client) : undefined
+  const isRefusable = mayBeRefused(step)
+  const timeoutMs = isRefusable ? patienceForRefusalMs(client) : undefined
   return 'send' in step
-    ? sendRaw(client, { ...rawSpec(client, step, names), timeoutMs, sharedBy })
+    ? sendRaw(client, {
+        ...rawSpec(client, step, names),
+        timeoutMs,
+        sharedBy,
+        mayBeRefused: isRefusable || step.expect === undefined,
+      })
     : makeCall(client, {
         ...callSpec(client, step, names),
         timeoutMs,
         sharedBy,
+        mayBeRefused: isRefusable || step.expect === undefined,
         mustBeRefused: step.expect === 'refused',
       })
 }

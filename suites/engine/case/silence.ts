@@ -6,7 +6,8 @@ import type { Classified } from '../judge/classify.ts'
 import type { Stopping } from './stopping.ts'
 
 export interface Silence {
-  hear(answer: Classified): void
+  /** @param mayBeRefused silence may be how the target refuses */
+  hear(answer: Classified, mayBeRefused?: boolean): void
 }
 
 /** This many refused connections, or unanswered calls, in a row mean that a lasting target went away. */
@@ -17,8 +18,10 @@ export function createSilence(stopping: Stopping): Silence {
   let refused = 0
   let unanswered = 0
   return {
-    hear(answer) {
+    hear(answer, mayBeRefused = false) {
       const isSilence = answer.outcome === 'broken' && answer.status === null
+      // The control after it is heard too.
+      if (isSilence && mayBeRefused && answer.refusedConnection !== true) return
       unanswered = isSilence ? unanswered + 1 : 0
       refused = isSilence && answer.refusedConnection === true ? refused + 1 : 0
       if (refused >= refusedInARow) stopping.targetIsGone({ kind: 'refuses-connections' })

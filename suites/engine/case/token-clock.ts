@@ -26,6 +26,19 @@ export function sightTokenClock(facts: TargetFacts, askedMs: number, expiry: unk
   facts.tokenClock = [...others, { askedMs, earliestMs, latestMs }].slice(-keptSightings)
 }
 
+/**
+ * By how much the clock of reported expiries may be behind and ahead of the clock of the Date header, where the two contradict each other;
+ * 0 where they do not. In ms.
+ */
+export function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number; aheadMs: number } {
+  const earliestMs = Math.max(...tokenClock.map((sighting) => sighting.earliestMs))
+  const latestMs = Math.min(...tokenClock.map((sighting) => sighting.latestMs))
+  const contradicts = tokenClock.length > 0 && earliestMs <= latestMs && (earliestMs > 0 || latestMs < 0)
+  return contradicts
+    ? { behindMs: Math.max(0, -earliestMs), aheadMs: Math.max(0, latestMs) }
+    : { behindMs: 0, aheadMs: 0 }
+}
+
 /** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
 export function tokenClockWitnesses({ tokenClock }: TargetFacts, askedMs: number): ClockWitness[] {
   return tokenClock.filter((sighting) => Math.abs(sighting.askedMs - askedMs) >= leastDifferenceMs)

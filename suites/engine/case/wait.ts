@@ -5,6 +5,7 @@ import { showJson } from '../judge/show-json.ts'
 import type { Client } from './client.ts'
 import { offsetUncertaintyMs } from './clock-offset.ts'
 import { serverNow } from './deliver.ts'
+import { tokenClockDoubt } from './token-clock.ts'
 
 /** Whether reported moments can be judged, because the server's answers carry a Date header. */
 export function isClockKnown({ facts }: Client): boolean {
@@ -33,7 +34,7 @@ export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean)
   const { clock, settings } = client.instance
   if (typeof wait === 'object' && !isOwnMoment && !isClockKnown(client))
     return end('not-testable', { kind: 'clock-unknown' })
-  const ms = waitMs(client, wait)
+  const ms = waitMs(client, wait, isOwnMoment ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(client.facts))
   if (typeof ms === 'object') return end('blocked', ms)
   if (client.hurries && typeof wait === 'string') return undefined
   if (!clock.controlled && ms > settings.maxWaitMs) return end('not-testable', { kind: 'wait-too-long', waitMs: ms })
@@ -51,7 +52,7 @@ async function sleepAs({ caseKey, emit, instance: { clock } }: Client, ms: numbe
 const end = (kind: StepEnd['kind'], problem: ProblemFacts): StepEnd => ({ kind, problem, called: [] })
 
 /** How long a wait takes from now, in ms; `past` ends a second after a moment of the server's clock, `until` over a second before. */
-function waitMs(client: Client, wait: Wait): number | ProblemFacts {
+function waitMs(client: Client, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
   if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
   const moment = 'past' in wait ? wait.past : wait.until
   if (typeof moment !== 'number') return { kind: 'not-a-moment', got: showJson(moment) }
@@ -61,8 +62,8 @@ function waitMs(client: Client, wait: Wait): number | ProblemFacts {
   const uncertainty = offsetUncertaintyMs(client.facts.offset)
   const margin =
     'past' in wait
-      ? roundingMs + uncertainty
-      : -(roundingMs + uncertainty + Math.max(roomForCallMs, 3 * client.facts.roundTripMs))
+      ? roundingMs + uncertainty + doubt.behindMs
+      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * client.facts.roundTripMs))
   return Math.max(0, Math.ceil(moment + margin - serverNow(client)))
 }
 

@@ -16,11 +16,11 @@ export const isRefusedInstead = ({ step, called }: CaseStop): boolean =>
 export async function noticeGone(client: Client, attempt: Attempt): Promise<void> {
   const { run } = client
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isUnanswered)) return
-  // On a new connection: a server that is shutting down may still answer on a kept one.
+  // On a new connection: a server that is shutting down may still answer on a kept one. With the root key: a target may hang up on others.
   const { answer } = await makeCall(client, {
     method: 'solution/listSolutions',
     params: {},
-    auth: 'none',
+    auth: { key: actor(client, 'root') },
     freshConnection: true,
   })
   if (answer.outcome === 'broken' && answer.status === null) {

@@ -32,6 +32,8 @@ interface StepContext {
   schemas: Schemas
   /** Whether the server's clock is known, so that moments can be judged by it. */
   clockIsKnown: boolean
+  /** By how much reported moments may come before what the Date header shows. In ms. */
+  tokenClockAheadMs: number
   /** How long a refresh token lives, where that is known. In ms. */
   refreshLifeMs: number | undefined
 }
@@ -41,7 +43,7 @@ export function judgeStep(step: CallStep | SendStep, calls: Called[], names: Nam
   const judgement = judgeAnswers(step, calls, names, context.schemas)
   if (judgement === undefined) return { kind: 'nothing-expected' }
   if (judgement.kind === 'undecided') return end('blocked', judgement.problem, [judgement.called])
-  const late = judgeLateness(step, calls, names)
+  const late = judgeLateness(step, calls, names, context.tokenClockAheadMs)
   if (late !== undefined) return late
   if (judgement.kind === 'broke') return judgeFailure(step, calls, judgement, context)
   const departure = context.given ? undefined : judgeEnvelope(calls, context.proves)
@@ -57,13 +59,13 @@ function judgeFailure(
   step: CallStep | SendStep,
   calls: Called[],
   { problem, called }: Extract<Judgement, { kind: 'broke' }>,
-  { given, refreshLifeMs }: StepContext,
+  { given, refreshLifeMs, tokenClockAheadMs }: StepContext,
 ): StepEnd {
   const askedMs = wantsAcceptance(step) ? called.lifeAskedMs : undefined
   if (askedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(askedMs, refreshLifeMs)) {
     return end('not-testable', { kind: 'lifetime-too-long', askedMs, refreshLifeMs }, [called])
   }
-  if (endedToken(step, calls)) return end('token-ended', { kind: 'token-ended' }, [called])
+  if (endedToken(step, calls, tokenClockAheadMs)) return end('token-ended', { kind: 'token-ended' }, [called])
   if (!given) return end('broke', problem, [called])
   const { outcome } = called.answer
   const reason = outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
@@ -88,7 +90,7 @@ function judgesByClock(step: CallStep | SendStep): boolean {
 }
 
 /** A judgement about a moment counts only if the answer arrived more than a second before it. */
-function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names): StepEnd | undefined {
+function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names, aheadMs: number): StepEnd | undefined {
   if (step.before === undefined) return undefined
   const moment = resolve(step.before, names)
   if (typeof moment !== 'number')
@@ -96,7 +98,7 @@ function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names)
   const wrong = expiryProblem(moment)
   if (wrong !== undefined) return end('blocked', wrong, calls.slice(-1))
   const isLate = calls.some(
-    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs > moment - roundingMs,
+    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs + aheadMs > moment - roundingMs,
   )
   return isLate ? end('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
 }
@@ -119,13 +121,13 @@ function wantsAcceptance({ expect }: CallStep | SendStep): boolean {
 }
 
 /** Whether a token had expired, or nearly, when it was used. Its refusal proves nothing then. */
-function endedToken(step: CallStep | SendStep, calls: Called[]): boolean {
+function endedToken(step: CallStep | SendStep, calls: Called[], aheadMs: number): boolean {
   const mayFail = step.expect === undefined ? step.tally?.accepted !== undefined : step.expect !== 'refused'
   if (!mayFail) return false
   return calls.some(
     ({ answer, tokenExpiryMs, moment: { answeredAtMs, uncertaintyMs } }) =>
       answer.outcome === 'refused' &&
       tokenExpiryMs !== undefined &&
-      answeredAtMs + uncertaintyMs > tokenExpiryMs - roundingMs,
+      answeredAtMs + uncertaintyMs + aheadMs > tokenExpiryMs - roundingMs,
   )
 }

@@ -1,0 +1,58 @@
+/** Servers that keep the document and have habits that a run must not take for defects. */
+import { expect, test } from 'vitest'
+import { allItems, answersTo } from '../engine/case/cases.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+
+const corpus = await openCorpus()
+
+interface Habit {
+  name: string
+  server: ServerOptions
+  only: string[]
+  /** Verdicts that may occur. */
+  verdicts: string[]
+}
+
+const habits: readonly Habit[] = [
+  {
+    name: 'a proxy in front of it writes the Date header, two seconds ahead',
+    server: {
+      around: (handle) => async (request) => {
+        const answer = await handle(request)
+        const ahead = new Date(Date.parse(answer.headers.date ?? '') + 2000).toUTCString()
+        return { ...answer, headers: { ...answer.headers, date: ahead } }
+      },
+    },
+    only: ['expires-in', 'tokens', 'refresh/after-access-expiry'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it hangs up on every refusal',
+    server: {
+      around: (handle) => async (request) => {
+        const answer = await handle(request)
+        return answer.body.includes('"error"') ? { ...answer, hangUp: true } : answer
+      },
+    },
+    only: ['authorization', 'basic', 'signatures/hmac', 'grants/authorization-header'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it takes twelve connections at once',
+    server: { bounds: { connections: 12 } },
+    only: ['refresh/race', 'refresh/new-pair', 'sessions/race', 'basic'],
+    verdicts: ['passed', 'blocked'],
+  },
+]
+
+test.each(habits)('$name', { timeout: 60_000 }, async ({ server, only, verdicts }) => {
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
+  const odd = outcomes.filter(
+    ({ verdict, problem }) => !verdicts.includes(verdict) || (problem !== null && problem.kind === 'not-run'),
+  )
+  expect(odd.map(({ key, verdict, problem }) => `${key}: ${verdict} (${problem?.kind})`)).toEqual([])
+  expect(outcomes.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(outcomes.length / 2)
+})
