@@ -4,7 +4,7 @@ import { list, refresh, token } from './calls.ts'
 import { apikeyScope, freshName, granted } from './people.ts'
 import type { Asker } from './table.ts'
 
-/** Addresses in the neighbourhood of ours, and some far away. */
+/** Addresses next to ours, and some far away. */
 const neighbours = (own: string): string[] => {
   const parts = own.split('.')
   const [a = '', b = '', c = '', d = ''] = parts
@@ -23,7 +23,7 @@ const neighbours = (own: string): string[] => {
   ].filter((address) => address !== own && address.split('.').every((part) => Number(part) < 256))
 }
 
-/** addresses/bound: a token bound to another address is of no use from ours, and one bound to ours of none from another. */
+/** addresses/bound: a token bound to another address does not work from ours, nor one bound to ours from another. */
 export async function addresses(asker: Asker, who: string): Promise<void> {
   const { x, people } = asker
   x.script = `addresses/${who}`

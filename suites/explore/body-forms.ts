@@ -1,11 +1,11 @@
-/** How a JSON text is written: other forms of the same, other texts, and texts that are no JSON. */
+/** Forms of a JSON text: the same JSON in another form, other JSON, and texts that are not JSON. */
 
 const parsed = (body: string): { [name: string]: unknown } => JSON.parse(body) as { [name: string]: unknown }
 
 /** Texts that encoders write in different ways: composed and decomposed letters, escapes, letters beyond the first plane. */
 const manyLetters = 'Gr\u00fc\u00dfe e\u0301 \u00e9 \u20ac \ud83d\ude00 <&> / + %41 \uff21 \u2028'
 
-/** How the same or another JSON text is written: what a server that parses the body and writes it again would not notice. */
+/** Other forms of a JSON text that a server does not notice if it parses the body and writes it again. */
 export const bodyForms: { readonly [name: string]: (body: string) => string } = {
   'space-in-front': (body) => ` ${body}`,
   'space-behind': (body) => `${body} `,
@@ -105,12 +105,12 @@ export const rewritings: ReadonlySet<string> = new Set([
   'line-feed-behind',
 ])
 
-/** A body of so many bytes: white space, or a param that nothing else has. */
+/** A body of a given size, padded with white space or an extra param. */
 export function padded(body: string, bytes: number): string {
   return body.replace('{', `{${' '.repeat(Math.max(0, bytes - body.length))}`)
 }
 
-/** Texts that are no JSON, though a forgiving parser may read them. */
+/** Texts that are not JSON, although a lenient parser may accept them. */
 export const brokenBodies: { readonly [name: string]: (body: string) => string } = {
   'letter-behind': (body) => `${body}x`,
   'brace-behind': (body) => `${body}}`,

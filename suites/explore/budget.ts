@@ -1,6 +1,6 @@
-/** How much of each sequence a number of calls allows, so that every kind is asked and none takes the place of another. */
+/** How much of each sequence a budget of calls allows, so that every kind is asked. */
 export interface Sizes {
-  /** Operations that are asked of each part of a call before anything else. */
+  /** Operations that are tried on each part of a call before anything else. */
   readonly firstTurns: number
   /** Session storms, and how many sessions the largest makes. */
   readonly storms: number
@@ -12,13 +12,13 @@ export interface Sizes {
   readonly crowd: number
   /** Credentials that are tried at every other's place. */
   readonly crossed: number
-  /** Of what was revoked, how much is tried once more. */
+  /** How many revoked tokens are tried again. */
   readonly deadTries: number
   /** Uses of one token. */
   readonly uses: number
   /** Every form of bodies, or only those that a server may make of one. */
   readonly everyForm: boolean
-  /** Tokens bound to addresses are asked for so many keys. */
+  /** How many keys request tokens bound to addresses. */
   readonly boundUsers: number
   /** Sizes of long bodies, bytes. */
   readonly longBodies: readonly number[]

@@ -11,7 +11,7 @@ async function warm({ x }: Asker, count: number): Promise<void> {
   for (let lane = 1; lane <= count; lane++) await x.call(list(basic('root'), { connection: lane }))
 }
 
-/** refresh/revokes-refresh: of refreshes of one token at once exactly one wins, and the old access token is dead afterwards. */
+/** refresh/revokes-refresh: of simultaneous refreshes of one token exactly one succeeds, and the old access token is revoked afterwards. */
 export async function refreshRace(asker: Asker, who: string, on: 'new' | 'warm', count: number): Promise<void> {
   const { x } = asker
   x.script = `races/refresh/${on}`
@@ -25,7 +25,7 @@ export async function refreshRace(asker: Asker, who: string, on: 'new' | 'warm',
   for (const one of calls) if (one.as !== undefined && x.lines.has(one.as)) await x.call(list(token(one.as)))
 }
 
-/** An old access token beside the refresh that revokes it: once the refresh was answered it is dead. */
+/** An old access token during the refresh that revokes it: it must not work after the answer to the refresh. */
 export async function refreshBesideUse(asker: Asker, who: string, on: 'new' | 'warm'): Promise<void> {
   const { x } = asker
   x.script = `races/refresh-beside-use/${on}`
@@ -43,7 +43,7 @@ export async function refreshBesideUse(asker: Asker, who: string, on: 'new' | 'w
   if (x.lines.has(next)) await x.call(list(token(next)))
 }
 
-/** sessions/at-most-sixteen: many sessions at once, then how many live. */
+/** sessions/at-most-sixteen: creates many sessions at once, then counts the live ones. */
 export async function sessionRace(asker: Asker, who: string, on: 'new' | 'warm', count: number): Promise<void> {
   const { x } = asker
   x.script = `races/sessions/${on}`

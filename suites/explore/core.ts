@@ -1,4 +1,4 @@
-/** The state of an exploration and how a call gets from a step to an answer that is taken into it. */
+/** The state of an exploration: a step becomes a call, and its answer updates the state. */
 import {
   type Answer,
   type Call,
@@ -16,15 +16,15 @@ import { headerBytes, type Rendered, render, resolveAll, type Surroundings, Unma
 import type { CallStep, Value } from './step.ts'
 import type { Response } from './wire.ts'
 
-/** What an explorer knows and counts; only the functions of this file and of run-burst.ts change it. */
+/** The state and counters of an explorer; only this file and run-burst.ts change them. */
 export interface Core {
   readonly options: ExplorerOptions
   readonly log: Entry[]
   readonly names: Map<string, Value>
   readonly lines: Map<string, number>
-  /** When a key, or any, was tried wrongly. */
+  /** When wrong credentials were tried, for one key and for all. */
   readonly tries: Map<string | null, number[]>
-  /** What is wrong with answers that were taken since the last look. */
+  /** What is wrong with answers since the last check. */
   readonly problems: Problem[]
   state: State
   calls: number
@@ -98,7 +98,7 @@ export async function transmit(
   return { response, moment }
 }
 
-/** What an answer shows: the next state, and the names of its result. */
+/** What an answer shows: the next state, and the named values of its result. */
 export function takeAnswer(
   core: Core,
   { step, call: made, answer, moment }: Omit<Seen, 'verdict'>,
@@ -127,7 +127,7 @@ function nameResult(core: Core, step: CallStep, answer: Answer, header: string |
   if (line !== undefined) lines.set(as, line)
 }
 
-/** Reports what is wrong with the answers that were taken last. */
+/** Reports what is wrong with the latest answers. */
 export function reportProblems({ problems, log, shown }: Core): void {
   const [entry, script] = [log.length - 1, shown.script]
   for (const problem of problems.splice(0))

@@ -1,4 +1,4 @@
-/** A step in words. */
+/** Describes steps in words. */
 import type { Answer, Verdict } from '../engine/model/index.ts'
 import type { CallStep, Change } from './step.ts'
 
@@ -8,7 +8,7 @@ export function contradiction(step: CallStep, verdict: Verdict, answer: Answer):
   return `${what} was ${answer.kind === 'broken' ? `not answered (${answer.reason})` : 'refused'}`
 }
 
-/** A step as a reader would say it. */
+/** Describes a step in words. */
 export function describeStep({ method, auth, change, from, params, form, nonce }: CallStep): string {
   const isRefresh = params.grantType === 'refresh_token'
   const what = method !== 'manager/auth' ? `A call of ${method}` : isRefresh ? 'A refresh' : 'A grant'

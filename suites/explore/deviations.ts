@@ -11,7 +11,7 @@ import type { Change, Json, Wrap } from './step.ts'
 
 export interface Field {
   readonly field: string
-  /** Ways to authorize, or kinds of manager calls, that have this part. */
+  /** The kinds of authorization, or of manager calls, that have this part. */
   readonly auth: readonly string[]
   readonly operations: string
   readonly breaks: string
@@ -34,7 +34,7 @@ export interface Operations {
   bytes(name: string): BytesOperation
   /** Every change of a part, in the order of the file. */
   changesOf(field: Field): Change[]
-  /** The requirement that a change breaks where it breaks one. */
+  /** The requirement that a change breaks, if any. */
   breaks(change: Change | undefined, auth: string): string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Tokens of every kind that end within seconds: used before, tried after. */
+/** Tokens of every kind that expire within seconds, used before and tried after. */
 import { keptOut, letIn } from './ask-only.ts'
 import { changed, create, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
@@ -34,7 +34,7 @@ export async function beginExpiry(asker: Asker, users: readonly string[]): Promi
   return { due: x.options.wire.now() + lifetimeMs + 1500, pairs: made }
 }
 
-/** A token used again and again lives no longer for it. */
+/** Using a token does not prolong it. */
 export async function useWhileWaiting(x: Explorer, pairs: readonly string[]): Promise<void> {
   for (const pair of pairs.filter((_, at) => at % 2 === 0)) await letIn(x, list(token(pair)))
 }

@@ -1,4 +1,4 @@
-/** What an explorer is: values that the sequences and the findings share. */
+/** The types of an explorer, which the sequences and the findings share. */
 import type { Answer, Call, Key, Problem, Span, State, Terms, Verdict } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
 import type { Operations } from './deviations.ts'
@@ -23,7 +23,7 @@ export interface Entry {
 
 export type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
 
-/** An answer that no reading of the document allows, before it was tried again. */
+/** An answer that no reading of the document allows, not yet tried again. */
 export interface Candidate extends Problem {
   readonly kind: Kind
   /** Distinguishes findings of one requirement for the reader. */
@@ -36,7 +36,7 @@ export interface Candidate extends Problem {
 /** One of our addresses. */
 export interface Address {
   readonly name: string
-  /** What to bind to; undefined: whatever the machine takes. */
+  /** The local address to bind to; undefined: the machine chooses. */
   readonly local: string | undefined
   /** As the target sees it. */
   readonly seen: string
@@ -75,17 +75,17 @@ export interface Explorer {
   calls(): number
   /** Calls that were made beyond the budget, to repeat findings. */
   repeated(): number
-  /** Lets an action make so many calls more, which the budget does not count. */
+  /** Lets an action make this many further calls, which the budget does not count. */
   beyondBudget<T>(calls: number, action: () => Promise<T>): Promise<T>
-  /** Replaces what is known of the target's terms. */
+  /** Replaces the known terms of the target. */
   setTerms(terms: Partial<Terms>): void
-  /** What is added to our time in signatures; while it is not sure, no signature is judged. */
+  /** The offset of our time in signatures; while it is uncertain, no signature is judged. */
   setSignatureClock(offsetMs: number, isSure: boolean): void
   /** The target's clock as its last Date header said it, minus ours, ms. */
   dateOffset(): number | null
-  /** Wrong tries on a key, or on all, of the last day. */
+  /** Wrong attempts of the last day, on a key or on all keys. */
   triesOf(id: string | null): number
-  /** What the model says of a step now; null where it cannot be made. */
+  /** The model's verdict on a step now; null if the step cannot be made. */
   foresee(step: CallStep): Verdict | null
   call(step: CallStep, only?: Verdict['is']): Promise<Seen | null>
   burst(step: BurstStep): Promise<(Seen | null)[]>
@@ -93,7 +93,7 @@ export interface Explorer {
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
-  /** Others used the target meanwhile: nothing is known of its sessions, and no place for a key is counted on. */
+  /** Others used the target meanwhile: its sessions are unknown, and so are free places for keys. */
   giveWay(): void
   /** Names the part of the exploration that runs. */
   script: string

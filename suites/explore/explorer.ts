@@ -21,9 +21,9 @@ import type { CallStep } from './step.ts'
 
 const mostThrottled = 6
 
-/** After so many broken answers in a row nothing more is asked. */
+/** The number of broken answers in a row that ends the exploration. */
 const mostBroken = 8
-/** No lock after wrong tries lasts for longer. */
+/** The longest assumed lock after wrong attempts. */
 const longestLockMs = 24 * 3_600_000
 
 export function createExplorer(options: ExplorerOptions): Explorer {
@@ -104,7 +104,7 @@ interface Exchanged {
   readonly moment: Span
 }
 
-/** Sends a step, signed anew where the target throttles or had closed the connection. */
+/** Sends a step; signs it again if the target throttles or had closed the connection. */
 async function exchange(core: Core, step: CallStep, first: Rendered, planned: Call): Promise<Exchanged> {
   let rendered = first
   for (let tried = 0; ; tried++) {
@@ -177,7 +177,7 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
   shown.report({ requirement, level, message, kind, fact: about, entry: log.length - 1, script: shown.script })
 }
 
-/** A target that answers nothing at all any more ends the exploration. */
+/** Ends the exploration when the target has stopped answering. */
 function noticeBroken(core: Core, answer: Answer): void {
   core.broken = answer.kind === 'broken' ? core.broken + 1 : 0
   if (answer.kind === 'broken' && core.broken >= mostBroken) throw new TargetGone(answer.reason)

@@ -1,4 +1,4 @@
-/** A finding as a scenario in the fixture language, where that language has words for it. */
+/** Writes a finding as a scenario, if the fixture language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
 import type { Outcome } from './shrink.ts'
 import type { CallStep, Change, Json, Step } from './step.ts'
@@ -8,7 +8,7 @@ interface FixtureInput {
   readonly sentence: string
   readonly message: string
   readonly steps: readonly Step[]
-  /** What each step came to. */
+  /** The outcome of each step. */
   readonly outcomes: readonly Outcome[]
   readonly expect: 'accepted' | 'refused'
 }
@@ -39,7 +39,7 @@ const words: { readonly [operation: string]: string } = {
   doubled: 'doubled',
 }
 
-/** No word of the fixture language says this. */
+/** The fixture language has no word for this. */
 class Unsayable extends Error {}
 
 /** @returns null where the language has no words for a step */
@@ -72,7 +72,7 @@ export function fixtureText(input: FixtureInput): string | null {
   }
 }
 
-/** A broken answer is no preparation that a scenario could demand; nor is one that was not seen. */
+/** A scenario cannot demand a broken answer as a preparation, or one that was not seen. */
 function outcomeOf(outcome: Outcome = 'accepted'): Outcome {
   if (outcome === 'broken') throw new Unsayable()
   return outcome
@@ -155,7 +155,7 @@ function renamed(text: string, names: ReadonlyMap<string, string>): string {
   )
 }
 
-/** What is wrong with the proof of identity. */
+/** The mistake in the authorization. */
 function butText({ field, operation = '', place }: Change, names: ReadonlyMap<string, string>): string {
   if (field === 'mistake') {
     const [group = '', word = ''] = operation.split('/')

@@ -16,7 +16,7 @@ interface HttpWireOptions {
   readonly clock?: { now(): number; advance(ms: number): Promise<void> }
 }
 
-/** Servers close idle connections, after 5 s as a rule: one that was idle for longer than this is not used again. */
+/** Servers usually close idle connections after 5 s, so older idle ones are not used again. In ms. */
 const idleMs = 2500
 
 interface Lane {

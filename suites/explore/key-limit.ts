@@ -23,7 +23,7 @@ export async function keyLimit(asker: Asker): Promise<void> {
     ...(pair === undefined ? [] : [token(pair)]),
     ...people.secret.slice(1).map(basic),
   ]
-  // On warm connections a race shows that new ones hide.
+  // Warm connections show races that new ones hide.
   const lanes = Array.from({ length: 12 }, (_, lane) => lane + 1)
   for (const lane of lanes) await x.call(list(basic('root'), { connection: lane }))
   const at = x.log.length
@@ -41,7 +41,7 @@ export async function keyLimit(asker: Asker): Promise<void> {
   await useEveryKey(x)
 }
 
-/** Lets every created key in once, in the way that works for it. */
+/** Calls once with every created key, in the way that works for it. */
 async function useEveryKey(x: Explorer): Promise<void> {
   for (const [name, value] of x.names) {
     if (value.id === undefined || name === 'root' || !x.state().keys.has(value.id)) continue

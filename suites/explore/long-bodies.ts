@@ -32,7 +32,7 @@ const cutsOfData = [
   'cut-2048',
 ]
 
-/** Long bodies, as far as a Basic call shows that they are taken at all. */
+/** Signs long bodies, up to the size that the target accepts with Basic credentials. */
 export async function longBodies(asker: Asker, sizes: readonly number[]): Promise<void> {
   const { x, people, pairs } = asker
   x.script = 'long-bodies'

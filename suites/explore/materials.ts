@@ -1,4 +1,4 @@
-/** Public keys of other kinds, and what is no public key; keys/public-key-material. The private key is nobody's. */
+/** Public keys of other kinds, and texts that are not public keys; keys/public-key-material. */
 
 import { keptOut } from './ask-only.ts'
 import { basic, create, hmac } from './calls.ts'
@@ -34,7 +34,7 @@ const foreignKeys: { readonly [name: string]: string } = {
   'a JWK': '{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
 }
 
-/** Creations with a public key that is none. */
+/** Creations with an invalid public key. */
 export async function materials({ x, people }: Asker): Promise<void> {
   x.script = 'materials'
   for (const [at, publicKey] of Object.values(foreignKeys).entries()) {

@@ -1,4 +1,4 @@
-/** From what a user says of a target to an explorer. */
+/** Creates an explorer from the settings of a target. */
 
 import type { Key } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
@@ -39,7 +39,7 @@ export interface KnownKey {
   readonly name?: string
 }
 
-/** Which of the explorer's keys a test key stands for. */
+/** The explorer's key that a test key replaces. */
 const standsFor: { readonly [member: string]: string } = {
   erin: 'by-ecc',
   bob: 'ecc-a',
@@ -95,7 +95,7 @@ function asKnown({
   const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
   const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)
   const scope = name === 'context-key' ? ['context'] : null
-  // It may have made place for another one meanwhile.
+  // It may have been removed to make room for another one.
   const key: Key = {
     id,
     name: label,
@@ -126,7 +126,7 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
       : [first, { name: 'second-address', local: secondAddress, seen: secondAddress }]
   }
   const translated = clientAddress !== undefined && clientAddress !== '127.0.0.1'
-  // Where addresses are translated on the way nobody knows how the others look to the target.
+  // If addresses are translated on the way, the target's view of the others is unknown.
   if (translated) return [{ name: 'first-address', local: undefined, seen: clientAddress }]
   const second = secondAddress ?? '127.0.0.2'
   return [

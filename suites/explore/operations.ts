@@ -1,4 +1,4 @@
-/** Does the operations of fixtures/deviations.yaml: each is data, so that other languages can do the same. */
+/** Applies the operations of fixtures/deviations.yaml. Each is data, so that other languages can do the same. */
 
 /** One operation on a text. `at`: first, second, inside, late or last, or a share of the length. */
 export type TextOperation =

@@ -1,4 +1,4 @@
-/** The keys and pairs of an exploration: who there is, and a pair that stands whenever one is needed. */
+/** The keys and pairs of an exploration; provides a valid pair whenever one is needed. */
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { Auth, Connection } from './step.ts'
@@ -27,7 +27,7 @@ export interface PairKind {
   readonly from?: string
 }
 
-/** A pair of the kind that stands now, by name; undefined where none can be had. */
+/** The name of a valid pair of the kind; undefined if none can be granted. */
 export async function pairOf(x: Explorer, pairs: Map<string, string>, kind: PairKind): Promise<string | undefined> {
   const id = JSON.stringify(kind)
   const known = pairs.get(id)
@@ -60,7 +60,7 @@ export async function granted(x: Explorer, kind: PairKind, connection?: Connecti
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
 }
 
-/** A name that no step had. */
+/** A new name. */
 export function freshName(x: Explorer, word = 'pair'): string {
   for (let n = x.log.length; ; n++) if (!x.names.has(`${word}${n}`)) return `${word}${n}`
 }
@@ -83,7 +83,7 @@ interface Wanted {
   readonly name: string
   readonly scope: readonly (readonly string[])[]
   readonly withPublicKey?: boolean
-  /** How it is created; the first that can be had. */
+  /** How it is created: the first possible way. */
   readonly by: (x: Explorer, pairs: Map<string, string>) => Promise<Auth | undefined>
 }
 
@@ -130,7 +130,7 @@ export interface KeyMaker {
   makeKeyPair(): { seed: Uint8Array; publicKeyPem: string }
 }
 
-/** Creates the keys. What cannot be created in its own way is created by root, so that the rest can go on. */
+/** Creates the keys. A key that cannot be created in its own way is created by root, so that the rest can go on. */
 export async function createPeople(
   x: Explorer,
   pairs: Map<string, string>,
@@ -144,14 +144,14 @@ export async function createPeople(
       if (name === 'ecc-context' && x.names.has('ecc-a-own'))
         await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
       await createKey(x, name, auth, { scopes: scope, pair: withPublicKey === true ? makeKeyPair() : undefined })
-      // A token that created a key can be refreshed still.
+      // A token that created a key can still be refreshed.
       const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
       if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
     }
   }
 }
 
-/** Those that are not there yet; where there is little room, those that the test keys do not stand for best. */
+/** The keys to create; with few places left, those that the test keys replace worst. */
 function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   const missing = wanted.filter(({ name }) => !x.names.has(name))
   if (missing.length <= most) return missing
@@ -192,7 +192,7 @@ interface WantedKey {
 async function createKey(x: Explorer, name: string, auth: Auth, { scopes, pair }: WantedKey): Promise<void> {
   if (x.names.has(name)) return
   if (pair !== undefined) x.names.set(`${name}-own`, { seed: pair.seed, publicKey: pair.publicKeyPem })
-  // A name may be used again or not; two keys of one name must not be taken for each other.
+  // Whether a name may be used again is open; two keys with one name must not be confused.
   for (const scope of scopes)
     for (const label of labelsOf(x, name)) {
       if (x.names.has(name) || x.state().created >= 10) return
@@ -201,7 +201,7 @@ async function createKey(x: Explorer, name: string, auth: Auth, { scopes, pair }
     }
 }
 
-/** Who of the wanted keys there is. */
+/** The wanted keys that exist. */
 export function peopleOf(x: Explorer, allowed: Pick<People, 'grants' | 'keys' | 'limits'>): People {
   const has = (name: string): boolean => x.names.has(name)
   const rootIsSecret = x.names.get('root')?.seed === undefined

@@ -1,4 +1,4 @@
-/** What an exploration may do, and who hears of what it finds. */
+/** What an exploration may do, and the listener for its findings. */
 import type { Random } from '../engine/random.ts'
 import type { Candidate } from './explorer-types.ts'
 import type { KeyMaker } from './people.ts'

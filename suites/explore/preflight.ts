@@ -3,7 +3,7 @@ import { basic, ecc, grant, hmac, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { everyScope, freshName } from './people.ts'
 
-/** Whether the root key is let in at all: by credentials, which need no clock, or by a signature. */
+/** Checks that the root key is accepted: with credentials, which need no clock, or with a signature. */
 export async function greet(x: Explorer): Promise<boolean> {
   x.script = 'preflight'
   const isSecret = x.names.get('root')?.seed === undefined
@@ -15,7 +15,7 @@ export async function greet(x: Explorer): Promise<boolean> {
 /** Differences below this are the resolution of the Date header. */
 const notableOffsetMs = 2000
 
-/** The clock of signatures: ours, that of the Date header or that of tokens, whichever is taken. */
+/** Finds the clock for signatures: ours, that of the Date header or that of tokens, whichever the target accepts. */
 export async function learnSignatures(x: Explorer): Promise<boolean> {
   x.script = 'preflight'
   const auth = x.names.get('root')?.seed === undefined ? hmac('root') : ecc('root')
@@ -49,7 +49,7 @@ export async function learnTokens(x: Explorer, who: string, prefix: string | und
   return learnWords(x, who)
 }
 
-/** The word before a token: that of the user, or the first with which the token is taken. Where none is, it stays unknown. */
+/** Finds the word before a token: the user's, or the first that the target accepts. It stays unknown if none works. */
 async function learnPrefix(x: Explorer, pair: string, prefix: string | undefined): Promise<void> {
   const reported = (x.names.get(pair) as { tokenType?: unknown }).tokenType
   const words = [prefix, 'Bearer', typeof reported === 'string' ? reported : undefined, 'Token', '']

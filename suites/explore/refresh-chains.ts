@@ -1,4 +1,4 @@
-/** Lines of pairs: each refreshed again and again, and what was revoked tried once more. */
+/** Chains of pairs: each is refreshed repeatedly, and revoked tokens are tried again. */
 import { creation, keptOut, letIn } from './ask-only.ts'
 import { changed, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
@@ -6,7 +6,7 @@ import { freshName, granted, type PairKind } from './people.ts'
 import type { Auth } from './step.ts'
 import { type Asker, deviate } from './table.ts'
 
-/** A line refreshed again and again: what is revoked stays so, by every way, while the newest pair works. */
+/** Refreshes a chain repeatedly: revoked tokens stay revoked, while the newest pair works. */
 export async function refreshChain(asker: Asker, kind: PairKind, length: number): Promise<void> {
   const { x, people } = asker
   x.script = `chain/refresh/${kind.who}`
@@ -34,7 +34,7 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
     await deviate(asker, list(token(next), where), { field: 'token', operation: 'inside-changed' })
     for (const other of others) await letIn(x, list(token(other), where))
   }
-  // Presenting a used refresh token may end the whole line, so this comes last.
+  // Presenting a used refresh token may revoke the whole chain, so this comes last.
   for (const revoked of names.slice(0, -1)) {
     await keptOut(x, refresh(revoked, where))
     await keptOut(x, refresh(revoked, { ...where, connection: 'new' }))
@@ -53,7 +53,7 @@ async function bystanders({ x, people }: Asker, kind: PairKind): Promise<string[
   return made
 }
 
-/** The same refresh again and again, each of a new pair: something may go wrong at one in ten. */
+/** Refreshes many new pairs: a defect may show in one of ten. */
 export async function manyRefreshes({ x }: Asker, who: string, times: number): Promise<void> {
   x.script = `chain/many-refreshes/${who}`
   for (let turn = 0; turn < times; turn++) {
@@ -67,7 +67,7 @@ export async function manyRefreshes({ x }: Asker, who: string, times: number): P
   }
 }
 
-/** A refresh token where an access token belongs, for every method. */
+/** Uses a refresh token as an access token, for every method. */
 export async function wrongToken(
   x: Explorer,
   mayCreate: boolean,

@@ -1,4 +1,4 @@
-/** From a step with names to the bytes of a call. One part may be changed on the way: whatever follows is made from the changed part. */
+/** Turns a step with names into the bytes of a call. One part may be changed on the way; later parts are made from the changed one. */
 import { fromLatin1, toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import { ed25519Sign } from '../engine/signer/ed25519.ts'
@@ -32,7 +32,7 @@ export interface Rendered {
   readonly breaks: string | undefined
 }
 
-/** The change has no meaning for this call: its part is missing, or nothing would be different. */
+/** The change makes no sense for this call: its part is missing, or nothing would differ. */
 export class Unmakeable extends Error {}
 
 /** @throws Unmakeable */

@@ -1,11 +1,11 @@
-/** The same call again and again, wrong or right, on one connection and on new ones. */
+/** Repeated calls, wrong or right, on one connection and on new ones. */
 import { keptOut, letIn } from './ask-only.ts'
 import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import { granted, pairOf } from './people.ts'
 import type { Auth, CallStep } from './step.ts'
 import type { Asker } from './table.ts'
 
-/** A wrong call again and again: a server may let in who tries often enough. */
+/** Repeats a wrong call: a server may accept it at some point. */
 export async function wrongTries({ x, people, pairs }: Asker, who: string, tries: number): Promise<void> {
   x.script = `tries/${who}`
   const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
@@ -28,13 +28,13 @@ export async function wrongTries({ x, people, pairs }: Asker, who: string, tries
     list({ kind: 'none' }),
   ]
   for (const step of steps) for (let at = 0; at < tries; at++) await keptOut(x, step)
-  // Whether the key is locked now is open; that nobody else is let in is not.
+  // Whether the key is locked now is open; wrong calls must still be kept out.
   for (const step of steps) await keptOut(x, { ...step, connection: 'new' })
   await x.call(list(basic(who)))
   await x.call(list(hmac(who)))
 }
 
-/** Calls that are wrong but for their credentials, several in a row: the right one after them is accepted still. */
+/** Several calls with right credentials that are otherwise wrong: the right call after them must still be accepted. */
 export async function wrongBodies({ x, people }: Asker, times: number): Promise<void> {
   x.script = 'wrong-bodies'
   const who = people.secret[0] ?? 'root'
@@ -74,7 +74,7 @@ export async function rightCalls({ x, people }: Asker, times: number, tokenTimes
   }
 }
 
-/** Who was let in on a connection says nothing of the next call on it. */
+/** An accepted call on a connection must not authorize the next call on it. */
 export async function connections({ x, people, pairs }: Asker): Promise<void> {
   x.script = 'connections'
   const who = people.secret[0] ?? 'root'

@@ -31,7 +31,9 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
   return seen
 }
 
-/** Takes the answers in an order that the model allows; where there is none, in the order of their ends, and the first contradiction is told. */
+/**
+ * Takes the answers in an order that the model allows. Without such an order, takes them by their ends and reports the first contradiction.
+ */
 function explainBurst(core: Core, seen: readonly Seen[]): void {
   const history: Exchange[] = seen.map(({ step, call, answer, moment }) => ({
     call,

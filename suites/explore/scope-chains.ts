@@ -27,7 +27,7 @@ const opening: readonly (readonly string[])[] = [
   ['context', 'solution', 'expiresIn:15000', 'session:'],
 ]
 
-/** Tokens are limited to their areas, whatever wider tokens of the same key do before and after. */
+/** Tokens are limited to their areas, even beside wider tokens of the same key. */
 export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): Promise<void> {
   const { x, people } = asker
   x.script = `scopes/${who}`
@@ -64,7 +64,7 @@ export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): 
   if (creates()) await keptOut(x, creation(token(next)))
 }
 
-/** Keys with a narrow scope open nothing else, by whichever way. */
+/** Keys with a narrow scope open nothing else, by any kind of authorization. */
 export async function narrowKeys({ x, people }: Asker): Promise<void> {
   x.script = 'scopes/narrow-keys'
   const creates = (): boolean => people.keys && x.state().created <= 9

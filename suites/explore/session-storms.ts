@@ -63,7 +63,7 @@ async function makeSessions(
   return made
 }
 
-/** Uses every session, asking where the model has an opinion and where it has none yet. */
+/** Uses every session, both where the model can judge and where the answer teaches. */
 async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
   for (const pair of pairs) await x.call(list(token(pair)))
 }
@@ -108,7 +108,7 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   await useAll(x, second)
   await meanwhile(quietMs)
   const rest = [...(await makeSessions(x, who, storm, [2, 14])), ...(await longNames(x, who, storm))]
-  // What is refused takes no place.
+  // A refused grant takes no place.
   for (let at = 0; at < 3; at++) await keptOut(x, wrongGrant(who, at))
   await meanwhile(quietMs)
   const more = await makeSessions(x, who, storm, [14, 15])
@@ -127,7 +127,7 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   await meanwhile(quietMs)
   const last = await makeSessions(x, who, storm, [16, 17])
   await useAll(x, [...last, next, ...rest, ...more])
-  // The name of a removed session is free again, and brings none of its old tokens back.
+  // The name of a removed session is free again, but its old tokens stay revoked.
   const again = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, again)
   for (const gone of [...first, ...second]) await keptOut(x, list(token(gone)))
@@ -150,7 +150,7 @@ const wrongGrant = (who: string, at: number): CallStep =>
     operation: 'inside-changed',
   })
 
-/** Neither token of a removed session is of any use. */
+/** Neither token of a removed session works. */
 async function isGone({ x, people }: Asker, pairs: readonly string[]): Promise<void> {
   const creates = people.keys && x.state().created <= 9
   for (const gone of pairs) {
@@ -161,7 +161,7 @@ async function isGone({ x, people }: Asker, pairs: readonly string[]): Promise<v
   }
 }
 
-/** Whether grants of others, or without a name, push sessions out; whether a name used again does. */
+/** Finds out whether grants of other keys, grants without a name, or a repeated name remove sessions. */
 export async function sessionReadings(
   asker: Asker,
   [who, other]: readonly [string, string],

@@ -14,9 +14,9 @@ export interface Reproduced {
   readonly tries: number
 }
 
-/** A finding is run so often in its shortest form. */
+/** How often a finding is run in its shortest form. */
 const runs = 3
-/** One that does not repeat at once is run so often. */
+/** How often a finding is run that does not repeat at once. */
 const longRuns = 30
 /** Steps of what went before that are tried, the shorter one first. */
 const lengths = [60, 400]
@@ -26,7 +26,7 @@ const quietMs = 1300
 /** Gaps of a sequence that are waited out again. */
 const notableGapMs = 900
 const longestWaitMs = 8000
-/** Where the clock runs by itself a finding is not made shorter for longer. */
+/** The longest time for shortening a finding on a running clock. */
 const longestShrinkMs = 25_000
 
 /** The least number of steps that show the finding again, and how often they do. */
@@ -49,7 +49,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       failed += 1
       outcomes = shown
     }
-    // What rests on a creation cannot be repeated without another one.
+    // A finding that rests on a creation cannot be repeated without another creation.
     if (failed === 0 && hasCreated(x, candidate.entry)) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
     return { steps: short, outcomes, failed, tries: longRuns }
   })
@@ -205,7 +205,11 @@ const isSame = (found: Candidate, candidate: Candidate): boolean =>
 
 let replays = 0
 
-/** Runs a sequence again, with names of its own; @returns what each step came to, null where the last does not show the finding */
+/**
+ * Runs a sequence again, with new names;
+ *
+ * @returns the outcome of each step, null if the last does not show the finding
+ */
 async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<Outcome[] | null> {
   const before = x.report
   const script = x.script

@@ -33,10 +33,10 @@ export interface Stages {
   stage(name: string, run: () => Promise<unknown>): Promise<void>
 }
 
-/** Calls that are kept for letting hours pass, where the clock can be moved. */
+/** Calls that are reserved for moving the clock by hours. */
 const callsOfTime = 220
 
-/** Milliseconds that are kept for the last stages. */
+/** Milliseconds that are reserved for the last stages. */
 const reservedMs = 2500
 
 const isOver = ({ asker: { x }, sizes }: Stages, calls = 0): boolean =>
@@ -72,7 +72,7 @@ export async function sessionStages(all: Stages): Promise<void> {
     x.script = script
     if (wire.now() < until) await x.wait(until - wire.now())
   }
-  // A fast server would be asked the whole table while sessions rest.
+  // Otherwise a fast server would be asked the whole table while sessions rest.
   const enough = x.calls() + Math.floor(x.options.maxCalls * restShare)
   const [first = 'root', second = first, third = second] = people.secret
   if (!plan.limits || !people.grants) return
@@ -156,14 +156,14 @@ async function expire(all: Stages, waits: boolean): Promise<void> {
   await stage('expiry', () => endExpiry(asker, pairs))
 }
 
-/** The end of what disturbs nobody. */
+/** The last stage that disturbs nobody. */
 export async function closingStages(all: Stages): Promise<void> {
   const { asker, plan, stage, sizes } = all
   const { people, x } = asker
   const pick = pickOf(all)
   await stage('materials', () => materials(asker))
   await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
-  // Who has few sessions shows most: at the limit a race for the last place is lost by nobody.
+  // A user with few sessions shows most: at the limit, a race for the last place cannot be lost.
   const rested = people.narrow.find((who) => who === 'solution-key') ?? people.secret[3] ?? people.secret[0] ?? 'root'
   if (plan.limits && people.grants)
     for (const on of ['warm', 'new'] as const)
@@ -185,7 +185,7 @@ export async function lastStages(all: Stages): Promise<void> {
   await stage('living', () => checkLiving(asker, pick))
 }
 
-/** Lines of every kind: plain, with apikey, bound to a session, an address or a lifetime. */
+/** Chains of every kind: plain, with apikey, bound to a session, an address or a lifetime. */
 function chainKind({ x }: Asker, who: string, at: number): PairKind {
   const own = x.addresses[0]?.seen ?? ''
   const kinds = [
@@ -206,7 +206,7 @@ async function races(asker: Asker, rounds: number): Promise<void> {
   }
 }
 
-/** Every credential at every other's place. */
+/** Sends every credential in place of every other. */
 async function places(asker: Asker, credentials: number): Promise<void> {
   const { x, people } = asker
   x.script = 'places'
@@ -220,7 +220,7 @@ async function places(asker: Asker, credentials: number): Promise<void> {
   }
 }
 
-/** The control of every refused creation: a right one is accepted still. */
+/** The control of every refused creation: a right one is still accepted. */
 async function rightCreation({ x, people }: Asker): Promise<void> {
   x.script = 'right-creation'
   if (people.keys && x.state().created < 9)

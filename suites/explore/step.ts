@@ -8,7 +8,7 @@ export type Auth =
   | { readonly kind: 'basic' | 'hmac' | 'ecc'; readonly who: string }
   /** `token`: `$pair.accessToken` as a rule. */
   | { readonly kind: 'token'; readonly token: string }
-  /** These very characters: `$name.header` is what an earlier step sent. */
+  /** Exactly these characters; `$name.header` is the header of an earlier step. */
   | { readonly kind: 'header'; readonly header: string }
 
 /** One change of one part of a call. Parts are the `field` words of fixtures/deviations.yaml. */

@@ -1,11 +1,11 @@
-/** What should stand still does, and what is dead stays dead. */
+/** Checks that valid keys and pairs still work, and that revoked ones do not. */
 import { keptOut, letIn } from './ask-only.ts'
 import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { People } from './people.ts'
 import type { Asker } from './table.ts'
 
-/** What was revoked, pushed out or has ended, tried once more. */
+/** Tries revoked, removed and expired tokens again. */
 export async function retryDead(x: Explorer, most: number, pick: (count: number) => number): Promise<void> {
   x.script = 'dead-again'
   const all = [...x.lines.keys()]
@@ -17,7 +17,7 @@ export async function retryDead(x: Explorer, most: number, pick: (count: number)
   for (const name of chosen.slice(0, Math.ceil(most / 3))) if (x.names.has(name)) await keptOut(x, refresh(name))
 }
 
-/** Every key is let in still, in the way that works for it. */
+/** Every key is still accepted, in the way that works for it. */
 export async function letInEveryKey(x: Explorer, people: People): Promise<void> {
   x.script = 'still-living'
   for (const who of [...people.secret, ...people.narrow.filter((one) => one === 'solution-key')]) {
@@ -27,7 +27,7 @@ export async function letInEveryKey(x: Explorer, people: People): Promise<void> 
   for (const who of people.ecc) await letIn(x, list(ecc(who)))
 }
 
-/** What should stand still does: keys of every kind and pairs that nobody ended. */
+/** Keys of every kind and valid pairs still work. */
 export async function checkLiving({ x, people }: Asker, pick: (count: number) => number): Promise<void> {
   x.script = 'still-living'
   const who = people.secret[pick(people.secret.length)] ?? 'root'

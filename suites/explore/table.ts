@@ -16,7 +16,7 @@ export interface Cell {
   readonly turn: number
 }
 
-/** Operations that one kind of signature leaves to the other come so many turns later. */
+/** How many turns later an operation comes that one kind of signature leaves to the other. */
 const laterTurns = 200
 
 /**
@@ -64,10 +64,10 @@ export interface Asker {
   readonly asked: Set<string>
 }
 
-/** After so many wrong calls of one kind the right one is made again. */
+/** The number of wrong calls of one kind after which the right one is repeated. */
 const controlEvery = 6
 
-/** Asks one cell; says whether the model had an opinion of it. */
+/** Asks one cell; returns whether the model could judge it. */
 export async function askCell(asker: Asker, { id, way, change }: Cell): Promise<boolean> {
   const { x, turns } = asker
   const turn = turns.get(id) ?? 0
@@ -77,7 +77,7 @@ export async function askCell(asker: Asker, { id, way, change }: Cell): Promise<
   return right !== undefined && deviate(asker, right, change)
 }
 
-/** Sends the wrong call, beside the right one: it proves nothing where the right one would be refused too. */
+/** Sends the wrong call next to the right one: it proves nothing if the right one is refused too. */
 export async function deviate(asker: Asker, right: CallStep, change: Change): Promise<boolean> {
   const { x, sinceControl, asked } = asker
   const formed = change.field === 'sent-body' ? { ...right, form: change.operation ?? '' } : right
@@ -178,7 +178,7 @@ function kindOf(people: People, turn: number): PairKind {
   return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
 }
 
-/** Every credential at every other's place. */
+/** Sends every credential in place of every other. */
 export function crossPlaces(
   people: People,
   pair: string,

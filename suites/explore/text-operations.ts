@@ -1,7 +1,7 @@
-/** Does the operations on texts of fixtures/deviations.yaml. */
+/** Applies the operations on texts of fixtures/deviations.yaml. */
 import { exchanged, indexOf, range, type TextOperation } from './operations.ts'
 
-/** The text after the operation, or after one after another; the same text where it changes nothing. */
+/** The text after one operation, or after several; unchanged if they have no effect. */
 export function changeText(text: string, operation: TextOperation | readonly TextOperation[]): string {
   return isList(operation) ? operation.reduce(changedOnce, text) : changedOnce(text, operation)
 }

@@ -1,11 +1,11 @@
-/** Hours and days, where the clock can be moved. */
+/** Checks after hours and days, if the clock can be moved. */
 import { keptOut, letIn } from './ask-only.ts'
 import { list, refresh, token } from './calls.ts'
 import { freshName, granted } from './people.ts'
 import { checkLiving, letInEveryKey, retryDead } from './still-standing.ts'
 import type { Asker } from './table.ts'
 
-/** Where the clock can be moved: what was revoked stays so, and what may still be refreshed can be, an hour, a day and longer after. */
+/** Moves the clock by an hour, a day and more: revoked tokens stay revoked, and valid refresh tokens still work. */
 export async function letTimePass(asker: Asker, pick: (count: number) => number): Promise<void> {
   const { x, people } = asker
   const who = people.secret[0]
@@ -45,7 +45,7 @@ async function hoursAfter(asker: Asker, ms: number, pick: (count: number) => num
   await checkLiving(asker, pick)
 }
 
-/** Lifetimes of hours are kept as they were reported. */
+/** Tokens with lifetimes of hours expire as reported. */
 async function longLifetimes({ x }: Asker, who: string): Promise<void> {
   x.script = 'time'
   for (const hours of [2, 10]) {
@@ -60,7 +60,7 @@ async function longLifetimes({ x }: Asker, who: string): Promise<void> {
   }
 }
 
-/** Use prolongs neither token. */
+/** Using a token prolongs neither token of its pair. */
 async function slidingTokens({ x }: Asker, who: string): Promise<void> {
   x.script = 'time'
   const life = x.state().refreshLifetimeMs

@@ -6,7 +6,7 @@ import { apikeyScope, freshName } from './people.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 import { type Asker, deviate } from './table.ts'
 
-/** An action by numbers: what they mean depends on what there is when it is done. */
+/** An action as numbers; their meaning depends on the state when it is done. */
 interface Action {
   readonly kind: 'grant' | 'use' | 'refresh' | 'key' | 'deviate' | 'elsewhere' | 'burst' | 'wait' | 'session'
   readonly who: number
@@ -62,7 +62,7 @@ export async function walk(
 
 const pick = <Item>(items: readonly Item[], at: number): Item | undefined => items[at % Math.max(1, items.length)]
 
-/** Of the pairs ever made, the newer ones more often. */
+/** Picks one of all pairs, newer ones more often. */
 function anyPair(x: Explorer, at: number): string | undefined {
   const all = [...x.lines.keys()]
   return pick(at % 4 === 0 ? all : all.slice(-12), Math.floor(at / 4))

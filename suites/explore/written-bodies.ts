@@ -25,7 +25,7 @@ export async function writtenAgain(asker: Asker, every: boolean): Promise<void> 
     for (const auth of auths) {
       const right = list(auth, { form })
       const who = people.secret[0]
-      // Basic credentials show whether such a body is taken at all.
+      // Basic credentials show whether such a body is accepted.
       if (who !== undefined && (await x.call(list(basic(who), { form })))?.answer.kind !== 'accepted') continue
       if ((await x.call(right))?.answer.kind !== 'accepted') continue
       for (const [turn, change] of changes.entries()) {

@@ -57,7 +57,7 @@ const emptyHeaders = (scheme: string): string[] => [
   'None',
 ]
 
-/** What a key with a public key must not be used with, and a key without one. */
+/** Authorization that keys with and without a public key must not be used with. */
 export async function wrongKinds({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'kinds-of-keys'
   const creates = people.keys && x.state().created <= 9
@@ -105,7 +105,7 @@ export async function noCredentials({ x, people }: Asker): Promise<void> {
   }
 }
 
-/** A header that was right once, with another call: it was signed for the first one only. */
+/** Sends the header of an accepted call with another call: it was signed only for the first one. */
 export async function replays({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'replays'
   const creates = (): boolean => people.keys && x.state().created <= 9

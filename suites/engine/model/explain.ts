@@ -1,4 +1,4 @@
-/** Histories: whether some order of concurrent calls, each between its start and its end, is one that the model allows. */
+/** Histories: is there an order of concurrent calls, each between its start and its end, that the model allows? */
 import { facts } from './facts.ts'
 import { contradicts, judge } from './judge.ts'
 import { learn } from './learn.ts'
@@ -9,7 +9,7 @@ export interface Exchange {
   readonly call: Call
   readonly answer: Answer
   readonly moment: Span
-  /** Calls that differ in nothing that matters (nonce and id apart) share this; of them only the first to end is tried first. */
+  /** Calls that differ only in nonce and id share this; of them only the first to end is tried first. */
   readonly like: string
 }
 
@@ -17,7 +17,7 @@ type Explained =
   | { readonly is: 'explained'; readonly order: readonly number[]; readonly state: State }
   /** The shortest part of the history that has no order, as indexes. */
   | { readonly is: 'impossible'; readonly part: readonly number[] }
-  /** The search was given up. */
+  /** The search was abandoned. */
   | { readonly is: 'undecided' }
 
 /** A lost answer may have happened at any time after its start, so it never ends. */
@@ -30,7 +30,7 @@ export function explain(state: State, calls: readonly Exchange[], budget = 20_00
   if (found !== 'impossible') return found === 'undecided' ? { is: 'undecided' } : found
   let part = calls.map((_, index) => index)
   for (const index of [...part].reverse()) {
-    // What changed something cannot be left out: calls after it may rest on it.
+    // A call that changed something cannot be left out, because later calls may rest on it.
     if (!isHarmless(calls[index])) continue
     const rest = part.filter((one) => one !== index)
     const shorter = rest.flatMap((one) => calls[one] ?? [])

@@ -9,7 +9,7 @@ const make =
 
 export const yes = make('yes')
 export const no = make('no')
-/** Not known of this one thing: an accepted call says nothing about others of its kind. */
+/** Unknown for this call only: an accepted call says nothing about others of its kind. */
 export const unsure = make('unknown')
 
 /** The name of a fact, as `shown` remembers it. */
@@ -39,7 +39,7 @@ export function lifetimeOf(scope: readonly string[]): number | null {
   return asked.length === 1 && /^[1-9]\d*$/.test(asked[0] ?? '') ? Number(asked[0]) : null
 }
 
-/** What a span of time means for a moment: before it, after it, or too near to say. */
+/** Whether a span of time is before a moment, after it, or too near to tell. */
 export function sideOf(moment: Span, end: Span, slackMs: number): 'before' | 'after' | 'near' {
   if (moment.to < end.from - slackMs) return 'before'
   return moment.from > end.to + slackMs ? 'after' : 'near'

@@ -8,10 +8,10 @@ import { isStrings, type JsonObject } from './parse.ts'
 import { isFreeName } from './sessions.ts'
 import type { Fact, Key, State } from './types.ts'
 
-/** Which names are taken is open, but such names are. */
+/** Names that every server accepts; which others are accepted is open. */
 const isPlainName = (name: string): boolean => /^[A-Za-z0-9-]{1,64}$/.test(name)
 
-/** How long a lifetime may be that every server keeps exactly; a maximum is open. */
+/** The longest lifetime that every server must keep exactly; a maximum is open. */
 export const longestKeptMs = 15_000
 
 /** The params of manager/createApiKey. */
@@ -50,7 +50,7 @@ function looksLikePem(text: string): boolean {
 /** The SubjectPublicKeyInfo of every ED25519 key begins so. */
 const ed25519Prefix = toBase64(Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70))
 
-/** limits/ten-can-be-made: nine created keys at least have a place on a fresh instance; what the eleventh gets is open. */
+/** limits/ten-can-be-made: a fresh instance has room for at least nine created keys; how the eleventh creation is answered is open. */
 function placeFact(state: State): Fact {
   return state.terms.fresh && state.created < 9 ? yes('limits/ten-can-be-made') : unsure('limits/eleventh-refused')
 }
@@ -92,7 +92,7 @@ function wordFact(
     : unsure('grants/credentials')
 }
 
-/** What a name used again does is open, unless its session was removed. */
+/** What happens with a repeated session name is open, unless its session was removed. */
 function isFree(state: State, name: string, key: Key | undefined): boolean {
   if (!state.sessionNames.has(name.toLowerCase())) return true
   if (key === undefined) return false
@@ -100,7 +100,7 @@ function isFree(state: State, name: string, key: Key | undefined): boolean {
   return state.sessions.every((table) => isFreeName(table, member))
 }
 
-/** A lifetime of 1 to 15 seconds is taken; a longest one, and other forms of NUMBER, are open. */
+/** A lifetime of 1 to 15 seconds is accepted; a maximum, and other forms of NUMBER, are open. */
 function lifetimeFact(state: State, scope: readonly string[]): Fact {
   const asked = lifetimeOf(scope)
   const longest = Math.min(longestKeptMs, 0.9 * (state.refreshLifetimeMs ?? longestKeptMs))

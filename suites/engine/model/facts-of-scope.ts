@@ -8,7 +8,7 @@ export const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream
 const isArea = (word: string): boolean => areas.includes(word)
 export const isRestriction = (word: string): boolean => /^(session|ipAddr|expiresIn):/.test(word)
 export const isApikeyWord = (word: string): boolean => word.toLowerCase() === 'apikey'
-/** What a word is whose effect nobody can know: not in the document, or written in another case. */
+/** Whether the effect of a word is unknown: it is not in the document, or written in another case. */
 const isForeign = (word: string): boolean =>
   !isArea(word) && !isRestriction(word) && !isApikeyWord(word) && !word.startsWith('solution:')
 
@@ -87,7 +87,7 @@ export function beyondCreator(words: readonly string[], creator: readonly string
   return words.filter((word) => !has.has(word.toLowerCase()))
 }
 
-/** Words of a new key's scope that every server takes: those of the examples of createApiKey, or one that this target took. */
+/** Words that every server accepts in a new key's scope: those of the examples of createApiKey, or one that this target accepted. */
 export function keyWordFact(state: State, word: string): Fact {
   if (['apikey', 'context', 'solution'].includes(word)) return yes('keys/create-authorized', `scope ${word}`)
   return open(state, 'keys/create-authorized', `scope ${word}`)

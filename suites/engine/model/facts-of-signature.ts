@@ -6,7 +6,7 @@ import { no, unsure, yes } from './fact.ts'
 import { looseBytes } from './spelling.ts'
 import type { Call, Fact, Key, Span, State } from './types.ts'
 
-/** How far a timestamp may differ is open; a clock that agrees within this is never refused for it. */
+/** How far a timestamp may differ is open; a difference below this is never a reason for a refusal. */
 const closeMs = 30_000
 
 /** signatures/header-fields, header-exact, version, key-id, then what was signed. */
@@ -26,7 +26,7 @@ export function signatureFacts(state: State, call: Call, moment: Span, fields: r
   ]
 }
 
-/** What a signature is does not change between two looks at one call, and an ED25519 check takes a millisecond. */
+/** Caches the check of a signature: it does not change, and an ED25519 check takes a millisecond. */
 const checked = new WeakMap<Call, { key: Key; fact: Fact }>()
 
 function remembered(call: Call, key: Key, compute: () => Fact): Fact {
@@ -37,7 +37,7 @@ function remembered(call: Call, key: Key, compute: () => Fact): Fact {
   return fact
 }
 
-/** What a server that writes the body again before it checks might get wrong. */
+/** Forms in which a server may rewrite the body before it checks the signature. */
 function lookOf(body: string): string {
   const looks = [
     [/[\u0080-\uffff]/, 'letters beyond ASCII'],
@@ -100,7 +100,7 @@ function otherSpellings(sent: Sent): Sent[] {
 function checkHmac(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
   const mac = hmacSha256(utf8(key.secret), data).slice(0, 20)
   if (signature === toBase64(mac)) return yes('signatures/hmac', key.origin)
-  // Missing padding is open (signatures/base64-padding); whatever else a decoder may take for these bytes is no BASE64 of them.
+  // Missing padding is open (signatures/base64-padding); other texts that a decoder may accept are not BASE64 of these bytes.
   if (signature === toBase64(mac).replace(/=+$/, '')) return unsure('signatures/hmac-encoding')
   const same = sameBytes(fromHex(signature) ?? empty, mac) || looseBytes(signature) === looseBytes(toBase64(mac))
   return same ? no('signatures/hmac-encoding') : null
