@@ -12,7 +12,7 @@ export interface Profile {
   /** Whether scheme words are compared as written. */
   schemeCase: 'sensitive' | 'any'
 
-  /** Another jsonrpc than 2.0, and params that are an array, null or missing. */
+  /** Whether another jsonrpc than 2.0, and params that are an array, null or missing, are refused. */
   strictEnvelope: boolean
   /** Which ids are accepted besides integers. */
   idTypes: 'strings-and-numbers' | 'integers' | 'any'
@@ -59,6 +59,7 @@ export interface Profile {
   unknownKeyScopes: 'kept' | 'refused' | 'all-but-shown-refused'
   /** Whether the initial key counts towards the ten. */
   initialKeyCounts: boolean
+  /** `oldest-removed` departs from two implied requirements (`limits/eleventh-refused`, `limits/earlier-keys-kept`): the suite warns of it. */
   eleventhKey: 'refused' | 'oldest-removed'
 
   scopeCase: 'sensitive' | 'any'

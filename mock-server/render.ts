@@ -55,7 +55,14 @@ function jsonAnswer(context: ServerContext, status: number, body: string): MockA
 }
 
 /** One JSON-RPC answer; members that a replaced rule leaves out are undefined and vanish in JSON. */
-function memberText({ rules, profile }: ServerContext, { id, method, outcome }: RpcOutcome): string {
+function memberText(context: ServerContext, answer: RpcOutcome): string {
+  const { id, idText } = answer
+  const text = roundedText(context, answer)
+  // The id stands before everything that callers choose.
+  return idText === undefined ? text : text.replace(`"id":${JSON.stringify(id)}`, `"id":${idText}`)
+}
+
+function roundedText({ rules, profile }: ServerContext, { id, method, outcome }: RpcOutcome): string {
   if (!outcome.ok) {
     const { refusal } = outcome
     return JSON.stringify({ jsonrpc: '2.0', id: errorId(profile.errorId, id, refusal), error: errorObject(refusal) })

@@ -5,11 +5,14 @@ import type { MockRequest } from './http.ts'
 import { auth } from './methods/auth.ts'
 import { methods } from './methods/index.ts'
 import { type Method, type Params, paramsProblem } from './methods/method.ts'
+import { rawNumber } from './raw-number.ts'
 import { type Outcome, type Refusal, refuse, succeed } from './refusal.ts'
 
 /** The outcome of one JSON-RPC request. Members that could not be read are undefined. */
 export interface RpcOutcome {
   id: unknown
+  /** The id as it was sent, where it is an integer that a number does not hold exactly. */
+  idText?: string | undefined
   /** As sent. */
   method: string | undefined
   params: Params | undefined
@@ -41,6 +44,12 @@ export function answerBody(context: ServerContext, request: MockRequest): Maybe<
     return answerList(context, request, body.value, callerFor)
   }
   return answerOne(context, request, body.value, callerFor)
+}
+
+/** The id as sent, where parsing may have rounded it. */
+function exactId(id: unknown, request: MockRequest): string | undefined {
+  if (typeof id !== 'number' || Number.isSafeInteger(id) || !Number.isInteger(id)) return undefined
+  return rawNumber(request.body.toString('utf8'), 'id')
 }
 
 async function answerList(
@@ -93,6 +102,8 @@ function answerOne(
     outcome: unknownMethod,
     silent: id === undefined && profile.notifications === 'no-body',
   }
+  const idText = exactId(id, request)
+  if (idText !== undefined) call.idText = idText
 
   if (!method && profile.methodCheckedFirst) return withUnknown(context, call, name)
   if (rules.authorizationRequired(name)) {
