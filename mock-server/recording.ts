@@ -8,13 +8,13 @@ export interface RecordedExchange {
   number: number
   /** Counts from 1, in the order in which connections brought their first request. */
   connection: number
-  /** When the header of the request was here. */
+  /** When the header of the request had arrived. */
   startedMs: number
-  /** When its body was here; null: it never was. */
+  /** When its body had arrived; null: it never did. */
   receivedMs: number | null
   /** When the answer was ready; null: it never was. */
   answeredMs: number | null
-  /** When the last byte of the answer went out; null: it never did. */
+  /** When the last byte of the answer was sent; null: it never was. */
   deliveredMs: number | null
   httpMethod: string
   /** Path and query as received. */

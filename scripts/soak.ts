@@ -17,7 +17,7 @@ const grantsPerRound = 200
 const roundMs = 6 * 60 * 60_000
 /** Memory in the last quarter against that in the second one. */
 const allowedGrowth = 1.25
-/** A server that was idle grows by so much with its first calls. In MiB. */
+/** How much an idle server grows with its first calls. In MiB. */
 const warmUpMiB = 32
 /** The most memory of the server under attack. */
 const mostMiB = 400

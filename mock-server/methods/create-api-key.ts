@@ -65,7 +65,7 @@ function create({ context, params }: Call, scope: string[], beyond: 'oldest-remo
   return succeed(rules.createKeyResult({ id: key.id, secret: key.secret }))
 }
 
-/** The words of the examples. */
+/** The scope words of the document's examples. */
 const shown = ['apikey', 'apiKey', 'context', 'solution']
 
 function mayStandInKey(word: string, profile: Profile): boolean {

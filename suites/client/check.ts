@@ -2,10 +2,10 @@ import type { Exchange } from './journal.ts'
 import type { SignedRequest } from './story/signatures.ts'
 import type { Story } from './story/story.ts'
 
-/** `document`: a sentence of the document, so what breaks it fails. `practice`: good practice with a source, so what breaks it warns. */
+/** `document`: a sentence of the document; breaking it fails. `practice`: good practice with a source; breaking it warns. */
 export type Level = 'document' | 'practice'
 
-/** One thing that a right client does. */
+/** One thing that a correct client does. */
 export interface Check {
   id: string
   level: Level
@@ -13,7 +13,7 @@ export interface Check {
   title: string
   /** The sentence of the document, or what the source recommends. */
   sentence: string
-  /** Where the sentence stands. */
+  /** The place of the sentence. */
   source: string
   /** Looks at one journal. Pure. */
   judge(evidence: Evidence): Judged
@@ -32,10 +32,10 @@ export interface Judged {
 }
 
 export interface Finding {
-  /** What is, and what would be right. */
+  /** What the client did, and what would be right. */
   message: string
   /** The exchanges that show it, in order. */
   exchanges: readonly Exchange[]
-  /** What the diagnosis of a signature says, line by line. */
+  /** The diagnosis of a signature, line by line. */
   diagnosis?: readonly string[]
 }

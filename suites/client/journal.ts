@@ -4,33 +4,33 @@ export const clientAuths = ['hmac', 'ecc', 'basic', 'token'] as const
 export type ClientAuth = (typeof clientAuths)[number]
 
 export interface Journal {
-  /** The id of the scenario; `listen` where whatever came was judged. */
+  /** The id of the scenario; `listen` for a server that judges every call. */
   scenario: string
   setting: Setting
   keys: readonly JournalKey[]
-  /** What arrived at the server, in the order in which it began to arrive. */
+  /** The requests to the server, in the order in which they began to arrive. */
   exchanges: readonly Exchange[]
-  /** What arrived at the other origin, to which the server redirected. */
+  /** The requests to the other origin, to which the server redirected. */
   elsewhere: readonly Exchange[]
-  /** The starts of the client, one after the other; null where nobody knows them. */
+  /** The starts of the client, one after another; null if they are unknown. */
   starts: readonly Start[] | null
 }
 
-/** What the client was told, and what is special about the server. */
+/** The client's task, and what is special about the server. */
 export interface Setting {
-  /** null: whatever the client likes. */
+  /** null: the client decides. */
   auth: ClientAuth | null
-  /** Entries of SVC_SCOPE; null: nobody said. */
+  /** Entries of SVC_SCOPE; null: not set. */
   scope: readonly string[] | null
   method: string
   calls: number | null
-  /** null: nobody knows, so several calls may be under way at once. */
+  /** null: unknown, so several calls may be under way at once. */
   parallel: number | null
   scheme: string
   tokenPrefix: string
-  /** How far the clock of the server is off. */
+  /** How far the server's clock is ahead. */
   clockOffsetMs: number
-  /** How long the machine kept a program waiting that had something to do. */
+  /** How long the busy machine kept a program waiting. */
   lagMs: number
 }
 
@@ -56,7 +56,7 @@ export type Ending =
   | { kind: 'exit'; code: number }
   | { kind: 'signal'; signal: string }
   | { kind: 'timeout'; seconds: number }
-  /** Killed because its requests had no end. */
+  /** Killed because it never stopped sending requests. */
   | { kind: 'runaway'; requests: number }
   /** Killed because the whole run was interrupted. */
   | { kind: 'interrupted' }
@@ -66,23 +66,23 @@ export interface Exchange {
   number: number
   /** Counts from 1. */
   connection: number
-  /** When the header of the request was here. */
+  /** When the header of the request had arrived. */
   startedMs: number
-  /** When its body was here; null: it never was. */
+  /** When its body had arrived; null: it never did. */
   receivedMs: number | null
   /** When the answer was ready; null: it never was. */
   answeredMs: number | null
-  /** When the last byte of the answer went out; null: it never did. */
+  /** When the last byte of the answer was sent; null: it never was. */
   deliveredMs: number | null
   httpMethod: string
   /** Path and query as received. */
   target: string
   /** As received, in their order. */
   headers: readonly (readonly [name: string, value: string])[]
-  /** Cut off where it is very long; `bodyBytes` says how long it was. */
+  /** Cut if it is very long; `bodyBytes` is its length. */
   body: Uint8Array
   bodyBytes: number
-  /** null: none; status 0: the connection was closed instead. */
+  /** null: no answer; status 0: the connection was closed instead. */
   answer: Answer | null
   /** Where the server stopped a refused call, such as `signature/mac`. */
   stage?: string

@@ -8,16 +8,16 @@ import { readJournal } from './story/read-journal.ts'
 import { type Explain, judgeSignatures } from './story/signatures.ts'
 import type { Story } from './story/story.ts'
 
-/** What all journals together say about one check. */
+/** What all journals together show about one check. */
 export interface CheckResult {
   check: Check
   verdict: 'passed' | 'failed' | 'warned' | 'not-exercised'
-  /** Those that decide the verdict: with findings where there are some, else those where it was exercised. */
+  /** The journals that decide the verdict: those with findings, otherwise those in which the check was exercised. */
   scenarios: string[]
   findings: { scenario: string; finding: Finding }[]
 }
 
-/** A client that signs wrong once does so again. */
+/** A client that signs wrongly once does so again, so few searches are enough. */
 const diagnosesPerJournal = 2
 const diagnosesInAll = 12
 /** A search without a result tries every pair of mistakes, which takes half a second. */
@@ -26,7 +26,7 @@ const searchesInVain = 2
 /**
  * Judges journals by every check. Pure.
  *
- * @param paysFor the check that pays for what a scenario as a whole shows; null: there is no scenario
+ * @param paysFor the check to which a finding of the whole scenario belongs; null: there is no scenario
  */
 export function judgeJournals(
   journals: readonly Journal[],
@@ -39,14 +39,14 @@ export function judgeJournals(
   })
   const takesErrors = evidence.some(({ story }) => paysFor(story.scenario) === errorIn200.id && saysTooManyOk(story))
   const findingsOf = (check: Check, story: Story): Finding[] => {
-    // A client that never reaches its server shows nothing, whatever it prints.
+    // A client that never reaches its server proves nothing, whatever it prints.
     if (paysFor(story.scenario) !== check.id || story.requests.length === 0) return []
     return scenarioFindings(story, takesErrors && check !== errorIn200)
   }
   return checks.map((check) => judgeCheck(check, evidence, findingsOf))
 }
 
-/** @param budget of all journals; what is used is taken off */
+/** @param budget shared by all journals; used time is subtracted */
 function boundedExplain(budget: { diagnoses: number; inVain: number }): Explain {
   let left = diagnosesPerJournal
   return (input) => {

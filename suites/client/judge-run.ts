@@ -10,7 +10,7 @@ import type { Selected } from './select.ts'
 /** Where the client comes from. */
 export type ClientSource =
   | { kind: 'command'; command: string; timeoutSeconds: number }
-  /** What is not given of the key is made up. */
+  /** Missing parts of the key are generated. */
   | { kind: 'listen'; port: number; key: { id?: string; secret?: string } }
 
 interface JudgeOptions {
@@ -19,10 +19,10 @@ interface JudgeOptions {
   known: readonly ClientKnownEntry[]
   strict: boolean
   meta: Omit<ClientMeta, 'command' | 'started' | 'durationMs' | 'stopped'>
-  /** Ends a run early, and a server that listens. */
+  /** Ends a run early, or a listening server. */
   signal: AbortSignal
   onDone(done: number, total: number): void
-  /** Tells the environment for clients of a server that listens. */
+  /** Prints the environment for clients of a listening server. */
   announce(lines: readonly string[]): void
 }
 

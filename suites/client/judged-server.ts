@@ -6,7 +6,7 @@ import { type Fault, type MockServer, type Profile, startMockServer } from '../t
 import type { Exchange, JournalKey } from './journal.ts'
 import { elsewhere, type Scenario } from './scenario.ts'
 
-/** A key pair whose private half lies in a file that clients can read. */
+/** A key pair; clients read its private key from a file. */
 export interface PrivateKeyFile {
   path: string
   publicKeyPem: string
@@ -42,10 +42,7 @@ export interface JudgedServer {
 
 const recordedBytes = 8 * 1024 * 1024
 
-/**
- * As lenient as a server may be where the document is silent: what is wrong with a request is the business of the checks, and a
- * client that can go on shows more of itself.
- */
+/** As lenient as the document allows: the checks judge requests, and a client that can continue shows more of its behaviour. */
 export const lenientProfile: Partial<Profile> = {
   strictEnvelope: false,
   idTypes: 'any',
@@ -58,11 +55,11 @@ export const lenientProfile: Partial<Profile> = {
   nonceReuse: 'accepted',
   schemeCase: 'any',
   nonceMaxLength: 1024,
-  // Two processes of a client that name one session do not end each other's tokens.
+  // Two processes of a client with the same session name must not end each other's tokens.
   reusedSessionName: 'joins',
 }
 
-/** @param onRequest called when a whole request is here */
+/** @param onRequest called when a request has arrived completely */
 export async function startJudgedServer(
   scenario: Scenario,
   privateKey: PrivateKeyFile,

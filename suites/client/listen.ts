@@ -4,10 +4,10 @@ import { lenientProfile, makePrivateKeyFile } from './judged-server.ts'
 
 interface ListenOptions {
   port: number
-  /** What the initial key is to be; made up where it is not given. */
+  /** The initial key; generated if it is not given. */
   key: { id?: string; secret?: string }
   signal: AbortSignal
-  /** Tells the environment for clients, as `NAME=value` lines. */
+  /** Prints the environment for clients, as `NAME=value` lines. */
   announce(lines: readonly string[]): void
 }
 
@@ -15,11 +15,7 @@ const scheme = 'svc-hmac-sha256'
 const tokenPrefix = 'Bearer'
 const recordedBytes = 64 * 1024 * 1024
 
-/**
- * Serves whatever calls until the signal comes, and returns what was seen.
- *
- * Rejects with the error of node:net where it cannot listen.
- */
+/** Serves calls until the signal comes, and returns the recorded journal. Rejects with the error of node:net if it cannot listen. */
 export async function listen({ port, key, signal, announce }: ListenOptions): Promise<Journal> {
   const privateKey = makePrivateKeyFile()
   try {

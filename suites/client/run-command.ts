@@ -8,7 +8,7 @@ interface CommandOptions {
   env: { readonly [name: string]: string }
   timeoutSeconds: number
   now(): number
-  /** Kills the command when it resolves; with the reason why it had to end. */
+  /** Kills the command when it resolves with the reason. */
   stop: Promise<Ending>
   onLine?: () => void
 }
@@ -17,14 +17,14 @@ interface CommandOptions {
 type CommandResult = { kind: 'ran'; start: Start } | { kind: 'not-started'; stderr: string }
 
 const stderrBound = 4000
-/** A line that is longer says neither `ok` nor `error`. */
+/** A longer line is neither `ok` nor `error`. */
 const lineBound = 1000
-/** How long what was written is still read after the end, where a child of the command holds its output open. */
+/** How long output is still read after the end, if a child of the command keeps it open. In ms. */
 const drainMs = 200
-/** What a POSIX shell exits with where it cannot run a command. */
+/** The exit codes of a POSIX shell that cannot run a command. */
 const cannotRun = [126, 127]
 
-/** Runs a command in a process group of its own until it ends, and kills the group with it. Never rejects. */
+/** Runs a command in its own process group until it ends, and kills the group with it. Never rejects. */
 export async function runCommand(options: CommandOptions): Promise<CommandResult> {
   const fromMs = options.now()
   const child = spawn(options.command, {
@@ -43,7 +43,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
   return neverRan ? { kind: 'not-started', stderr: stderr() } : { kind: 'ran', start }
 }
 
-/** A URL or key of the user's own server must not reach a client that is judged. */
+/** Removes the user's own SVC_ variables: they must not reach the judged client. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SVC_')))
 }
@@ -95,7 +95,7 @@ function endingOf(code: number | null, signal: string | null): Ending {
   return code === null ? { kind: 'signal', signal: signal ?? 'an unknown signal' } : { kind: 'exit', code }
 }
 
-/** Ends whatever the command left running. */
+/** Ends processes that the command left running. */
 function killGroup(child: ChildProcess): void {
   child.stdout?.destroy()
   child.stderr?.destroy()

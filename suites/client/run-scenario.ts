@@ -20,7 +20,7 @@ const tokenPrefix = 'Bearer'
 /** More requests than any client needs for a few calls. */
 const mostRequests = 1000
 
-/** Starts a server, runs the client against it as often as the scenario says, and returns what was seen. */
+/** Starts a server, runs the client against it as often as the scenario says, and returns the journal. */
 export async function runScenario(scenario: Scenario, options: ScenarioOptions): Promise<ScenarioResult> {
   const runaway = watchRequests(options.onAwake)
   const server = await startJudgedServer(scenario, options.privateKey, runaway.onRequest)

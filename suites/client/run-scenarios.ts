@@ -19,9 +19,9 @@ type RunResult =
   /** The command cannot be started; what the shell said. */
   | { kind: 'not-started'; stderr: string }
 
-/** A start costs much of a core, and clients that all start at once would hold up those that are timed. */
+/** Starts of clients are staggered: a start needs much of a core, and many at once would delay timed clients. */
 const startsPerCore = 2
-/** A client that does nothing at all does not hold up the others for longer. */
+/** The longest time that a client that does nothing delays the others. In ms. */
 const longestStartMs = 1500
 
 const lagResolutionMs = 20
@@ -79,7 +79,7 @@ export async function runScenarios(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** Lets so many in at once; who is in may leave several times. */
+/** A gate that lets this many in at once; leaving twice has no effect. */
 function createGate(places: number): { enter(): Promise<() => void> } {
   let free = places
   const waiting: (() => void)[] = []

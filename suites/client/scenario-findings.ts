@@ -4,9 +4,9 @@ import type { Outcome } from './story/outcome.ts'
 import type { Story } from './story/story.ts'
 
 /**
- * What a scenario as a whole shows: lines that say `ok` without an accepted call, and a client that does not end.
+ * Findings of a whole scenario: `ok` lines without an accepted call, and a client that does not end.
  *
- * @param takesErrors the client says `ok` for errors, which answers/error-in-200 tells already
+ * @param takesErrors the client says `ok` for errors, which answers/error-in-200 already reports
  */
 export function scenarioFindings(story: Story, takesErrors: boolean): Finding[] {
   const { starts } = story

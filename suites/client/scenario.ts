@@ -1,16 +1,16 @@
 import type { Fault, ServerOptions } from '../targets/bundled.ts'
 import type { ClientAuth } from './journal.ts'
 
-/** One situation in which a client is watched: what it is told, and what its server does. */
+/** One situation in which a client is watched: its task, and the behaviour of its server. */
 export interface Scenario {
   /** `NAME/AUTH`: unique. */
   id: string
   auth: ClientAuth
   /** What happens, in the present tense. */
   about: string
-  /** The check that pays for `ok` lines without an accepted call, and for a client that does not end. */
+  /** The check to which `ok` lines without an accepted call belong, and a client that does not end. */
   check: string
-  /** The other checks that this scenario is made for; what every request shows is not listed. */
+  /** The other checks that this scenario is made for; checks of every request are not listed. */
   exercises: readonly string[]
   scope: readonly string[]
   method: string
@@ -23,5 +23,5 @@ export interface Scenario {
   faults: readonly Fault[]
 }
 
-/** Stands for the other origin in the location of a redirect, whose port is known when it listens. */
+/** A placeholder for the other origin in a redirect; its port is known only when it listens. */
 export const elsewhere = 'http://elsewhere.invalid'

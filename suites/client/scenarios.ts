@@ -6,10 +6,10 @@ const listSolutions = 'solution/listSolutions'
 const createApiKey = 'manager/createApiKey'
 const grant = { method: 'manager/auth', grantType: 'api_key_credentials' } as const
 const refresh = { method: 'manager/auth', grantType: 'refresh_token' } as const
-/** The calls that the client is told to make; each fault meets the call of its place once. */
+/** The calls that the client makes; each fault applies once to the call at its place. */
 const call = (place: number) => ({ method: listSolutions, skip: place - 1 })
 
-/** More than the server allows a timestamp to be off. */
+/** More than the server's tolerance for timestamps. */
 const skewMs = 20 * 60_000
 
 type Parts = Partial<Omit<Scenario, 'id' | 'auth' | 'server'>> &
@@ -213,7 +213,7 @@ const ofTokens: readonly Scenario[] = [
   scenario('refused-calls', 'token', {
     about: 'Every call is refused, though its token is good',
     check: 'refresh/no-loop-after-refusal',
-    // One refresh for each call would be one too many.
+    // A refresh for each call would be too many.
     calls: 6,
     faults: [{ fault: 'refuse', method: listSolutions, times: null }],
   }),
@@ -234,7 +234,7 @@ const ofTokens: readonly Scenario[] = [
   }),
 ]
 
-/** Every scenario, those that take long first: they run side by side, and these decide how long all of them take. */
+/** Every scenario, long ones first: they run at the same time, and the long ones decide the total duration. */
 export const scenarios: readonly Scenario[] = [
   ...ofTokens,
   ...clientAuths.flatMap(ofAuth),

@@ -18,9 +18,9 @@ export interface Selected {
 }
 
 /**
- * What `--auth`, `--only` and `--skip` select.
+ * Selects by `--auth`, `--only` and `--skip`.
  *
- * @throws SuiteError (`usage`) for an id that nothing answers to, with a did-you-mean, and where nothing is left
+ * @throws SuiteError (`usage`) for an unknown id, with a did-you-mean, and if nothing is left
  */
 export function selectChecks({ auth, only, skip }: Selection): Selected {
   for (const id of only) demandId('--only', id)
@@ -45,7 +45,7 @@ export function selectChecks({ auth, only, skip }: Selection): Selected {
 
 const answersTo = (id: string, asked: string): boolean => id.startsWith(asked)
 
-/** Whether a scenario is made for one of the checks that were asked for; what every request shows is seen in the plain ones. */
+/** Whether a scenario is made for a selected check; plain scenarios show the checks of every request. */
 function isNeededFor(scenario: Scenario, onlyChecks: readonly string[], reported: readonly string[]): boolean {
   if (onlyChecks.length === 0) return false
   const madeFor = (check: string): boolean => scenario.check === check || scenario.exercises.includes(check)
@@ -54,7 +54,7 @@ function isNeededFor(scenario: Scenario, onlyChecks: readonly string[], reported
   return reported.some((check) => madeFor(check) || (isEverywhere(check) && scenario.id.startsWith('plain/')))
 }
 
-/** A misspelt id would leave out what was meant, in silence. */
+/** Checks that every id exists: a misspelt one would silently select the wrong checks. */
 function demandId(flag: string, id: string): void {
   const ids = [...checks.map((check) => check.id), ...scenarios.map((scenario) => scenario.id)]
   if (ids.some((one) => answersTo(one, id))) return

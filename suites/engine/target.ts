@@ -99,7 +99,7 @@ export interface Instance {
   send(request: WireRequest): Promise<WireAnswer>
   /** Sends all at once: every connection is open and every request nearly sent before the first one is completed. */
   sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
-  /** Closes the connections that were kept for a race: a target may not take others beside so many. */
+  /** Closes the connections that were kept for a race: a target may not accept more besides them. */
   endRaces?(): Promise<void>
   close(): Promise<void>
 }

@@ -51,7 +51,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   }
 }
 
-/** A server may lock a key, or an address, after so many wrong tries. */
+/** A server may lock a key, or an address, after this many wrong attempts. */
 const triesOfLock = { key: 5, address: 20 }
 
 /** Whether the key of a refused call is refused everywhere after wrong tries: what locking does is open. */

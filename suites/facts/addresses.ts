@@ -1,10 +1,10 @@
-/** Part 5.4: which headers a target takes the address of a caller from. */
+/** Part 5.4: the headers from which a target takes the caller's address. */
 import type { Asker } from './asker.ts'
 import { describeReply } from './compare-replies.ts'
 import { type Fact, type Finding, type Probe, word } from './fact.ts'
 import { askGrant, askRefresh, pairOf, works } from './granted.ts'
 
-/** Of the range for documentation (RFC 5737): nobody calls from there. */
+/** From the range for documentation (RFC 5737), so no call comes from there. */
 const foreignAddress = '203.0.113.7'
 
 const forwardingHeaders: readonly (readonly [name: string, value: string])[] = [

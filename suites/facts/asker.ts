@@ -10,7 +10,7 @@ import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type SigningKey, sign } from '../engine/signer/sign.ts'
 import type { Instance, WireAnswer } from '../engine/target.ts'
 
-/** The value of the Authorization header for a body; undefined: none. Made anew for each try, since a nonce is good once. */
+/** Makes the Authorization header for a body; undefined: no header. Called for each try, because a nonce can be used once. */
 export type Authorize = (body: Uint8Array) => string | undefined
 
 export interface Ask {
@@ -21,18 +21,18 @@ export interface Ask {
   auth?: Authorize
   /** Instead of the body that `method` and `params` make. */
   body?: string
-  /** Beside Content-Type and the headers of the target file. */
+  /** In addition to Content-Type and the headers of the target file. */
   headers?: [name: string, value: string][]
 }
 
-/** What came back. */
+/** The answer. */
 export interface Reply {
   outcome: 'accepted' | 'refused' | 'throttled' | 'unread' | 'broken'
   /** null: no answer. */
   status: number | null
   /** The code of the JSON-RPC error. */
   code: number | string | null
-  /** Its message, or a body that is no JSON. */
+  /** Its message, or a body that is not JSON. */
   message: string | null
   result: unknown
   /** The whole body as JSON; undefined where it is not. */
@@ -49,14 +49,14 @@ export interface Asker {
   /** Undefined for a root key with a public key. */
   readonly secret: string | undefined
   readonly key: SigningKey
-  /** Tells the names of this measurement apart from those of others. */
+  /** Makes the names of this measurement differ from those of others. */
   readonly unique: string
   readonly counts: { calls: number; refusals: number; grants: number; throttled: number }
-  /** The word before a token; the probe of tokens sets it. */
+  /** The word before a token, set by the probe of tokens. */
   tokenPrefix: string
-  /** Knows the secret of the key and every token that was granted: no sheet may show them. */
+  /** Knows the secret of the key and every granted token, which no sheet may show. */
   readonly redactor: Redactor
-  /** The server's clock in ms, as far as the Date headers tell. */
+  /** The server's clock in ms, according to the Date headers. */
   serverNowMs(): number
   /** The server's clock minus ours. */
   clockOffsetMs(): number
@@ -65,11 +65,11 @@ export interface Asker {
   ask(what: Ask): Promise<Reply>
 }
 
-/** How a signature departs from an ordinary one. */
+/** How a signature differs from an ordinary one. */
 export interface SignatureOptions {
   timestampMs?: number
   nonce?: string
-  /** The nonce in the header, where it is another than the signed one. */
+  /** The nonce in the header, if it differs from the signed one. */
   headerNonce?: string
   keyId?: string
   secret?: string
@@ -218,7 +218,7 @@ export function freshNonce(random: Random): string {
   return toBase64(random.bytes(nonceBytes))
 }
 
-/** Signs with the root key; what `options` names departs from the ordinary. */
+/** Signs with the root key; `options` says what differs from an ordinary signature. */
 export function signed(asker: Asker, options: SignatureOptions = {}): Authorize {
   const { settings } = asker.instance
   return (body) => {

@@ -12,7 +12,7 @@ export function sameRefusal(one: Reply, other: Reply): boolean {
   return one.outcome === other.outcome && one.status === other.status && one.code === other.code
 }
 
-/** By what a caller can tell two refusals apart. */
+/** Finds how a caller can tell two refusals apart. */
 export function difference(one: Reply, other: Reply): 'no' | 'status' | 'code' | 'message' | 'body' {
   if (one.status !== other.status) return 'status'
   if (one.code !== other.code) return 'code'
@@ -20,7 +20,7 @@ export function difference(one: Reply, other: Reply): 'no' | 'status' | 'code' |
   return bodyOf(one) === bodyOf(other) ? 'no' : 'body'
 }
 
-/** Without the id, which is another for each call. */
+/** Without the id, which differs for each call. */
 function bodyOf({ json }: Reply): string {
   return JSON.stringify(json, (name, value: unknown) => (name === 'id' ? undefined : value)) ?? ''
 }

@@ -1,11 +1,11 @@
-/** Part 1: which envelopes are taken. Calls that list solutions, so nothing lasts. */
+/** Part 1: which envelopes are accepted. All calls list solutions, so nothing lasts. */
 import { type Ask, type Asker, type Reply, signed } from './asker.ts'
 import { describeReply, sameRefusal } from './compare-replies.ts'
 import { type Finding, type Probe, word } from './fact.ts'
 
 const listSolutions = 'solution/listSolutions'
 
-/** The listing with members of the envelope set otherwise; `undefined` leaves one out. */
+/** The listing with other members of the envelope; `undefined` leaves one out. */
 const envelopeWith = (members: { [name: string]: unknown }): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 7001, method: listSolutions, params: {}, ...members })
 
@@ -84,7 +84,7 @@ async function extraMembers(asker: Asker): Promise<Finding> {
   }
 }
 
-/** Unknown method and wrong params without authorization: whichever of two refusals comes tells which check is first. */
+/** Sends an unknown method and wrong params without authorization: the refusal shows which check comes first. */
 async function orderOfChecks(asker: Asker): Promise<Finding> {
   const unauthorized = await asker.ask({})
   const unknown = await askWith(asker, { method: 'solution/svcNoSuchMethod' })

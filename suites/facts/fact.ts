@@ -14,17 +14,17 @@ export interface Fact {
   value: FactValue
   /** `minutes`, `seconds`, `characters`, `bytes`…; null for words. */
   unit: string | null
-  /** What was asked, and what came. */
+  /** The call and its answer. */
   evidence: string
 }
 
-/** What a probe found: facts, and the switches that make the reference server answer so. */
+/** The result of a probe: facts, and the switches that make the reference server answer in the same way. */
 export interface Finding {
   facts: Fact[]
   switches?: Partial<Profile>
 }
 
-/** About so many calls, of which so many are meant to be refused, are tokens, or create a key. */
+/** About how many calls, and how many of them are meant to be refused, request tokens, or create a key. */
 export interface Cost {
   calls: number
   refusals: number
@@ -34,7 +34,7 @@ export interface Cost {
 
 interface ProbeBase {
   name: string
-  /** What must be allowed; nothing: it leaves nothing behind. */
+  /** The safety classes it needs; empty: nothing lasts. */
   needs: readonly SafetyClass[]
   /** It works with the secret of the root key. */
   needsSecret?: true

@@ -40,10 +40,10 @@ export function pairOf({ result }: Reply): Pair | null {
   }
 }
 
-/** What a header can carry. */
+/** Matches texts that a header can carry. */
 const isToken = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
-/** A pair, or null where the target gives none. */
+/** A pair, or null if the target grants none. */
 export const grant = async (asker: Asker, scope: readonly string[]): Promise<Pair | null> =>
   pairOf(await askGrant(asker, scope))
 

@@ -1,4 +1,4 @@
-/** Part 4.2: what may be asked for in a grant. */
+/** Part 4.2: which scopes and params a grant accepts. */
 import { type Asker, basic, type Reply } from './asker.ts'
 import { describeReply } from './compare-replies.ts'
 import { type Finding, type Probe, word } from './fact.ts'
@@ -94,7 +94,7 @@ async function solutionId(asker: Asker): Promise<Finding> {
   }
 }
 
-/** The id of a solution that the target lists; null where it lists none. */
+/** The id of a solution that the target lists; null if the list is empty. */
 async function firstSolution(asker: Asker): Promise<string | null> {
   const { result } = await asker.ask({ auth: basic(asker) })
   if (typeof result !== 'object' || result === null) return null

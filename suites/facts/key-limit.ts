@@ -37,7 +37,7 @@ async function keyLimit(asker: Asker, maker: KeyMaker, { fresh }: KeyProbeOption
   return { facts, switches: { ...switchFor(eleventh), initialKeyCounts: counting.initial } }
 }
 
-/** So that it is known whether refused creations take places. Before the places are full, since a refusal then has two reasons. */
+/** Finds out whether refused creations take places. Done before the places are full, because a refusal then has two reasons. */
 export async function beRefused(asker: Asker, maker: KeyMaker): Promise<void> {
   for (let number = 0; number < refusedOnPurpose; number += 1)
     await maker.create({ name: `svc-facts-${asker.unique}-wrong-${number}`, scope: 'no list' })
@@ -52,7 +52,7 @@ async function fillPlaces(asker: Asker, maker: KeyMaker): Promise<Reply> {
   }
 }
 
-/** Looks whether the oldest key that is known still works. */
+/** Checks whether the oldest known key still works. */
 async function eleventhKey(asker: Asker, maker: KeyMaker, last: Reply): Promise<string> {
   if (last.outcome !== 'accepted') return 'refused'
   const [oldest] = maker.created.keys

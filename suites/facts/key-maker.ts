@@ -1,4 +1,4 @@
-/** Creates API keys for measurements: every key is noted before it is asked for, and removed again where the target says how. */
+/** Creates API keys for measurements: every key is recorded before its creation, and removed again if the target file names a method. */
 import type { CreatedKeys } from '../engine/case/created-keys.ts'
 import { resolve } from '../engine/fixture/resolve.ts'
 import { type Asker, type Authorize, type Reply, signed } from './asker.ts'
@@ -43,7 +43,7 @@ export interface KeyMaker {
   removeAll(): Promise<boolean>
 }
 
-/** @param created where keys are noted; what it holds already takes places */
+/** @param created the record of created keys; existing entries take places */
 export function createKeyMaker(asker: Asker, created: CreatedKeys): KeyMaker {
   const { cleanup } = asker.instance.settings
   const mine: MadeKey[] = []

@@ -1,4 +1,4 @@
-/** Part 4.1: which keys are created. Each one takes one of ten places, until the target removes it. */
+/** Part 4.1: which keys can be created. Each takes one of ten places until it is removed. */
 import { ed25519KeyPair, publicKeyToPem } from '../engine/signer/pem.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { type Asker, type Reply, signed } from './asker.ts'

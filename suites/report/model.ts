@@ -54,7 +54,7 @@ export interface RequirementReport {
   kind: 'guard' | 'shape'
   part: string
   text: string
-  /** Where the sentence stands. */
+  /** The place of the sentence. */
   anchor: string
   verdict: Verdict
   /** Keys of the cases that prove it. */

@@ -9,7 +9,7 @@ export interface Entry {
   state: 'pending' | 'running' | 'done'
   /** It is asked again, alone, because other cases may have disturbed it. */
   isAgain: boolean
-  /** How many grants had been promised to cases when it started. */
+  /** How many grants the cases before it could make. */
   startedAfter: Promised
 }
 
@@ -28,13 +28,13 @@ export interface Board<E extends Entry = Entry> {
   unnamedAreFree: boolean
   /** Each key has sessions of its own. */
   sessionsPerKey: boolean
-  /** The clock is moved instead of waiting, which moves it for every case. */
+  /** Waits move the clock, which moves it for every case. */
   movesClock: boolean
   /** A case with tokens did not pass beside others: from now on no two of them run beside one another. */
   isDoubted: boolean
 }
 
-/** A user has so many sessions; the oldest goes when another one comes (part 8). A server may count every grant of anybody. */
+/** The number of sessions of a user; another one removes the oldest (part 8). A server may count every grant of every key. */
 const sessionPlaces = 16
 
 /** Returns the most urgent entry that may start now, and of equal ones the first. Call it again after each start. */

@@ -29,11 +29,11 @@ export interface RunSetup {
   seed: number
   /** For keys and nonces: the system's randomness for a real server. */
   random: Random
-  /** Tells the names of created keys and sessions apart from those of other runs. */
+  /** Makes the names of created keys and sessions differ from those of other runs. */
   unique: string
   /** What the preflight found, if it already ran; otherwise the run starts with it. */
   facts?: TargetFacts | null
-  /** Print exchanges as they were, secrets included. */
+  /** Print exchanges unredacted, secrets included. */
   trace?: boolean
   keptTestKeys?: readonly CreatedKey[]
   /** What was recorded about created keys before this run. */

@@ -53,7 +53,7 @@ function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watc
   const slots = new Map(items.map((item) => [item.key, createSlot(item, isAsked(item))]))
   const board = emptyBoard([...slots.values()])
   const open = once(() => openClient(run))
-  // Before the places for keys are filled, and before two cases need the same key.
+  // Test keys are created before cases fill the places for keys, and before two cases need the same key.
   const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(isAsked)))
   const startMore = async (): Promise<void> => {
     const client = await open()

@@ -6,7 +6,7 @@ import { type Board, type Entry, takesTokens } from './may-start.ts'
 
 export interface Slot extends Entry {
   item: Item
-  /** Others ran beside it. */
+  /** Other items ran at the same time. */
   hadCompany: boolean
   /** Others that take tokens did, and so does it: on a server that mixes up tokens each may have changed what the other one saw. */
   sharedTokens: boolean
@@ -26,7 +26,7 @@ export function createSlot(item: Item, isAsked: boolean): Slot {
     settle = resolve
     fail = reject
   })
-  // Whoever asks for the item hears of it; until then nobody does.
+  // The caller of `ask` gets the error; until then nobody handles it.
   outcome.catch(() => {})
   return {
     key: item.key,

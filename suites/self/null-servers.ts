@@ -13,7 +13,7 @@ export interface NullServer {
   answer(asked: Asked): void
   /** It gets as far as cases that wait. */
   isConvincing?: boolean
-  /** The calls of its run may take so long, where it never answers. */
+  /** The time limit of its run, for a server that never answers. */
   requestTimeoutMs?: number
 }
 

@@ -11,9 +11,9 @@ interface SpareConnections {
   close(): void
 }
 
-/** A server may close a connection on which nothing comes. */
+/** A server may close an idle connection. */
 const longestIdleMs = 1500
-/** As many as grants of several users, refreshes and creations need at once. */
+/** Enough for simultaneous grants of several users, refreshes and creations. */
 const mostSpares = 8
 
 interface Spare {

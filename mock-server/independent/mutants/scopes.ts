@@ -2,7 +2,7 @@ import { rules as right } from '../../rules.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
 import { watch } from '../watch.ts'
 
-/** The `scope` that a body asks for; empty when there is none. */
+/** The `scope` that a body requests; empty without one. */
 function scopeOf(body: Buffer): string[] {
   try {
     const { scope } = JSON.parse(body.toString()).params

@@ -1,4 +1,4 @@
-/** What a client makes of answers. Lines that say `ok` too often are counted by the scenario. */
+/** Checks of how a client handles answers. The scenario counts `ok` lines without an accepted call. */
 import type { Check, Finding } from '../check.ts'
 import type { Start } from '../journal.ts'
 import { readObject } from '../story/rpc.ts'

@@ -2,7 +2,7 @@
 import type { Check, Finding } from '../check.ts'
 import { goesOnAfter, isGoodForRefresh, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
-/** A first grant and a second one are nobody's loss; from the third on they pile up. */
+/** Two grants do no harm; from the third on they pile up. */
 const grantsLetPass = 2
 
 export const notANewGrant: Check = {
@@ -44,7 +44,7 @@ function grantsBefore({ requests }: Story, request: Request): Request[] {
   )
 }
 
-/** A grant is the way out of a refresh that did not work, whatever else is in hand: one for each. */
+/** After a refresh that failed, one grant is right, whatever other pairs the client has. */
 function isRecovery({ requests }: Story, request: Request, earlier: readonly Request[]): boolean {
   const failed = requests.filter(
     (other) =>
@@ -56,7 +56,7 @@ function isRecovery({ requests }: Story, request: Request, earlier: readonly Req
   return failed.length >= earlier.length
 }
 
-/** Where nobody knows the starts of a client, one connection belongs to one start. */
+/** If the starts of a client are unknown, each connection counts as one start. */
 function sameStart(one: Request, other: Request): boolean {
   return one.start === null ? one.exchange.connection === other.exchange.connection : one.start === other.start
 }
@@ -78,7 +78,7 @@ export const lateLoser: Check = {
   },
 }
 
-/** Refused for an old token, and answered after the newer pair was in hand. */
+/** Refused for an old token after the client had the newer pair. */
 function isLateLoser({ pair, outcome, exchange }: Request): boolean {
   if (pair === null || outcome !== 'refused' || exchange.deliveredMs === null) return false
   const momentMs = replacedMs(pair)
@@ -99,7 +99,7 @@ function grantAfterLoser(story: Story, loser: Request): Finding[] {
   return []
 }
 
-/** The last pair of a line that the client had in hand at a moment. */
+/** The newest pair of a grant that the client had at a moment. */
 function newestOf(pair: Pair | null, momentMs: number): Pair | null {
   let newest: Pair | null = null
   for (let at = pair?.successor ?? null; at !== null; at = at.successor)

@@ -1,4 +1,4 @@
-/** How a client refreshes: once, in time, and not for ever. */
+/** Checks of how a client refreshes: once, in time, and not endlessly. */
 import type { Check, Finding } from '../check.ts'
 import { goesOnAfter, isAfter, type Pair, type Request, type Story } from '../story/story.ts'
 
@@ -26,7 +26,7 @@ function sentAgain(story: Story, pair: Pair): Finding[] {
   return (
     uses
       .filter((request) => request !== refused && isAfter(story, request, deliveredMs))
-      // With a newer pair in hand, the old one in use is another check.
+      // Using an old pair although the client has a newer one is another check.
       .filter((request) => !holdsNewer(story, pair, request))
       .map(({ exchange }) => ({
         message: 'An expired access token is sent again after it was refused. Refresh the pair first',
@@ -35,7 +35,7 @@ function sentAgain(story: Story, pair: Pair): Finding[] {
   )
 }
 
-/** Whether the client had a pair in hand that is newer than the one it used. */
+/** Whether the client had a newer pair than the one it used. */
 function holdsNewer({ pairs }: Story, pair: Pair, { exchange, start }: Request): boolean {
   const { startedMs } = exchange
   return pairs.some(
@@ -78,7 +78,7 @@ function atOnce(story: Story, first: Request): Finding[] {
 function unused({ pair, exchange }: Request): Finding[] {
   if (pair === null || pair.parent === null || pair.heldMs === null) return []
   const { heldMs, family } = pair
-  // A call with an older token, sent when this pair was in hand, is another check.
+  // A call with an older token, although the client has this pair, is another check.
   const uses = family.flatMap((one) => one.uses)
   const used = uses.some(
     (one) =>
@@ -118,7 +118,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   }
   const recovered = later.some(({ kind, outcome }) => kind === 'grant' || outcome === 'accepted')
   const others = later.filter((one) => !repeated.includes(one))
-  // The call that needed the token may be given up; those after it need a way out.
+  // The client may give up the call that needed the token, but later calls must work again.
   const before = requests.filter((one) => one.kind === 'call' && one.exchange.number < first.exchange.number)
   const hasMore = others.length > 0 || before.length + 1 < (setting.calls ?? 0)
   if (recovered || !hasMore) return []
@@ -127,7 +127,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   return [{ message, exchanges: [first, ...others.slice(0, 2)].map(({ exchange }) => exchange) }]
 }
 
-/** So many refreshes without an accepted call are a loop. */
+/** This many refreshes without an accepted call are a loop. */
 const refreshesLetPass = 4
 
 export const noLoop: Check = {
@@ -170,7 +170,7 @@ function withoutSuccess({ requests }: Story): Finding[] {
   let row: Request[] = []
   for (const request of requests) {
     if (request.kind === 'call' && request.outcome === 'accepted') row = []
-    // Workers that refresh one token at once are another check.
+    // Simultaneous refreshes of one token are another check.
     if (request.kind === 'refresh' && !row.some((earlier) => isAtOnce(earlier, request))) row.push(request)
     if (row.length <= refreshesLetPass) continue
     const message = `This is refresh ${row.length} without an accepted call between. Report the refusal instead`

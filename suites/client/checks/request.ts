@@ -1,4 +1,4 @@
-/** What every request looks like: part 1 of the document. */
+/** Checks of every request: part 1 of the document. */
 import type { Check, Finding } from '../check.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
@@ -19,7 +19,7 @@ export const postJson: Check = {
   },
 }
 
-/** A browser asks with OPTIONS before its call; a client may look whether the server is there, or what its Date is. */
+/** Other requests are allowed: a browser sends OPTIONS first, and a client may check whether the server is up, or its Date. */
 function isNoCall({ exchange, authorization }: Request): boolean {
   const { httpMethod, target, bodyBytes } = exchange
   if (httpMethod === 'OPTIONS') return true

@@ -1,9 +1,9 @@
-/** What is sent again, when, and how. */
+/** Checks of retries. */
 import type { Check, Finding } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import type { Request, Story } from '../story/story.ts'
 
-/** Timers may fire a little early, and the clocks of two processes are read at different moments. */
+/** A tolerance: timers may fire early, and the clocks of two processes are read at different moments. In ms. */
 const toleranceMs = 20
 
 export const retryAfterKept: Check = {
@@ -140,7 +140,7 @@ function givenUp({ requests, setting }: Story, refused: Request | undefined): Fi
   return [{ message, exchanges: [refused.exchange] }]
 }
 
-/** The first was in trouble, and the second asks the same. */
+/** The second request repeats the first, which failed. */
 function isRetry(first: Request, second: Request | undefined): boolean {
   const inTrouble = first.outcome !== 'accepted' && first.outcome !== 'refused'
   return inTrouble && second?.method === first.method && headerText(first) !== headerText(second)
@@ -152,7 +152,7 @@ const signedRequests = ({ requests }: Story): Request[] =>
 const headerText = ({ authorization }: Request): string =>
   authorization.kind === 'signature' ? authorization.header : ''
 
-/** The fourth field, where there are five; else the whole header, which tells nothing about nonces. */
+/** The fourth of five fields; otherwise the whole header, which says nothing about nonces. */
 function nonceOf(request: Request): string {
   const fields = headerText(request).split(';')
   return fields.length === 5 ? `nonce ${fields[3]}` : headerText(request)

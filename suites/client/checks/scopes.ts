@@ -1,9 +1,9 @@
-/** What a client asks for, and whether it reads what it got. */
+/** Checks of the scopes that a client requests, and of how it reads the granted ones. */
 import type { Check, Evidence, Finding, Judged } from '../check.ts'
 import { textsOf } from '../story/rpc.ts'
 import { goesOnAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
-/** Refusals that tell a client that a token can do less, or for less time, than it asked for. */
+/** Refusals that show a client that a token has fewer scopes, or less time, than it requested. */
 const refusalsLetPass = 2
 
 export const lifetime: Check = {
@@ -76,7 +76,7 @@ export const least: Check = {
   },
 }
 
-/** Entries that take something away. */
+/** Entries that restrict a token. */
 const isRestriction = (entry: string): boolean => /^(session|ipAddr|expiresIn):/.test(entry)
 
 /** The document does not show whether the case of scope names counts. */
@@ -112,7 +112,7 @@ function scopeFindings({ requests }: Story, narrowed: readonly Pair[]): Finding[
 }
 
 function expiryFindings(pair: Pair): Finding[] {
-  // With a newer pair in hand, the old one in use is another check.
+  // Using an old pair although the client has a newer one is another check.
   const untilMs = replacedMs(pair) ?? Number.POSITIVE_INFINITY
   const refused = pair.uses.filter(
     (one) => one.kind !== 'refresh' && one.outcome === 'refused' && one.exchange.startedMs < untilMs,

@@ -1,4 +1,4 @@
-/** Where secrets go, and where they must not. */
+/** Checks of where secrets are sent. */
 import type { Check, Finding } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import { headerOf } from '../story/authorization.ts'
@@ -90,7 +90,7 @@ function straysIn({ exchange, kind, body, params }: Request, tokens: ReadonlySet
   const inHeaders = exchange.headers.some(([, value]) => value.split(/[\s;,="]+/).some((word) => tokens.has(word)))
   if (inHeaders) return true
   const json = body.kind === 'json' ? asObject(body.value) : null
-  // What stands in its place is left out; everything else of the body is looked at.
+  // The secret's own place is left out; the rest of the body is searched.
   const rest = kind === 'refresh' ? { ...json, params: { ...params, refreshToken: null } } : json
   return textsWithin(rest).some((text) => tokens.has(text))
 }

@@ -1,4 +1,4 @@
-/** How a request is signed: part 5.1 of the document. The work is done in story/signatures.ts. */
+/** Checks of signatures: part 5.1 of the document. story/signatures.ts does the work. */
 import type { Check, Evidence, Judged } from '../check.ts'
 import type { SignatureCheck } from '../story/mistake-checks.ts'
 

@@ -13,7 +13,7 @@ import { judgeClient, summarize } from './verdict.ts'
 interface BuildInput {
   meta: ClientMeta
   journals: readonly Journal[]
-  /** Of every check, those that are not reported included. */
+  /** The results of every check, including those that are not reported. */
   results: readonly CheckResult[]
   scenarios: readonly Scenario[]
   /** Whether `--only` and `--skip` leave a check in the report. */
@@ -22,7 +22,7 @@ interface BuildInput {
   strict: boolean
 }
 
-/** The findings that are shown of one check; the rest is counted. */
+/** How many findings of a check are shown; the rest is counted. */
 const shownFindings = 3
 
 /** The report about a client. Pure; the same input gives the same report. */

@@ -44,7 +44,7 @@ export function parseClientKnown(text: string, file: string): ClientKnownEntry[]
   })
 }
 
-/** The entry that knows all that was found of a check; null where something is new, or nothing was found. */
+/** The entry that covers every finding of a check; null if a finding is new, or there is none. */
 export function applyKnown(
   known: readonly ClientKnownEntry[],
   { check, findings }: Pick<CheckResult, 'check' | 'findings'>,
@@ -57,7 +57,7 @@ export function applyKnown(
   return first !== undefined && findings.length > 0 && isKnown ? { reason: first.reason, issue: first.issue } : null
 }
 
-/** Entries that are listed, and pass. What was not exercised says nothing about its entry. */
+/** Entries whose checks pass. A check that was not exercised says nothing about its entry. */
 export function staleEntries(
   known: readonly ClientKnownEntry[],
   results: readonly Pick<CheckResult, 'check' | 'verdict' | 'findings'>[],

@@ -5,7 +5,7 @@ import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 /** A job summary takes 1 MiB in all, and other steps want some of it. */
 const largestBytes = 400_000
 
-/** The report for a job summary or a pull request; what is wrong is unfolded in details. */
+/** The report for a job summary or a pull request, with details of what is wrong. */
 export function renderMarkdown(raw: ClientReport): Printable {
   const report = printed(raw)
   const sign = report.exitCode !== 0 ? '❌' : report.summary.warned > 0 ? '⚠️' : '✅'
@@ -84,7 +84,7 @@ function code(text: string): string {
 
 const longestTicks = (text: string): number => Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
 
-/** Nothing that a client sends may become mark-up. */
+/** Escapes text from a client, so that it cannot become markup. */
 function inline(text: string): string {
   return html(text)
     .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)

@@ -7,7 +7,7 @@ export type CheckVerdict = 'passed' | 'failed' | 'warned' | 'not-exercised'
 export interface ClientReport {
   meta: ClientMeta
   verdict: ClientVerdict
-  /** Of the process; 130 where it was interrupted. */
+  /** The exit code of the process; 130 if it was interrupted. */
   exitCode: 0 | 1 | 130
   summary: ClientSummary
   /** Why this verdict, and what would change it. */
@@ -21,7 +21,7 @@ export interface ClientReport {
 export interface ClientMeta {
   /** Of the suite. */
   version: string
-  /** The command that was judged; null: whatever came. */
+  /** The judged command; null: a listening server judged every call. */
   command: string | null
   /** ISO 8601. */
   started: string
@@ -33,13 +33,13 @@ export interface ClientMeta {
   again: string
   /** Why the run ended early; null: it did not. */
   stopped: string | null
-  /** What `--skip` left out, and why. */
+  /** What `--skip` left out, with reasons. */
   skipped: { id: string; reason: string }[]
 }
 
 export interface ClientSummary {
   passed: number
-  /** Those that no baseline knows. */
+  /** Failures and warnings that are not in the baseline. */
   failed: number
   warned: number
   notExercised: number
@@ -59,21 +59,21 @@ export interface CheckReport {
   source: string
   /** Those that decide the verdict. */
   scenarios: string[]
-  /** What was found first, or why nothing was. */
+  /** The first finding, or why there is none. */
   message: string
   evidence: CheckEvidence[]
   /** The baseline entry that makes it a known failure. */
   known: { reason: string; issue: string | null } | null
-  /** The line that repeats what shows this check. */
+  /** The command that repeats the scenarios of this check. */
   again: string
 }
 
 export interface CheckEvidence {
   scenario: string
-  /** What is, and what would be right. */
+  /** What the client did, and what would be right. */
   message: string
   exchanges: ShownExchange[]
-  /** What the diagnosis of a signature says, line by line. */
+  /** The diagnosis of a signature, line by line. */
   diagnosis: string[]
 }
 
@@ -83,7 +83,7 @@ export interface ShownExchange {
   /** Since the first start of the client in this scenario. */
   atMs: number
   connection: number
-  /** What was done to it on purpose. */
+  /** The deliberate faults that applied to it. */
   faults: string[]
   request: string[]
   answer: string[]
@@ -100,7 +100,7 @@ export interface ScenarioReport {
   /** How each start ended. */
   ended: string[]
   durationMs: number
-  /** The end of what the client wrote to stderr, where it ended badly or did nothing. */
+  /** The end of the client's stderr, if it ended badly or did nothing. */
   stderr: string
 }
 
@@ -111,6 +111,6 @@ export interface ClientKnownEntry {
   scenario?: string
   reason: string
   issue: string | null
-  /** An entry that passes now and then is not stale. */
+  /** An entry that passes sometimes is not stale. */
   sometimes: boolean
 }

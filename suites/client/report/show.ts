@@ -56,7 +56,7 @@ function beginOf({ starts, exchanges }: Journal): number {
   return starts?.[0]?.fromMs ?? exchanges[0]?.startedMs ?? 0
 }
 
-/** How a start of the client ended, in words. */
+/** Describes how a start of the client ended. */
 export function showEnding(ended: Ending): string {
   switch (ended.kind) {
     case 'exit':

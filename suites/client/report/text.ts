@@ -3,11 +3,11 @@ import { verdictLine } from '../../report/explain.ts'
 import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
 
-/** A client that broke everything is told about the first mistakes in full. */
+/** How many mistakes are reported in full. */
 const fullChecks = 20
 const shownStderrLines = 6
 
-/** The report for people: what is wrong first, each with its sentence and its exchanges, then the verdict. */
+/** The report for people: first what is wrong, with its sentences and exchanges, then the verdict. */
 export function renderText(raw: ClientReport, options: { colour: boolean; columns?: number | undefined }): Printable {
   const report = printed(raw)
   const paint = paintOf(options.colour, options.columns)
@@ -82,7 +82,7 @@ export function exchangeLines({ number, atMs, connection, faults, request, answe
   ]
 }
 
-/** Starts that ended badly, with what the client said itself. */
+/** Starts that ended badly, with the client's own output. */
 function endings({ scenarios }: ClientReport, paint: Paint): string[][] {
   const bad = scenarios.filter(
     (scenario) => scenario.stderr !== '' || scenario.ended.some((one) => one !== 'exit code 0'),

@@ -42,7 +42,7 @@ function verdictOf({ summary, documentPassed, meta, nothingCame }: VerdictInput)
   return summary.known > 0 ? ['does-not-conform', 0] : ['conforms', 0]
 }
 
-/** Not one of the checks that were asked for was exercised. */
+/** No selected check was exercised. */
 const isNothingShown = ({ passed, failed, warned, known }: ClientSummary): boolean =>
   passed + failed + warned + known === 0
 

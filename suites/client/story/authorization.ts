@@ -1,9 +1,9 @@
 import type { Exchange, Setting } from '../journal.ts'
 
-/** What an Authorization header claims to be. */
+/** The kind of an Authorization header, as it claims. */
 export type Authorization =
   | { kind: 'none' }
-  /** A signature, or what is meant as one. */
+  /** A signature, or an attempt at one. */
   | { kind: 'signature'; header: string }
   /** null: not BASE64 of `id:secret`. */
   | { kind: 'basic'; header: string; credentials: { id: string; secret: string } | null }

@@ -1,7 +1,7 @@
 import type { NamedMistake } from '../../diagnose/diagnose.ts'
 import type { JournalKey } from '../journal.ts'
 
-/** The checks that a signature can show or break. */
+/** The checks about signatures. */
 export const signatureChecks = [
   'signature/body-as-sent',
   'signature/method-path-newline',
@@ -18,7 +18,7 @@ export interface SignatureFault {
   check: SignatureCheck
   /** What is wrong, and what would be right. */
   message: string
-  /** What the diagnosis says, line by line. */
+  /** The diagnosis, line by line. */
   diagnosis: readonly string[]
 }
 
@@ -51,7 +51,7 @@ const byMistake: { readonly [id: string]: SignatureCheck } = {
   'fields/other-key-id': 'signature/five-fields',
 }
 
-/** The check whose sentence a mistake breaks; `signature/values-as-signed` for what has no check of its own. */
+/** The check whose sentence a mistake breaks; `signature/values-as-signed` for mistakes without their own check. */
 export function checkOfMistake({ id, requirement }: NamedMistake, key: JournalKey['kind']): SignatureCheck {
   const known = byMistake[id] ?? byRequirement[requirement]
   if (known !== undefined) return known

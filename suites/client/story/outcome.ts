@@ -10,9 +10,9 @@ export type Outcome =
   /** 429, or 503 with Retry-After. */
   | 'throttled'
   | 'redirected'
-  /** The server did what was asked, and the answer never arrived; or nobody knows. */
+  /** The call had its effect, but the answer never arrived; or its effect is unknown. */
   | 'lost'
-  /** The answer arrived as no JSON, or with another id. */
+  /** The answer was not JSON, or had another id. */
   | 'spoilt'
   | 'broken'
 

@@ -68,7 +68,7 @@ function kindOf(rpc: JsonObject | null, method: string | null, params: JsonObjec
   return params?.grantType === 'refresh_token' ? 'refresh' : 'grant'
 }
 
-/** What arrives after the end of a start was sent by it. */
+/** A request that arrives after the end of a start was sent by it. */
 function startOf({ startedMs }: Exchange, starts: readonly Start[]): number {
   const later = starts.findIndex(({ fromMs }) => fromMs > startedMs)
   return Math.max(0, (later < 0 ? starts.length : later) - 1)

@@ -32,7 +32,7 @@ export function asObject(value: unknown): JsonObject | null {
 
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** The texts of a list; null where it is no list of texts. */
+/** The strings of a list; null if it is not a list of strings. */
 export function textsOf(value: unknown): string[] | null {
   return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : null
 }

@@ -1,4 +1,4 @@
-/** What can be said of a signature without a search: right, right in another encoding, or right for other bytes that are easily guessed. */
+/** Checks a signature without a search: right, right in another encoding, or right for other likely bytes. */
 import type { Diagnosis, NamedMistake } from '../../diagnose/diagnose.ts'
 import { type VerifyInput, verify } from '../../diagnose/verify.ts'
 import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/header.ts'
@@ -28,7 +28,7 @@ export function timestampFaults(fields: HeaderFields | null): SignatureFault[] {
 
 const hex = /^([0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i
 
-/** The right bytes in another encoding; null where that is not it. */
+/** The right bytes in another encoding; null if they are not. */
 export function encodingFaults(input: VerifyInput, fields: HeaderFields | null): SignatureFault[] | null {
   if (fields === null) return null
   const { signature } = fields
@@ -45,7 +45,7 @@ export function encodingFaults(input: VerifyInput, fields: HeaderFields | null):
   return isRight({ ...input, header }) ? [encodingFault('The signature is sent as base64url, with - and _')] : null
 }
 
-/** What is certain of a signature that nothing explains: no BASE64 text, or another number of bytes than an HMAC may have. */
+/** The certain faults of an unexplained signature: it is not BASE64, or has the wrong number of bytes. */
 export function certainFaults({ key }: VerifyInput, fields: HeaderFields | null): SignatureFault[] {
   if (fields === null) return []
   const { signature } = fields

@@ -24,7 +24,7 @@ export interface SignedRequest {
   faults: readonly SignatureFault[]
 }
 
-/** Names the mistake in a signature that does not verify; null where it has no more time for that. */
+/** Names the mistake in a signature that does not verify; null when no time is left for the search. */
 export type Explain = (input: DiagnoseInput) => Diagnosis | null
 
 const uri = '/api'
@@ -94,7 +94,7 @@ function shownByDiagnosis(
   return { shows: [], faults: [...ofTimestamp, ...found, unexplained] }
 }
 
-/** What is explained leaves everything else right. */
+/** An explained mistake means that everything else is right. */
 function shown(key: JournalKey, faults: readonly SignatureFault[]): Omit<SignedRequest, 'request'> {
   const wrong = faults.map(({ check }) => check)
   const apply = signatureChecks.filter(

@@ -3,7 +3,7 @@ import type { Authorization } from './authorization.ts'
 import type { Outcome } from './outcome.ts'
 import type { Body, JsonObject } from './rpc.ts'
 
-/** A journal as checks read it: every request with what it was, what came of it, and the tokens it was about. */
+/** A journal prepared for checks: every request with its kind, its outcome, and its tokens. */
 export interface Story {
   scenario: string
   setting: Setting
@@ -25,7 +25,7 @@ export interface Request {
   params: JsonObject | null
   authorization: Authorization
   outcome: Outcome
-  /** Which start of the client sent it, from 0; null: nobody knows. */
+  /** Which start of the client sent it, from 0; null: unknown. */
   start: number | null
   /** The pair whose access token (a call) or refresh token (a refresh) was presented. */
   pair: Pair | null
@@ -43,7 +43,7 @@ export interface Pair {
   issuedBy: Request
   /** The pair that was refreshed; null for a grant. */
   parent: Pair | null
-  /** When the client had it in hand; null: it never did. */
+  /** When the client received it; null: never. */
   heldMs: number | null
   /** The pair that the server gave for its refresh token, whether or not the client got it. */
   successor: Pair | null
@@ -53,21 +53,21 @@ export interface Pair {
   family: Pair[]
 }
 
-/** With several workers, what arrives so soon after an answer may have been under way before it; later on a machine that lags. */
+/** With several workers, a request that arrives this soon after an answer may have been sent before it; longer on a slow machine. */
 const underWayMs = 250
 
-/** True where a request was sent after the client had an answer, as far as can be told. */
+/** Whether a request was sent after the client had an answer, as far as the times show. */
 export function isAfter({ setting }: Pick<Story, 'setting'>, request: Request, momentMs: number): boolean {
   const { startedMs } = request.exchange
   return setting.parallel === 1 ? startedMs >= momentMs : startedMs > momentMs + underWayMs + setting.lagMs
 }
 
-/** When a refresh gave the client a newer pair than this one; null: it never did. */
+/** When the client received a newer pair than this one; null: never. */
 export function replacedMs(pair: Pair): number | null {
   return pair.successor?.heldMs ?? null
 }
 
-/** Whether the refresh token of a pair could be used at a moment: in hand, not used up, not refused, not expired. */
+/** Whether the client could use the refresh token of a pair at a moment: received, not used, not refused, not expired. */
 export function isGoodForRefresh(pair: Pair, momentMs: number): boolean {
   if (pair.heldMs === null || pair.heldMs > momentMs || pair.refreshExpiryMs <= momentMs) return false
   return !pair.uses.some(
@@ -76,7 +76,7 @@ export function isGoodForRefresh(pair: Pair, momentMs: number): boolean {
   )
 }
 
-/** True where the client sent anything at all later than a moment. */
+/** Whether the client sent anything after a moment. */
 export function goesOnAfter({ requests }: Pick<Story, 'requests'>, momentMs: number): boolean {
   return (requests.at(-1)?.exchange.startedMs ?? 0) > momentMs
 }

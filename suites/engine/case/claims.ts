@@ -1,4 +1,7 @@
-/** What a case claims of its target while it runs: decides which cases may run beside one another. Follows from its needs and steps alone. */
+/**
+ * What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the case's needs and
+ * steps alone.
+ */
 import type { Case, Scenario, Step } from '../fixture/model.ts'
 import { withCase } from '../fixture/references.ts'
 import type { Item } from './cases.ts'
@@ -10,7 +13,7 @@ export interface Claims {
   named: number
   /** The test keys that its grants are for; `*` where only the run tells. */
   users: readonly string[]
-  /** It creates keys, or tries to: cases that do keep their order. */
+  /** It creates keys, or tries to. Such cases keep their order. */
   makesKeys: boolean
   /** The limit that it fills; meanwhile no other case may use what is limited. */
   fills: 'sessions' | 'keys' | null
@@ -18,13 +21,13 @@ export interface Claims {
   tellsWhatCounts: boolean
   /** It makes calls at once: no call of another case may be under way then. */
   races: boolean
-  /** It waits for a moment; meanwhile others may run. */
+  /** It waits for a moment; other cases may run meanwhile. */
   waits: boolean
   /** It makes many calls one after another. */
   isLong: boolean
 }
 
-/** What is not asked claims nothing. */
+/** The claims of an item that is not asked. */
 export const noClaims: Claims = {
   grants: 0,
   named: 0,
@@ -113,7 +116,7 @@ function grantsOf(step: Step): Grants[] {
 
 const timesOf = (count: number | string): number => (Number.isNaN(Number(count)) ? unknownLength : Number(count))
 
-/** Every reason why a case does not run beside every other one; none for most. */
+/** Every reason why a case cannot run beside every other one; most cases have no such reason. */
 export function aloneReasons({ makesKeys, fills, races }: Claims): AloneReason[] {
   return [
     ...(makesKeys && fills !== 'keys' ? (['makes-keys'] as const) : []),

@@ -10,7 +10,7 @@ export type Lane =
   /** `named`: it asks for a session. `free`: only grants with a name take a place among the sessions, and it has none. */
   | { kind: 'grant'; user: string; named: boolean; free: boolean }
   | { kind: 'refresh'; free: boolean }
-  /** Calls that are made at once, on purpose. */
+  /** Calls that are deliberately made at once. */
   | { kind: 'race' }
 
 export interface GrantLanes {
@@ -18,7 +18,7 @@ export interface GrantLanes {
   run<T>(lane: Lane, grant: () => Promise<T>): Promise<T>
 }
 
-/** The lane of calls that are made together; undefined where they need none. */
+/** The lane of calls that are made together; undefined for calls that need no lane. */
 export function laneOf(specs: readonly CallSpec[], facts: TargetFacts): Lane | undefined {
   const [first] = specs
   if (first === undefined || !specs.some(({ method }) => method === 'manager/auth')) return undefined

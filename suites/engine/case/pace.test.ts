@@ -8,7 +8,7 @@ import { noFacts } from './target-facts.ts'
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 const call = { method: 'solution/listSolutions', params: {}, auth: 'none' } as const
 
-/** A server that takes so many calls in each second, and says nothing about when to come back. */
+/** A server that accepts this many calls in each second, and does not say when to come back. */
 function limited(callsPerSecond: number, headers: { [name: string]: string }) {
   let second = 0
   let calls = 0

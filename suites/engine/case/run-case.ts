@@ -61,7 +61,7 @@ function mayHurry({ facts, instance }: Client, scenario: Scenario): boolean {
   return limitOf(scenario) === 'sessions' && scenario.proves.length > 0
 }
 
-/** One try: makes sure of the test keys, asks the steps, and records what they showed unless something spoilt them. */
+/** One try: makes sure that the test keys exist, runs the steps, and records the result unless something spoilt it. */
 async function tryCase(client: Client, scenario: Scenario, testCase: Case, number: number): Promise<RanCase | 'again'> {
   const { run } = client
   const blocked = (problem: ProblemFacts): CaseOutcome => unjudged(scenario, testCase, 'blocked', problem)

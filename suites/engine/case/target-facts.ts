@@ -28,7 +28,7 @@ export interface TargetFacts extends JunkControl {
   sessionsPerKey?: boolean
   /** Sessions that were made within a moment were not told apart by their age. */
   needsApart?: true
-  /** How the root key was accepted first; `{ key: … }` calls with a secret in this way. */
+  /** How the root key was first accepted; `{ key: … }` authorizes a key with a secret in this way. */
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */
   apikey: string

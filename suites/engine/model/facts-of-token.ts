@@ -69,7 +69,7 @@ export function refreshFacts(state: State, token: string, from: string, moment: 
   ]
 }
 
-/** The key behind the pair works, and not so many newer tokens were granted that a bound might have ended this one. */
+/** The key of the pair works, and too few newer tokens were granted for a bound to have ended this one. */
 function standingFacts(state: State, pair: Pair, moment: Span): Fact[] {
   const key = state.keys.get(pair.key)
   const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey

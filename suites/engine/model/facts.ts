@@ -9,7 +9,7 @@ import type { Call, Fact, Key, Span, State } from './types.ts'
 
 /** Bodies up to this are taken by every server; beyond it only where one of their kind and size was (signatures/large-body). */
 const safeBytes = 1024
-/** A key may be locked for a while after so many wrong tries in a row. */
+/** A key may be locked for a while after this many wrong attempts in a row. */
 const safeTries = 3
 
 /** Pure: what the document says of a call, given what the target holds as far as calls and answers tell. */

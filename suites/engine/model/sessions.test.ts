@@ -15,7 +15,7 @@ import {
 import { learn, type State } from './index.ts'
 import { addSession, everySessionTable, liveness } from './sessions.ts'
 
-/** Sessions made one after another, so many ms apart, on a target whose clock is known. */
+/** Sessions created one after another, this many ms apart, on a target whose clock is known. */
 function withSessions(names: readonly string[], apartMs: number): State {
   const start: State = { ...newState(), tokenClock: { from: -1000, to: 1000 } }
   return names.reduce((state, name, index) => {

@@ -36,7 +36,9 @@ interface User {
   readonly lost: number
   /** Lines that live in the session of their name if that is the one they were granted in; they are in no session that is counted. */
   readonly ghosts: readonly Ghost[]
-  /** Something happened that this table cannot follow: it says nothing of this user until so many new sessions were made that no other can live. */
+  /**
+   * Something happened that this table cannot follow. It says nothing about this user until enough new sessions have removed all others.
+   */
   readonly vague: Vague | null
 }
 

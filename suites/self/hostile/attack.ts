@@ -16,9 +16,9 @@ export interface Setup {
   env?: { [name: string]: string }
   /** Where stdout goes instead of a pipe, such as `/dev/full`. */
   stdoutFile?: string
-  /** What comes on stdin, so many ms after the start; nothing unless given. */
+  /** The text on stdin, with its ms after the start; empty unless given. */
   stdin?: { text: string; afterMs: number }
-  /** Signals to send, each so many ms after the start. */
+  /** Signals to send, each with its ms after the start. */
   signals?: { signal: NodeJS.Signals; afterMs: number }[]
   /** Ends the reading of stdout after the first bytes. */
   closesStdout?: boolean

@@ -5,7 +5,7 @@ import { flippingProxy } from './flipping-proxy.ts'
 import { type Finding, runAttack } from './run-attack.ts'
 import { spoiltServer } from './servers.ts'
 
-/** One byte of so many is flipped: rarely, so that a run goes on for long, or in nearly every message. */
+/** Flips one byte of this many: rarely, so that a run takes long, or in nearly every message. */
 const rates = [100_000, 20_000, 4000, 400]
 
 const reports = { json: 'report.json', html: 'report.html', junit: 'junit.xml', markdown: 'summary.md' }
