@@ -1,5 +1,5 @@
 /**
- * What `init` writes: every key of the target file, explained, with all but the URL commented out.
+ * The file that `init` writes: every key of the target file, explained, with all but the URL commented out.
  *
  * @param schema where an editor finds the schema of target files
  */
@@ -15,10 +15,10 @@ url: ${url}
 # root: { id: "…", secret: "…" }
 # root: { id: "…", privateKeyFile: key.pem }
 
-# What a run may do to the server. Without this, nothing that lasts.
-#   sessions  takes tokens, which may push out other sessions of the same user (at most 16)
+# What a run may do to the server. Without this, it creates nothing that lasts.
+#   sessions  requests tokens, which may remove other sessions of the same user (at most 16)
 #   keys      creates API keys (at most 10, and the document shows no way to delete one)
-#   limits    fills these limits on purpose
+#   limits    fills these limits
 # allow: [sessions, keys]
 
 # Keep the test keys for the next run, so that a lasting server does not run out of keys. The file contains secrets.
@@ -27,7 +27,7 @@ url: ${url}
 # A method that deletes a key, to clean up after the run. $id is the id of the key.
 # cleanup: { method: manager/deleteApiKey, params: { id: $id } }
 
-# Names that a deployment may have of its own.
+# Names that differ between deployments.
 # scheme: svc-hmac-sha256
 # tokenPrefix: Bearer
 # signedUri: /api
@@ -35,7 +35,7 @@ url: ${url}
 
 # Methods of your server that the document does not show; keep the lines that fit.
 # probes:
-# One harmless call per API area, so that its scope can be shown to open it; "scope" is what it needs beside its area.
+# One harmless call for each API area, to show that its scope opens it; "scope" is what the call needs besides its area.
 #   context: { method: context/listContexts, params: {} }
 #   thread: { method: thread/listThreads, params: {} }
 #   store: { method: store/listStores, params: {} }
@@ -43,27 +43,27 @@ url: ${url}
 #   stream: { method: stream/listStreams, params: {} }
 # A call that concerns one solution, for the scope solution:ID. $solution is its id.
 #   solution-context: { method: context/listContexts, params: { solution: $solution } }
-# What disables a key, so that a disabled key can be shown to be refused. $id is the id of the key.
+# A call that disables a key, to show that a disabled key is refused. $id is the id of the key.
 #   disable: { method: manager/updateApiKey, params: { id: $id, enabled: false } }
-# API areas that your server does not have, of context, thread, store, inbox and stream: what needs their methods does not apply.
+# API areas that your server does not have, of context, thread, store, inbox and stream. Their cases do not apply then.
 # absent: []
 # Two solution ids, for the scope solution:ID.
 # solutions: ["first id", "second id"]
 
-# Addresses: a second local one to call from, and ours as the server sees it.
+# Addresses: a second local address to call from, and our address as the server sees it.
 # secondAddress: 127.0.0.2
 # clientAddress: 127.0.0.1
 
-# Gentleness: the longest wait for one answer, calls a second at most, and how many may be under way at once.
+# Limits: the longest wait for one answer, the calls a second, and the calls under way at once.
 # requestTimeoutMs: 10000
 # rate: 20
 # concurrency: 4
 # An answer longer than this is not read; its case is blocked.
 # maxAnswerBytes: 4194304
 
-# Sent with every call. Authorization, Content-Type, Content-Length and Host are not for here: cases send their own.
+# Headers of every call. Leave out Authorization, Content-Type, Content-Length and Host: cases set them.
 # headers: { x-tenant: "…" }
-# What to trust, and a client certificate. HTTPS_PROXY and NO_PROXY in the environment are honoured.
+# Certificates to trust, and a client certificate. HTTPS_PROXY and NO_PROXY in the environment are honoured.
 # tls: { ca: ca.pem, cert: client.pem, key: client-key.pem, insecure: false }
 `
 }
