@@ -48,7 +48,7 @@ export interface Surroundings {
   readStdin(): Uint8Array | null
 }
 
-/** A body may be long; what never ends is refused. In bytes. */
+/** The maximum size of a body on standard input; endless input is refused. In bytes. */
 const longestFile = 64 * 2 ** 20
 
 export const processSurroundings: Surroundings = {
@@ -127,7 +127,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
   }
 }
 
-/** Everywhere else "--url" is the base URL, so that it is understood here as well. */
+/** Elsewhere "--url" is the base URL, so it is accepted here too. */
 function calledUrl(url: string): string {
   const [, beforeQuery = '', query = ''] = /^([^?#]*)(.*)$/s.exec(url) ?? []
   return beforeQuery.endsWith('/api') ? url : `${beforeQuery.replace(/\/$/, '')}/api${query}`

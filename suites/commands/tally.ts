@@ -1,4 +1,4 @@
-/** How far a run is: what is done, what is under way, what is waited for, and how long the rest takes about. */
+/** The progress of a run: what is done, what is under way, what it waits for, and about how long the rest takes. */
 import type { RunEvent } from '../engine/case/events.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { printable } from '../engine/printable.ts'

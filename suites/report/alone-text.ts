@@ -7,5 +7,5 @@ const texts: { readonly [reason in AloneReason]: string } = {
   race: 'it makes calls at once to race them, so no other case runs beside it',
 }
 
-/** Why a case does not run beside every other one. */
+/** Describes why a case does not run beside every other case. */
 export const aloneText = (reason: AloneReason): string => texts[reason]

@@ -43,11 +43,11 @@ type PrintedFinding = PrintedReport['findings'][number]
 interface FindingGroup {
   first: PrintedFinding
   others: PrintedFinding[]
-  /** The failed case that shows this requirement broken; null: only the model does. */
+  /** The failed case that also shows this requirement broken; null: only the model does. */
   shownBy: string | null
 }
 
-/** Findings by what they break: several answers that break one requirement mostly have one cause. */
+/** Groups findings by what they break: several answers that break one requirement usually have one cause. */
 export function groupFindings({ cases }: PrintedReport, findings: readonly PrintedFinding[]): FindingGroup[] {
   const groups = new Map<string, FindingGroup>()
   for (const finding of sortFindings(findings)) {

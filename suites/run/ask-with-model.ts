@@ -1,4 +1,4 @@
-/** The cases and the model together: the model asks while places for keys are free, and last what may lock a key. */
+/** Runs the cases and the model together: the model makes its calls while places for keys are free, and last those that may lock a key. */
 import { fillsPlaces, skipItem } from '../engine/case/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
@@ -8,7 +8,7 @@ import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import type { TargetOptions } from './target-options.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
-/** What a worker showed. */
+/** The results of a worker. */
 export type Asked = Omit<SuiteResult, 'left' | 'exploration'>
 
 interface AskedWithModel {
@@ -24,12 +24,12 @@ interface ModelAmongCases {
   readonly suite: SuiteRun
   readonly options: TargetOptions
   readonly request: WorkerRequest
-  /** Everything noted about created keys until now. */
+  /** Everything recorded about created keys until now. */
   entries(): CreatedKeysEntry[]
   askInWorker(request: WorkerRequest): Promise<Asked>
 }
 
-/** The cases, the model, the cases that fill the places for keys, and last what may lock a key. */
+/** Runs the cases, the model, the cases that fill the places for keys, and last the calls that may lock a key. */
 export async function askWithModel(given: ModelAmongCases): Promise<AskedWithModel> {
   const { suite, options, request, calls, kept, created, entries, listener, askInWorker } = given
   const filling = new Set(suite.selected.filter(fillsPlaces).map(({ key }) => key))
@@ -50,7 +50,7 @@ export async function askWithModel(given: ModelAmongCases): Promise<AskedWithMod
   return { asked: last === null ? first : joined(first, last), exploration }
 }
 
-/** Cases of the second part that the end of the run kept from being asked. */
+/** Cases of the second part that the run did not reach. */
 function withMissing(asked: Asked, { selected }: SuiteRun, keys: ReadonlySet<string>): Asked {
   const because = asked.stopped ?? { kind: 'defect' as const }
   const missing = selected.filter(({ key }) => keys.has(key))

@@ -60,12 +60,12 @@ const noAnswer: WireAnswer = { kind: 'none', reason: 'the run was ended', refuse
 const notSent: WireAnswer = { ...noAnswer, wasNotSent: true }
 
 /**
- * A call that changes the target and is under way may still be answered for so long: whoever leaves at once never learns which key was
+ * How long a call that changes the target may still be answered after the end: without the answer, the run does not know which key was
  * created, and cannot remove it. In ms.
  */
 export const lastWordMs = 500
 
-/** What changes the target is sent on a connection of its own. */
+/** A call that changes the target is sent on its own connection. */
 const mayChangeTarget = ({ connection }: WireRequest): boolean => connection === 'fresh' || connection === 'unused'
 
 function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance {
@@ -95,7 +95,7 @@ function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance
   }
 }
 
-/** Resolves like the promise, or with `instead` so long after the signal is aborted. */
+/** Resolves like the promise, or with `instead` this long after the signal is aborted. */
 function untilAborted<T>(
   awaited: Promise<T>,
   instead: T,

@@ -13,7 +13,7 @@ const seedOfRelease = 20_260_101
 const millisecondsPerCall = 20
 const walks = 20
 
-/** Keys that the model creates to ask with at most, and places that stay free for wrong creations and for the cases about the limit. */
+/** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 const mostNewKeys = 3
 const placesLeft = 2
 const keyLimit = 10
@@ -22,10 +22,10 @@ const keyLimit = 10
 interface AfterCases {
   readonly allow: readonly SafetyClass[]
   readonly calls: number
-  /** Everything noted about created keys. */
+  /** Everything recorded about created keys. */
   readonly entries: readonly CreatedKeysEntry[]
   readonly testKeys: readonly CreatedKey[]
-  /** Nobody else uses the target, and places for keys are free: the cases that fill them come later. */
+  /** Nobody else uses the target, and places for keys are free, because the cases that fill them come later. */
   readonly hasPlaces: boolean
 }
 

@@ -40,7 +40,7 @@ export function readBytes(path: string, what: string, longest: number = longestI
 
 const opened = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/
 
-/** Reads standard input to its end. @throws SuiteError (`usage`) where it is longer */
+/** Reads standard input to its end. @throws SuiteError (`usage`) if it is too long */
 export function readStandardInput(longest: number): Buffer {
   const bytes = readAtMost(0, longest + 1)
   if (bytes.length > longest)

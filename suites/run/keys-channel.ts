@@ -1,4 +1,4 @@
-/** What a worker notes about created keys, with their secrets, to the main thread: in memory only. */
+/** Sends what a worker records about created keys, with their secrets, to the main thread: in memory only. */
 import { BroadcastChannel } from 'node:worker_threads'
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
@@ -17,7 +17,7 @@ export function announceKeys(endingChannel: string): { listener: RunListener; cl
   }
 }
 
-/** In the main thread: what was noted so far. */
+/** In the main thread: what was recorded so far. */
 export interface CollectedKeys {
   entries(): readonly CreatedKeysEntry[]
   /** The test keys among them. */

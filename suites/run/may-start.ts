@@ -13,24 +13,24 @@ export interface Entry {
   startedAfter: Promised
 }
 
-/** Grants that cases may make, from their start on. */
+/** The grants that the running cases may make. */
 export interface Promised {
   grants: number
-  /** Those among them that ask for a session by name. */
+  /** Those of them that name a session. */
   named: number
 }
 
 export interface Board<E extends Entry = Entry> {
   entries: readonly E[]
-  /** To the cases that started by now. */
+  /** The grants of the cases that have started. */
   promised: Promised
-  /** Grants that ask for no session take no place among them. */
+  /** Grants without a session take no place among the sessions. */
   unnamedAreFree: boolean
-  /** Each key has sessions of its own. */
+  /** Each key has its own sessions. */
   sessionsPerKey: boolean
   /** Waits move the clock, which moves it for every case. */
   movesClock: boolean
-  /** A case with tokens did not pass beside others: from now on no two of them run beside one another. */
+  /** A case with tokens failed while others ran, so from now on they run one at a time. */
   isDoubted: boolean
 }
 
@@ -58,7 +58,7 @@ export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   return byUrgency(left, board).find(mayStart)
 }
 
-/** Whether a case is granted tokens, which a server may mix up with those of another case. */
+/** Whether a case uses tokens, which a server may confuse with those of another case. */
 export const takesTokens = ({ claims }: Entry): boolean => claims.grants > 0
 
 function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
@@ -71,7 +71,7 @@ function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
   return levels.flat()
 }
 
-/** What tells the rules more comes first, then what waits or has to keep an order, then what keeps others from starting. */
+/** Cases that show more about the target start first, then those that wait or must keep an order, then those that block others. */
 function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
   if (claims.tellsWhatCounts) return 0
   // Where the clock is moved nothing is won by what follows.
@@ -85,7 +85,9 @@ function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
 const isQuiet = ({ claims, isAgain }: Entry, { movesClock }: Board): boolean =>
   claims.races || isAgain || (movesClock && claims.waits)
 
-/** What fills the sessions of a user comes last and alone among what has any; others must not push out one another's. */
+/**
+ * Cases that fill the sessions of a user come last and run alone among cases with sessions; others must not remove each other's sessions.
+ */
 function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: Entry): boolean } {
   const telling = left.find(({ claims }) => claims.tellsWhatCounts)
   const withSessions = left.filter(({ claims }) => placesOf(claims, board) > 0)
@@ -106,7 +108,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
   }
 }
 
-/** What fills the sessions comes after all that fills no limit, and keeps its order. */
+/** Cases that fill the sessions come after all that fill no limit, and keep their order. */
 function comesBefore(one: Entry, filling: Entry, left: readonly Entry[]): boolean {
   if (one.claims.fills === null) return true
   return one.claims.fills === 'sessions' && left.indexOf(one) < left.indexOf(filling)

@@ -20,7 +20,7 @@ export interface PlannedRun {
   /** Cases were chosen, so the run gives no verdict on the whole document. */
   isPartial: boolean
   plan: Plan
-  /** How much time each selected item takes, in calls one after another. */
+  /** The duration of each selected item, in sequential calls. */
   work: ReadonlyMap<string, number>
 }
 
@@ -69,7 +69,7 @@ function callMsOf(target: RunOptions['target']): number {
   return isLoopback(target.url) ? nearCallMs : farCallMs
 }
 
-/** Calls under way at once where the user does not set it: they grow from four to sixteen. */
+/** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
 const usualAtOnce = 8
 
 const isNamed = (item: Item, id: string): boolean => item.key === id || provesOf(item).includes(id)

@@ -66,7 +66,7 @@ function secondsOf(asked: readonly Item[], calls: number, { callMs, atOnce, rate
   return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(asked)) / 1000)
 }
 
-/** How much time an item takes, in calls one after another: other cases run beside it unless it runs alone. */
+/** The duration of an item, in sequential calls; other cases run at the same time unless it runs alone. */
 export function workOf(item: Item, atOnce: number): number {
   const calls = count(callsOf(item))
   return aloneReasons(claimsOf(item)).length > 0 ? calls : calls / atOnce
@@ -106,7 +106,7 @@ const several = (number: number, what: string): string => `${number} ${what}${nu
 /** The assumed length of a wait for a moment of the server, which is not known in advance. */
 const usualWaitMs = 3000
 
-/** Cases that wait do so side by side. Sessions are kept apart by waiting only on a server that needs it. */
+/** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */
 function waitsMs(asked: readonly Item[]): number {
   const waiting = asked.filter((item) => item.kind === 'case' && claimsOf(item).fills !== 'sessions')
   return Math.max(0, ...waiting.map((item) => (item.kind === 'case' ? waitOf(item.scenario) : 0)))

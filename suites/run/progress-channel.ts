@@ -1,4 +1,4 @@
-/** Tells the main thread which cases the worker asks, and which of them wait: vitest knows no more than which have ended. */
+/** Tells the main thread which cases run and which of them wait: vitest only knows which have ended. */
 import { BroadcastChannel } from 'node:worker_threads'
 import type { RunEvent, RunListener } from '../engine/case/events.ts'
 

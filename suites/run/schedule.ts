@@ -105,8 +105,8 @@ function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watc
 const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', 'blocked'].includes(verdict)
 
 /**
- * Beside one another, cases with tokens show only that all is well: a server that mixes up tokens may pass one case because of what another
- * one does. As soon as one does not pass, each of them is asked again alone, and that counts.
+ * If cases with tokens run at the same time, only a pass of all of them counts: a server that confuses tokens may pass one case because of
+ * another. As soon as one does not pass, each of them is asked again alone, and that result counts.
  */
 function doubt(board: Board<Slot>): void {
   board.isDoubted = true
@@ -118,7 +118,7 @@ function doubt(board: Board<Slot>): void {
   }
 }
 
-/** The same result for everybody who asks. */
+/** Returns the same result to every caller. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
@@ -127,7 +127,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** What starts next, if there is room beside what runs and does not wait. */
+/** The next item to start, if there is room beside those that run and do not wait. */
 function nextOf(board: Board<Slot>, { limit, facts, instance }: Client): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting)
   if (busy.length >= limit.atOnce) return undefined
@@ -138,7 +138,7 @@ function nextOf(board: Board<Slot>, { limit, facts, instance }: Client): Slot | 
   return nextToStart(board)
 }
 
-/** Once, and without company. Keys are there for good, so what creates some or fills a limit is not asked again. */
+/** Asks again only once, and alone. Created keys stay, so items that create keys or fill a limit are not asked again. */
 const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
   hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
 

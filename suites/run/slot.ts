@@ -8,9 +8,9 @@ export interface Slot extends Entry {
   item: Item
   /** Other items ran at the same time. */
   hadCompany: boolean
-  /** Others that take tokens did, and so does it: on a server that mixes up tokens each may have changed what the other one saw. */
+  /** It used tokens while other cases did: a server that confuses tokens may have changed its result. */
   sharedTokens: boolean
-  /** Passed beside others that take tokens; it counts once none of them is in doubt any more. */
+  /** It passed while other cases used tokens; it counts when none of them is in doubt. */
   held: CaseOutcome | null
   isWaiting: boolean
   outcome: Promise<CaseOutcome>
@@ -18,7 +18,7 @@ export interface Slot extends Entry {
   fail(error: unknown): void
 }
 
-/** @param isAsked what is not asked claims nothing */
+/** @param isAsked an item that is not asked claims nothing */
 export function createSlot(item: Item, isAsked: boolean): Slot {
   let settle: Slot['settle'] = () => {}
   let fail: Slot['fail'] = () => {}
@@ -46,7 +46,7 @@ export function createSlot(item: Item, isAsked: boolean): Slot {
   }
 }
 
-/** Until a case showed which grants count among whose sessions, every grant counts among those of everybody. */
+/** Until a case shows which grants count as sessions, and whose, every grant counts for every user. */
 export function emptyBoard(entries: readonly Slot[]): Board<Slot> {
   return {
     entries,
@@ -58,7 +58,7 @@ export function emptyBoard(entries: readonly Slot[]): Board<Slot> {
   }
 }
 
-/** Notes that an item starts, beside those that run. */
+/** Records that an item starts while others run. */
 export function begin({ entries, promised }: Board<Slot>, slot: Slot): Slot {
   slot.sharedTokens = false
   for (const other of entries) {

@@ -9,15 +9,15 @@ import type { Item } from './cases.ts'
 export interface Claims {
   /** How many sessions it takes at most, if every grant takes one. Its tokens work until sixteen more sessions are taken. */
   grants: number
-  /** So many of them ask for a session by name. */
+  /** How many of them name a session. */
   named: number
-  /** The test keys that its grants are for; `*` where only the run tells. */
+  /** The test keys that its grants are for; `*` if only the run shows them. */
   users: readonly string[]
   /** It creates keys, or tries to. Such cases keep their order. */
   makesKeys: boolean
   /** The limit that it fills; meanwhile no other case may use what is limited. */
   fills: 'sessions' | 'keys' | null
-  /** It shows which grants count among whose sessions, which tells what may run beside what. */
+  /** It shows which grants count as sessions, and whose, which decides what may run at the same time. */
   tellsWhatCounts: boolean
   /** It makes calls at once: no call of another case may be under way then. */
   races: boolean
@@ -40,7 +40,7 @@ export const noClaims: Claims = {
   isLong: false,
 }
 
-/** Why a case does not run beside every other one. */
+/** Describes why a case does not run beside every other case. */
 export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race'
 
 const known = new WeakMap<Case, Claims>()
@@ -48,7 +48,7 @@ const known = new WeakMap<Case, Claims>()
 export const claimsOf = (item: Item): Claims =>
   item.kind === 'test-key' ? { ...noClaims, makesKeys: true } : claimsOfCase(item.scenario, item.testCase)
 
-/** What a case of a scenario claims; found out once. */
+/** The claims of a case; computed once. */
 export function claimsOfCase(scenario: Scenario, testCase: Case): Claims {
   const claims = known.get(testCase) ?? findClaims(scenario, testCase)
   known.set(testCase, claims)
@@ -71,7 +71,7 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
   }
 }
 
-/** Open questions whose answers tell which grants take places among whose sessions. */
+/** Open questions whose answers show which grants count as sessions, and whose. */
 const questionsOfCounting = new Set(['sessions/counting', 'sessions/user'])
 
 /** The limit that a scenario fills, if it fills one. Grants beside a limit of keys fill no limit of sessions. */
@@ -81,7 +81,7 @@ export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
   return needs.includes('sessions') ? 'sessions' : undefined
 }
 
-/** More than most cases make in all. */
+/** More calls than most cases make. */
 const manyCalls = 10
 
 /** A list whose length is known only during the run is assumed to have as many items as a user has sessions. */

@@ -71,7 +71,7 @@ export interface Client extends Line {
   /** Grants of one user are made one at a time. */
   grants: GrantLanes
   silence: Silence
-  /** Does not wait where a wait only keeps sessions apart that were made before it and after it. */
+  /** Skips waits that only separate the sessions created before and after them. */
   hurries: boolean
   /** The key of the case that runs; null outside of cases. */
   caseKey: string | null
@@ -154,8 +154,8 @@ export async function openClient(run: Run): Promise<Client> {
 }
 
 /**
- * One call at a time where nothing is won by more: on the loopback, where most of a run is waiting, which cases do beside one another all
- * the same; and where the clock is moved instead of waiting, so that it cannot tell how fast answers come.
+ * One call at a time if more gain nothing: on the loopback, where cases still run at the same time because most of a run is waiting; and
+ * where the clock is moved instead of waiting, so that it cannot measure how fast answers come.
  */
 function callsAtOnce({ baseUrl, clock, settings }: Instance): number | null {
   return settings.concurrency ?? (clock.controlled || isLoopback(baseUrl) ? 1 : null)

@@ -7,7 +7,7 @@ import { unnamedAreFree } from './session-facts.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 export type Lane =
-  /** `named`: it asks for a session. `free`: only grants with a name take a place among the sessions, and it has none. */
+  /** `named`: it names a session. `free`: only named grants take places among the sessions, and it has no name. */
   | { kind: 'grant'; user: string; named: boolean; free: boolean }
   | { kind: 'refresh'; free: boolean }
   /** Calls that are deliberately made at once. */
@@ -52,7 +52,10 @@ const isSession = ({ lane }: Waiting): boolean => lane.kind === 'grant' && lane.
 export function createGrantLanes(): GrantLanes {
   const underWay = new Set<Lane>()
   let waiting: Waiting[] = []
-  /** In the order in which they came, but sessions first: most of what is left waits for them. None overtakes one that it may not meet. */
+  /**
+   * Starts grants in their order, but those with sessions first, because most others wait for them. No grant overtakes one that it
+   * conflicts with.
+   */
   const startNext = (): void => {
     const left: typeof waiting = []
     for (const entry of [...waiting.filter(isSession), ...waiting.filter((one) => !isSession(one))]) {

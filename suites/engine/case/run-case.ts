@@ -53,8 +53,8 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
 }
 
 /**
- * Before sessions that must be younger a case waits a second, since a server may keep the time of a session in seconds. Most tell them
- * apart without it: then the case shows the same, and only where it does not pass it is tried again with the wait.
+ * A case waits a second before it creates younger sessions, because a server may store the time of a session in seconds. Most servers need
+ * no wait: the case first runs without it, and only if it does not pass, again with it.
  */
 function mayHurry({ facts, instance }: Client, scenario: Scenario): boolean {
   if (instance.clock.controlled || facts.needsApart === true) return false

@@ -1,4 +1,4 @@
-/** What cases show about how a target counts sessions: it tells which cases may run beside one another. */
+/** What cases show about how a target counts sessions. It decides which cases may run at the same time. */
 import type { CallStep, SendStep } from '../fixture/model.ts'
 import type { Called } from '../judge/called.ts'
 import type { TargetFacts } from './target-facts.ts'
@@ -11,7 +11,7 @@ export function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | Sen
   if (observe === 'sessions/user') facts.sessionsPerKey = outcome === 'accepted'
 }
 
-/** Grants without a session neither take places nor end one another, so any number of them may be made. */
+/** Grants without a session take no places and do not end each other, so any number of them may be made. */
 export function unnamedAreFree({ unnamedTakePlaces, unnamedReplaced }: TargetFacts): boolean {
   return unnamedTakePlaces === false && unnamedReplaced !== true
 }

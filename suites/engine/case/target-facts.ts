@@ -26,7 +26,7 @@ export interface TargetFacts extends JunkControl {
   unnamedTakePlaces?: boolean
   /** Whether each key has sessions of its own, and not all keys the same; undefined until a case showed it. */
   sessionsPerKey?: boolean
-  /** Sessions that were made within a moment were not told apart by their age. */
+  /** The target did not tell sessions apart that were created within a moment. */
   needsApart?: true
   /** How the root key was first accepted; `{ key: … }` authorizes a key with a secret in this way. */
   keyWay?: 'basic' | 'hmac'

@@ -75,7 +75,7 @@ export function lifeBeyondRefreshMs({ facts }: Client): number | undefined {
   return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
 }
 
-/** So many calls are made as a rule while a token with a lifetime of its own is in use. */
+/** The usual number of calls while a token with a requested lifetime is in use. */
 const callsInALife = 4
 
 /** How long those calls take at the pace of the target. */

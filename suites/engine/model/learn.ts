@@ -94,7 +94,7 @@ function lost(state: State, body: ReadBody, { from, to }: Span): State {
   return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, { from, to: to + lateMs })) }
 }
 
-/** Nothing is known of any user's sessions until new ones push out all others. */
+/** Nothing is known about any user's sessions until new ones remove all others. */
 export function forgetSessions(state: State, moment: Span): State {
   let { sessions } = state
   for (const { id } of state.keys.values()) {
