@@ -41,16 +41,35 @@ test('there are more places while answers stay quick, up to sixteen', () => {
   expect(limit.atOnce).toBe(16)
 })
 
-test('there are fewer when answers become slower, or when one is lost', () => {
+test('there are fewer when answers become slower, but no fewer than at first', () => {
+  const limit = createCallLimit(null)
+  hear(limit, 8 + 12 + 16 + 20, 100)
+  expect(limit.atOnce).toBe(12)
+  hear(limit, 24, 200)
+  expect(limit.atOnce).toBe(9)
+  hear(limit, 200, 200)
+  expect(limit.atOnce).toBe(4)
+})
+
+test('some slow answers change nothing', () => {
   const limit = createCallLimit(null)
   hear(limit, 8, 100)
-  hear(limit, 12, 200)
-  expect(limit.atOnce).toBe(4)
+  for (let round = 0; round < 6; round += 1) {
+    hear(limit, 1, 100)
+    hear(limit, 1, 600)
+  }
+  expect(limit.atOnce).toBe(8)
+})
+
+test('there are fewer where an answer is lost or asks to wait, until answers come again', () => {
+  const limit = createCallLimit(null)
   limit.hear(5, lost)
   expect(limit.atOnce).toBe(2)
   limit.hear(5, { ...answered, status: 429 })
   limit.hear(5, { ...answered, status: 429 })
   expect(limit.atOnce).toBe(1)
+  hear(limit, 8, 200)
+  expect(limit.atOnce).toBe(3)
 })
 
 test('a number that somebody gave stays, and a rate bounds it', () => {

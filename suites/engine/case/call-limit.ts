@@ -18,9 +18,13 @@ const most = 16
 const timesSlower = 1.5
 const slowerByMs = 5
 
+/** Fewer answers are too few to compare. */
+const fewestAnswers = 8
+
 /** @param fixed the number of calls; null: as many as the target can take */
 export function createCallLimit(fixed: number | null, highest = most): CallLimit {
-  let atOnce = fixed ?? Math.min(first, highest)
+  const lowest = Math.min(first, highest)
+  let atOnce = fixed ?? lowest
   let underWay = 0
   const waiting: (() => void)[] = []
   let took: number[] = []
@@ -59,13 +63,15 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
         return
       }
       took.push(tookMs)
-      if (took.length < 2 * atOnce) return
-      const usualMs = median(took)
+      if (took.length < Math.max(fewestAnswers, 2 * atOnce)) return
+      const usualMs = lowerQuartile(took)
       quickestMs = Math.min(quickestMs, usualMs)
-      change(usualMs > timesSlower * quickestMs + slowerByMs ? Math.floor(0.75 * atOnce) : atOnce + 2)
+      const isSlow = usualMs > timesSlower * quickestMs + slowerByMs
+      change(isSlow ? Math.min(atOnce, Math.max(lowest, Math.floor(0.75 * atOnce))) : atOnce + 2)
     },
   }
 }
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
+/** Some calls open a connection, carry a large body or meet a busy moment: they say nothing about how many calls are under way. */
+const lowerQuartile = (values: readonly number[]): number =>
+  [...values].sort((one, other) => one - other)[Math.floor(values.length / 4)] ?? 0
