@@ -185,12 +185,12 @@ const ofTokens: readonly Scenario[] = [
   scenario('late-refusal', 'token', {
     about: 'One call of two workers is held back until the other worker has refreshed, and is refused then',
     check: 'refresh/late-loser-keeps-the-newer-pair',
-    accessLifeMs: 1200,
-    calls: 24,
+    accessLifeMs: 1400,
+    calls: 26,
     parallel: 2,
     pauseMs: 150,
-    // Long enough for a refresh after the expiry, and short enough for its pair to be good still.
-    faults: [{ fault: 'delay', ms: 1650, ...call(3) }],
+    // Long enough for a refresh after the expiry, and short enough for its pair to be good still, also where the call comes late.
+    faults: [{ fault: 'delay', ms: 1800, ...call(2) }],
   }),
   ...(['lost', 'malformed', 'foreign-id'] as const).map((what) =>
     scenario(`${what}-refresh`, 'token', {
