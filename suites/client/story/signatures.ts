@@ -58,8 +58,10 @@ function judgeSignature(
   const { fields } = readHeader(header, input)
   const faults = [...timestampFaults(fields)]
   if (isRight(input)) return shown(key, faults)
-  const known = encodingFaults(input, fields) ?? otherIdFaults(input)
-  if (known !== null) return shown(key, [...faults, ...known])
+  // The search would be in vain where no part of the header is a timestamp.
+  const form = hasTimestamp(header) ? null : formFaults(input)
+  const known = form ?? encodingFaults(input, fields) ?? otherIdFaults(input)
+  if (known !== null) return shown(key, form === null ? [...faults, ...known] : known)
   const host = headerOf(request.exchange, 'host') ?? '127.0.0.1'
   const diagnosis = explain({ ...input, url: `http://${host}${request.exchange.target}` })
   const judged = shownByDiagnosis(key, faults, diagnosis && asSentDiagnosis(input, diagnosis))
@@ -69,6 +71,8 @@ function judgeSignature(
   if (diagnosis === null) return judged
   return { ...judged, faults: [...judged.faults, ...certainFaults(input, fields)] }
 }
+
+const hasTimestamp = (header: string): boolean => header.split(/[\s;,]/).some((part) => /^\d{13}$/.test(part))
 
 function shownByDiagnosis(
   key: JournalKey,
