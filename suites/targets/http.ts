@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import supertest from 'supertest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { collectAnswers } from './long-answers.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
 import { throughProxy } from './proxy.ts'
 import { flatHeaders, readAnswer } from './read-answer.ts'
@@ -95,6 +96,7 @@ export function openWire(options: WireOptions): Wire {
       spares?.close()
       unused.destroy()
       second.destroy()
+      collectAnswers()
     },
   }
 }

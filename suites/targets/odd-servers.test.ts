@@ -137,6 +137,23 @@ test('answers that are in memory together share the bytes of four', async () => 
   expect(await shared(40)).toMatchObject({ kind: 'unread', limitBytes: 100 })
 })
 
+test('long answers that come at the same time are all read, a few at a time', async () => {
+  const long = 600_000
+  const speak = (socket: Socket): void => void socket.write(head(`Content-Length: ${long}`) + ' '.repeat(long))
+  const answers: WireAnswer[] = []
+  await ask(
+    speak,
+    async (wire) => {
+      answers.push(...(await wire.sendTogether(Array.from({ length: 10 }, () => request))))
+      return undefined
+    },
+    { maxAnswerBytes: 1_000_000 },
+  )
+  expect(answers.map((answer) => (answer.kind === 'answer' ? answer.body.length : answer.kind))).toEqual(
+    Array(10).fill(long),
+  )
+})
+
 const cutShort: readonly [string, (socket: Socket) => void][] = [
   [
     'a reset within the answer',

@@ -2,7 +2,7 @@
 import type http from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { WireAnswer } from '../engine/target.ts'
-import { noteAnswerRead } from './collect-garbage.ts'
+import { longAnswer, noteAnswerRead, takeTurn } from './long-answers.ts'
 
 /** Reads the body of an answer; an answer longer than the limit is `unread`, and its connection is closed. */
 export function readAnswer(response: http.IncomingMessage, maxBytes: number): Promise<WireAnswer> {
@@ -11,10 +11,15 @@ export function readAnswer(response: http.IncomingMessage, maxBytes: number): Pr
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
+    let isLong = false
     response.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length <= maxBytes) {
         chunks.push(chunk)
+        if (length > longAnswer && !isLong) {
+          isLong = true
+          waitForTurn(response)
+        }
         return
       }
       resolve({ kind: 'unread', status, headers, limitBytes: maxBytes })
@@ -26,6 +31,17 @@ export function readAnswer(response: http.IncomingMessage, maxBytes: number): Pr
     })
     response.on('error', reject)
     response.on('aborted', () => reject(new Error('the connection was dropped within the answer')))
+  })
+}
+
+/** Stops reading until it is the turn of this answer; the turn ends with the answer. */
+function waitForTurn(response: http.IncomingMessage): void {
+  response.pause()
+  const closed = new Promise<void>((resolve) => response.once('close', resolve))
+  takeTurn().then(async (release) => {
+    response.resume()
+    await closed
+    release()
   })
 }
 

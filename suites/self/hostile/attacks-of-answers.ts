@@ -118,6 +118,16 @@ export const attacksOfAnswers: readonly Attack[] = [
     setUp: accepting('x'.repeat(3 * mebibyte)),
   },
   {
+    id: 'large-results-at-once',
+    about: '3 MB of text for every call of a run that makes many at once',
+    exits: [1],
+    withinMs: 30_000,
+    setUp: answering(
+      ({ body }, response) => sendJson(response, envelope(body.id, 'x'.repeat(3 * mebibyte))),
+      ['--disposable', '--no-explore'],
+    ),
+  },
+  {
     id: 'huge-message',
     about: 'an error message of 3 MB',
     exits: notUsable,
