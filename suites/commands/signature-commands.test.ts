@@ -7,37 +7,13 @@ import { type InvalidVector, loadVectors, type SignatureVector, vectorBytes } fr
 import { utf8 } from '../engine/signer/bytes.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { sign } from '../engine/signer/sign.ts'
+import { around, body, check, env, flags, fresh, right } from '../self/made-up-signature.ts'
 import { signInputOf, signJson, signText } from './sign.ts'
-import { addCheckFlags, type CheckFlags, readCheck, type Surroundings } from './signature-flags.ts'
+import { addCheckFlags, type CheckFlags, readCheck } from './signature-flags.ts'
 import { verifyInputOf, verifyText } from './verify.ts'
 
-const body = '{"jsonrpc":"2.0","id":0,"method":"solution/listSolutions","params":{}}'
-const right = 'svc-hmac-sha256 hmac-key-1;1;1702555410352;q83vEjRWeJCrze8=;CEbcdnZhURk3xA0+RaC+UusqNCQ='
 const pair = ed25519KeyPair(utf8('an Ed25519 seed of 32 bytes ....'))
-
-const around = (files: { [path: string]: string } = {}, stdin: string | null = null): Surroundings => ({
-  env: { SECRET: 'not-a-secret-0001', OTHER: 'other', EMPTY: '' },
-  readFile(path) {
-    const text = files[path]
-    if (text === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' })
-    return utf8(text)
-  },
-  readStdin: () => (stdin === null ? null : utf8(stdin)),
-})
-
-const env = (name: string) => ({ flag: 'secret-env' as const, name })
 const inFile = (name: string) => ({ flag: 'secret-file' as const, name })
-const check = (flags: CheckFlags, outside = around()) => readCheck({ secrets: [env('SECRET')], ...flags }, outside)
-const flags = {
-  method: 'POST',
-  uri: '/api',
-  scheme: 'svc-hmac-sha256',
-  keyId: 'hmac-key-1',
-  secrets: [env('SECRET')],
-  body,
-  url: 'http://h:1',
-}
-const fresh = { nowMs: 1702555410352, nonce: 'q83vEjRWeJCrze8=' }
 
 describe('sign', () => {
   test('the stages as JSON', () => {
