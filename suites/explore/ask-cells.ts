@@ -5,18 +5,18 @@ import { type Asker, askCell, type Cell } from './table.ts'
 export interface Table {
   left: Cell[]
   asked: number
-  /** Parts of calls of which a cell was asked. */
-  readonly fields: Set<string>
+  /** Of each part of a call how many cells were asked, and how many there are. */
+  readonly parts: Map<string, { asked: number; readonly all: number }>
   /** How many there are in all. */
-  readonly size: { readonly cells: number; readonly fields: number }
+  readonly all: number
 }
 
-export const openTable = (left: Cell[]): Table => ({
-  left,
-  asked: 0,
-  fields: new Set(),
-  size: { cells: left.length, fields: new Set(left.map(({ id }) => id)).size },
-})
+export function openTable(left: Cell[]): Table {
+  const counts = new Map<string, number>()
+  for (const { id } of left) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const parts = new Map([...counts].sort().map(([id, all]) => [id, { asked: 0, all }]))
+  return { left, asked: 0, parts, all: left.length }
+}
 
 interface Portion {
   /** Calls that found something to ask, at most. */
@@ -44,7 +44,8 @@ export async function askCells(asker: Asker, table: Table, portion: Portion): Pr
     }
     if (await askCell(asker, cell)) asked += 1
     table.asked += 1
-    table.fields.add(cell.id)
+    const part = table.parts.get(cell.id)
+    if (part !== undefined) part.asked += 1
   }
   table.left = kept
 }

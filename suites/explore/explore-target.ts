@@ -22,8 +22,8 @@ interface Explored {
   readonly letIn: boolean
   readonly gone: string | null
   readonly cells: { readonly asked: number; readonly all: number }
-  /** Parts of calls, of each kind. */
-  readonly fields: { readonly asked: number; readonly all: number }
+  /** Of each part of each kind of call how many cells were asked. */
+  readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   readonly calls: number
   /** Calls and milliseconds by script, for those who tune it. */
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
@@ -104,10 +104,10 @@ async function quietStages(all: Stages): Promise<void> {
   await closingStages(all)
 }
 
-function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'fields'> {
-  if (all === undefined) return { cells: { asked: 0, all: 0 }, fields: { asked: 0, all: 0 } }
-  const { asked, fields, size } = all.table
-  return { cells: { asked, all: size.cells }, fields: { asked: fields.size, all: size.fields } }
+function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
+  if (all === undefined) return { cells: { asked: 0, all: 0 }, parts: [] }
+  const { asked, parts, all: size } = all.table
+  return { cells: { asked, all: size }, parts: [...parts].map(([name, count]) => ({ case: name, ...count })) }
 }
 
 /** The target's words, its clocks, our addresses, and the keys to ask with. */

@@ -2,6 +2,7 @@
 import type { Requirement } from '../engine/fixture/model.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
+import { allPairs } from './covering.ts'
 import { readDeviations } from './deviations.ts'
 import { exploreTarget } from './explore-target.ts'
 import type { Candidate } from './explorer-types.ts'
@@ -47,11 +48,12 @@ export interface Exploration {
   /** Cells of the table that were asked. */
   readonly asked: number
   readonly cells: number
-  /** Parts of calls of which a cell was asked, and how many there are. */
-  readonly fields: { readonly asked: number; readonly all: number }
+  /** Of each part of each kind of call how many cells were asked. */
+  readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   /** Calls that were made to repeat findings. */
   readonly repeated: number
-  readonly pairs: number
+  /** Pairs of values of the matrix that a judged answer covered, and how many there are. */
+  readonly pairs: { readonly covered: number; readonly all: number }
   readonly letIn: boolean
   readonly gone: string | null
   readonly created: number
@@ -84,7 +86,8 @@ export function openExploration(options: ExploreOptions): OpenExploration {
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
   const x = openExplorer({ ...options, operations: readDeviations(), random, timeLeftMs })
   const findings = collectFindings(x, options.requirements)
-  let pairs = 0
+  const dimensions = readMatrix()
+  const pairs = { covered: 0, all: allPairs(dimensions).length }
   const target = exploreTarget(x, {
     ...allow,
     newKeys,
@@ -95,7 +98,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     onFinding: (candidate) => tellFinding(findings, candidate, options),
     walk: (asker, isOver) => walk(asker, seed, isOver, options.walks),
     combine: async (asker, isOver) => {
-      pairs = (await askMatrix(asker, random, readMatrix(), isOver)).size
+      pairs.covered = (await askMatrix({ asker, random, dimensions, isOver })).covered.size
     },
   })
   return {

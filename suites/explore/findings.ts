@@ -122,6 +122,7 @@ function findingOf(
   const expect = kind === 'accepted' ? 'refused' : 'accepted'
   return {
     id: idOf(candidate),
+    case: candidate.script.replace(/^walk\/.*/, 'walk'),
     requirement,
     level,
     message,

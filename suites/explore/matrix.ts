@@ -15,46 +15,60 @@ export function readMatrix(path = join(packageRoot, 'fixtures', 'matrix.yaml')):
   return readYaml(readFileSync(path, 'utf8'), path).value as Dimensions
 }
 
-/** Asks the rows; @returns the pairs that a judged answer covered */
-export async function askMatrix(
-  asker: Asker,
-  random: Random,
-  dimensions: Dimensions,
-  isOver: () => boolean,
-): Promise<Set<string>> {
-  const covered = new Set<string>()
-  for (const row of coveringArray(dimensions, random)) {
-    if (isOver()) break
-    asker.x.script = 'matrix'
-    if (await askRow(asker, row)) for (const pair of pairsOf(row)) covered.add(pair)
-  }
-  return covered
+export interface MatrixCoverage {
+  /** Pairs that a judged acceptance or refusal covered. */
+  readonly covered: ReadonlySet<string>
+  /** Why a row said nothing, by pair. */
+  readonly reasons: ReadonlyMap<string, string>
 }
 
-async function askRow(asker: Asker, row: Row): Promise<boolean> {
+export interface MatrixAsked {
+  readonly asker: Asker
+  readonly random: Random
+  readonly dimensions: Dimensions
+  isOver(): boolean
+}
+
+/** Asks the rows. Their numbers are stable, since a release draws them from one seed. */
+export async function askMatrix({ asker, random, dimensions, isOver }: MatrixAsked): Promise<MatrixCoverage> {
+  const covered = new Set<string>()
+  const reasons = new Map<string, string>()
+  for (const [at, row] of coveringArray(dimensions, random).entries()) {
+    if (isOver()) break
+    asker.x.script = `matrix/${at + 1}`
+    const why = await askRow(asker, row)
+    for (const pair of pairsOf(row)) {
+      if (why === null) covered.add(pair)
+      else reasons.set(pair, why)
+    }
+  }
+  return { covered, reasons }
+}
+
+/** @returns why the row says nothing; null where its answer was judged, with its control */
+async function askRow(asker: Asker, row: Row): Promise<string | null> {
   const { x } = asker
   const pairs = await pairsFor(asker, row)
   const right = rightStep(asker, row, pairs)
-  if (right === undefined) return false
+  if (right === undefined) return 'no such call: key, way and method do not go together, or no place for a key is left'
   await before(asker, row)
   const change = changeOf(row, right, asker)
   const step =
     row.deviation === 'old-pair' ? withOldPair(right, pairs) : change === undefined ? right : { ...right, change }
-  const plain = step === right
+  if (step === right) return askRight(asker, right)
+  if (x.foresee(right)?.is === 'refused') return (await keptOut(x, right)) === null ? 'it cannot be made' : null
   const isEffect = right.method === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
-  if (plain) {
-    // A place for a key is precious: creations are asked only where they must be refused.
-    const only = right.method === 'manager/createApiKey' ? 'refused' : undefined
-    const seen = await x.call(right, only)
-    return seen !== null && seen.verdict.is !== 'open'
-  }
-  const foreseen = x.foresee(right)?.is
-  if (foreseen === 'refused') return (await keptOut(x, right)) !== null
-  if (!isEffect && (await x.call(right))?.answer.kind !== 'accepted') return false
-  const seen = await keptOut(x, step)
-  if (seen === null) return false
+  if (!isEffect && (await x.call(right))?.answer.kind !== 'accepted') return 'its control was not accepted'
+  if ((await keptOut(x, step)) === null) return 'the change makes another spelling of a right call, which is open'
   if (!isEffect) await x.call({ ...right })
-  return true
+  return null
+}
+
+/** A place for a key is precious: creations are asked only where they must be refused. */
+async function askRight({ x }: Asker, right: CallStep): Promise<string | null> {
+  const seen = await x.call(right, right.method === 'manager/createApiKey' ? 'refused' : undefined)
+  if (seen === null) return 'a right creation would take a place for a key'
+  return seen.verdict.is === 'open' ? `open: ${seen.verdict.requirement}` : null
 }
 
 /** The pairs of a row: every generation of one line, the newest last. */

@@ -3,6 +3,7 @@ import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/model.ts'
 import type { Exploration } from './explore.ts'
+import { exploredOf } from './explored.ts'
 
 export interface ExploreMeta {
   readonly version: string
@@ -29,6 +30,7 @@ export function exploreReport(corpus: Corpus, exploration: Exploration, meta: Ex
     outcomes: [],
     corpus,
     findings: exploration.findings,
+    explored: exploredOf(exploration),
     known: [],
     options: { strict: false, partial: 'only', ownExitCode: exploration.findings.length > 0 ? 1 : 0 },
   })

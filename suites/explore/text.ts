@@ -20,9 +20,10 @@ export function renderExploration(
 }
 
 /** How much was asked: the table in cells and in parts of calls, and the pairs of the matrix. */
-export function effortOf({ calls, repeated, fields, asked, cells, pairs, seconds }: Exploration): string {
+export function effortOf({ calls, repeated, parts, asked, cells, pairs, seconds }: Exploration): string {
+  const begun = parts.filter((part) => part.asked > 0).length
   const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
-  return `${calls} calls in ${seconds.toFixed(1)} s${again}; ${fields.asked} of ${fields.all} parts of calls, ${asked} of ${cells} changes of them, ${pairs} pairs of the matrix`
+  return `${calls} calls in ${seconds.toFixed(1)} s${again}; ${begun} of ${parts.length} parts of calls, ${asked} of ${cells} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`
 }
 
 function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {

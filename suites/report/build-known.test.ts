@@ -51,6 +51,7 @@ describe('known failures', () => {
 describe('findings', () => {
   const finding = {
     id: 'found/a/guard/secret-fits',
+    case: 'table/token/token',
     requirement: 'a/guard',
     level: 'must' as const,
     message: 'A call with a wrong secret was accepted',

@@ -6,7 +6,17 @@ import { boundEvidence } from './evidence.ts'
 import { wordsOfKey } from './explain.ts'
 import { hintText } from './hint-text.ts'
 import { applyKnown, knownFindings, staleEntries } from './known.ts'
-import type { CaseReport, Finding, KnownEntry, Meta, Observation, Plan, Report, ReportedProblem } from './model.ts'
+import type {
+  CaseReport,
+  Explored,
+  Finding,
+  KnownEntry,
+  Meta,
+  Observation,
+  Plan,
+  Report,
+  ReportedProblem,
+} from './model.ts'
 import { type ProblemRenderer, problemText } from './problem-text.ts'
 import { type RequirementSet, splitBySet } from './requirement-set.ts'
 import { plannedCases, reportRequirements } from './requirements.ts'
@@ -20,6 +30,8 @@ interface BuildInput {
   corpus: Corpus
   /** What the model found; the baseline is applied here. */
   findings?: readonly Omit<Finding, 'known'>[]
+  /** How much the model asked. */
+  explored?: Explored | null
   known: readonly KnownEntry[]
   /** The frozen set that decides the verdict; null or absent: every case of the corpus does. */
   set?: RequirementSet | null
@@ -136,6 +148,7 @@ export function assembleReport(input: AssembleInput): Report {
     requirements,
     cases,
     findings: [...findings],
+    explored: input.explored ?? null,
     newer: input.newer,
     observations: mergeObservations(corpus, input.observed),
     stale: [...stale],

@@ -1,5 +1,6 @@
 import type { Printable } from '../engine/printable.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
+import { exploredLines } from './explored-lines.ts'
 import { sortFindings } from './findings.ts'
 import { caseDetails, findingDetails } from './html-cases.ts'
 import { htmlPage } from './html-page.ts'
@@ -29,7 +30,7 @@ ${filters(report)}
 <p class="soft">One cell for each requirement. Choose one to see its cases.</p>
 ${coverage(report)}
 ${legend(report)}
-${findings(report)}
+${findings(report)}${explored(report)}
 <h2 id="cases" tabindex="-1">Cases</h2>
 ${allCases(report, sources)}
 <h2 id="requirements">Requirements</h2>
@@ -101,6 +102,16 @@ function findings(report: PrintedReport): string {
   if (report.findings.length === 0) return ''
   const details = sortFindings(report.findings).map((finding) => findingDetails(report, finding))
   return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows, and that no case asked for.</p>\n${details.join('\n')}`
+}
+
+/** How much the model asked: one line for each part of each kind of call. */
+function explored(report: PrintedReport): string {
+  const [first] = exploredLines(report)
+  if (report.explored === null || first === undefined) return ''
+  const rows = report.explored.parts.map(
+    ({ case: name, asked, all }) => `<li><code>${escapeHtml(name)}</code> ${asked} of ${all}</li>`,
+  )
+  return `<details class="explored"><summary>${escapeHtml(first)}</summary><ul>${rows.join('')}</ul></details>`
 }
 
 /** What a frozen set does not judge. */

@@ -42,7 +42,8 @@ export function knownFindings(findings: readonly Omit<Finding, 'known'>[], entri
   return findings.map((finding) => {
     const entry = entries.find(
       ({ scenario, requirement }) =>
-        scenario === finding.id && (requirement === undefined || requirement === finding.requirement),
+        (scenario === finding.id || scenario === finding.case) &&
+        (requirement === undefined || requirement === finding.requirement),
     )
     return { ...finding, known: entry === undefined ? null : { reason: entry.reason, issue: entry.issue } }
   })

@@ -10,6 +10,7 @@ import {
   isLeftOutByOnly,
   summarySentence,
 } from './explain.ts'
+import { exploredLines } from './explored-lines.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
@@ -36,6 +37,7 @@ export function renderMarkdown(raw: Report): Printable {
     notTestable(report),
     observations(report),
     left(report),
+    explored(report),
   ]
   const fixed = [...before, ...after].filter((part) => part !== '')
   let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
@@ -50,6 +52,12 @@ export function renderMarkdown(raw: Report): Printable {
     said.push(text)
   }
   return vouchedFor(`${[...before, ...said, ...after].filter((part) => part !== '').join('\n\n')}\n`)
+}
+
+/** How much the model asked. */
+function explored(report: PrintedReport): string {
+  const [first, ...parts] = exploredLines(report)
+  return first === undefined ? '' : [first, ...parts.map((part) => `- ${part}`)].join('\n')
 }
 
 function heading(report: PrintedReport): string {

@@ -93,6 +93,8 @@ export interface KnownReason {
 export interface Finding {
   /** `found/REQUIREMENT/FACT`: what a baseline names. */
   id: string
+  /** What was asked when it was found: a part of a call (`table/basic/basic-secret`), a row of the matrix, `walk` or another sequence. A baseline may name it too. */
+  case: string
   requirement: string
   level: Level
   message: string
@@ -117,6 +119,19 @@ export interface HistoryCall {
   endMs: number
   call: string
   answer: string
+}
+
+/** How much the model asked. */
+export interface Explored {
+  calls: number
+  /** Calls beyond the budget, to repeat findings. */
+  repeated: number
+  /** Changes of parts of calls: the cells of the table. */
+  changes: { asked: number; all: number }
+  /** Pairs of values of two dimensions of the matrix that a judged answer covered. */
+  pairs: { covered: number; all: number }
+  /** One for each part of each kind of call. */
+  parts: { case: string; asked: number; all: number }[]
 }
 
 export interface Observation {
@@ -157,6 +172,8 @@ export interface Report {
   requirements: RequirementReport[]
   cases: CaseReport[]
   findings: Finding[]
+  /** null where the model asked nothing. */
+  explored: Explored | null
   /** With a frozen set: what cases and the model show beyond the set. This changes neither verdict nor exit code. */
   newer: { cases: CaseReport[]; findings: Finding[] }
   observations: Observation[]

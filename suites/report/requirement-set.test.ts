@@ -42,6 +42,7 @@ const now = madeUpCorpus({
 const set = freezeSet('1.0', then)
 const finding: Omit<Finding, 'known'> = {
   id: 'found/a/one/fact',
+  case: 'table/token/token',
   requirement: 'a/one',
   level: 'must',
   message: 'An answer that no reading allows',

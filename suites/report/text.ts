@@ -10,6 +10,7 @@ import {
   summarySentence,
   verdictLine,
 } from './explain.ts'
+import { exploredLines } from './explored-lines.ts'
 import { joinSections, type Paint, paintOf, table } from './lines.ts'
 import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
@@ -48,6 +49,7 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
     ...notTestable(report, paint),
     layout.observations === true ? observations(report, paint) : observationCount(report),
     left(report, paint),
+    exploredLines(report).flatMap((line, index) => paint.hanging(index === 0 ? '' : '  ', line)),
     conclusion(report, paint),
   ]
   return vouchedFor(joinSections(sections))

@@ -1,6 +1,7 @@
 import { skipItem } from '../engine/case/cases.ts'
 import { offsetMs } from '../engine/case/clock-offset.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
+import { exploredOf } from '../explore/explored.ts'
 import { buildReport } from '../report/build.ts'
 import { updatedKnown } from '../report/known.ts'
 import type { KnownEntry, Meta, Report } from '../report/model.ts'
@@ -62,6 +63,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
     ],
     corpus,
     findings: result.exploration?.findings ?? [],
+    explored: result.exploration === null ? null : exploredOf(result.exploration),
     known,
     set: run.set,
     plan: planned.plan,

@@ -77,6 +77,7 @@ const requirements: Requirement[] = [
 
 const finding = {
   id: 'found/tokens/authorize/pair-is-current',
+  case: 'table/token/token',
   requirement: 'tokens/authorize',
   level: 'must' as const,
   message: 'An access token was accepted after the refresh that ended it',

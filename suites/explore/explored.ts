@@ -1,0 +1,13 @@
+import type { Explored } from '../report/model.ts'
+import type { Exploration } from './explore.ts'
+
+/** How much was asked, for a report. */
+export function exploredOf({ calls, repeated, parts, asked, cells, pairs }: Exploration): Explored {
+  return {
+    calls,
+    repeated,
+    changes: { asked, all: cells },
+    pairs: { ...pairs },
+    parts: parts.map((part) => ({ ...part })),
+  }
+}

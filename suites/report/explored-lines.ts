@@ -1,0 +1,22 @@
+/** How much the model asked, in words, and at which parts of calls it found something: one line for each part. */
+import type { PrintedReport } from './printed.ts'
+
+/** Nothing where the model asked nothing. */
+export function exploredLines({ explored, findings }: Pick<PrintedReport, 'explored' | 'findings'>): string[] {
+  if (explored === null) return []
+  const { calls, repeated, changes, pairs, parts } = explored
+  const begun = parts.filter(({ asked }) => asked > 0).length
+  const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
+  return [
+    `The model asked ${calls} calls${again}: ${begun} of ${parts.length} parts of calls, ${changes.asked} of ${changes.all} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`,
+    ...partsWithFindings(findings).map(
+      ([name, count]) => `${name}: ${count === 1 ? '1 finding' : `${count} findings`}`,
+    ),
+  ]
+}
+
+function partsWithFindings(findings: PrintedReport['findings']): [part: string, count: number][] {
+  const counts = new Map<string, number>()
+  for (const finding of findings) counts.set(finding.case, (counts.get(finding.case) ?? 0) + 1)
+  return [...counts]
+}
