@@ -101,7 +101,7 @@ function tellPlan(
   outlet: Outlet,
   progress: Progress,
 ): boolean {
-  if (planned.selected.length === 0) {
+  if (planned.selected.length === 0 && !selection.rowsAlone) {
     progress.say(`Nothing failed or was blocked in ${selection.failed ?? 'the last run'}`)
     return false
   }

@@ -2,10 +2,12 @@
 import { openTable, type Table } from './ask-cells.ts'
 import { sizesFor } from './budget.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
+import { isNamedBy } from './matrix.ts'
 import { createPeople, type People, peopleOf } from './people.ts'
 import type { Plan } from './plan.ts'
 import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
 import {
+  chosenRows,
   closingStages,
   firstTurns,
   keyStages,
@@ -74,7 +76,7 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
       }),
     finish: async () => {
       await unlessGone(async () => {
-        if (all !== undefined && result.gone === null) await lastStages(all)
+        if (all !== undefined && result.gone === null && plan.only === null) await lastStages(all)
       })
       return { ...result, ...countsOf(all), calls: x.calls(), spent }
     },
@@ -91,11 +93,12 @@ async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Prom
     people = await learnTarget(x, plan, pairs)
   })
   const asker: Asker = { x, people, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
-  const table: Table = openTable(cells(x.options.operations, plan.random))
+  const table: Table = openTable(cells(x.options.operations, plan.random).filter(({ id }) => isNamedBy(plan.only, id)))
   return { asker, plan, sizes: sizesFor(x.options.maxCalls), table, stage, expiring: { due: 0, pairs: [] } }
 }
 
 async function quietStages(all: Stages): Promise<void> {
+  if (all.plan.only !== null) return chosenRows(all)
   await firstTurns(all)
   await sessionStages(all)
   await tokenStages(all)

@@ -27,6 +27,8 @@ export interface ExploreOptions {
   readonly created?: number
   /** How many keys the model may create to ask with; as many as it wants unless given. */
   readonly newKeys?: number
+  /** Of the table and the matrix, these rows alone, by the beginnings of their ids; null or absent: everything. */
+  readonly only?: readonly string[] | null
   /** Whether the last places for keys may be filled; true unless given. */
   readonly fillsKeys?: boolean
   /** Called with each key that the model creates. */
@@ -79,7 +81,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 }
 
 export function openExploration(options: ExploreOptions): OpenExploration {
-  const { seed, wire, allow, newKeys = everyKey, fillsKeys = true } = options
+  const { seed, wire, allow, newKeys = everyKey, fillsKeys = true, only = null } = options
   const random = seededRandom(seed)
   const startedMs = performance.now()
   const elapsed = (): number => performance.now() - startedMs
@@ -92,13 +94,14 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     ...allow,
     newKeys,
     fillsKeys,
+    only,
     tokenPrefix: options.settings.tokenPrefix,
     random,
     makeKeyPair: keyPairMaker(random),
     onFinding: (candidate) => tellFinding(findings, candidate, options),
     walk: (asker, isOver) => walk(asker, seed, isOver, options.walks),
     combine: async (asker, isOver) => {
-      pairs.covered = (await askMatrix({ asker, random, dimensions, isOver })).covered.size
+      pairs.covered = (await askMatrix({ asker, random, dimensions, only, isOver })).covered.size
     },
   })
   return {

@@ -151,7 +151,7 @@ function named(name: string, names: ReadonlyMap<string, string>): string {
 
 function renamed(text: string, names: ReadonlyMap<string, string>): string {
   return text.replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) =>
-    name === 'unique' ? whole : `$${named(name, names)}`,
+    /^unique\b/.test(name) ? whole : `$${named(name, names)}`,
   )
 }
 

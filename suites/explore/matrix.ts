@@ -26,16 +26,24 @@ export interface MatrixAsked {
   readonly asker: Asker
   readonly random: Random
   readonly dimensions: Dimensions
+  /** Rows by the beginnings of their ids; null: all. */
+  readonly only: readonly string[] | null
   isOver(): boolean
 }
 
+/** Whether a list of beginnings of ids names an id; null names all. */
+export const isNamedBy = (only: readonly string[] | null, id: string): boolean =>
+  only?.some((name) => id === name || id.startsWith(`${name}/`)) ?? true
+
 /** Asks the rows. Their numbers are stable, since a release draws them from one seed. */
-export async function askMatrix({ asker, random, dimensions, isOver }: MatrixAsked): Promise<MatrixCoverage> {
+export async function askMatrix({ asker, random, dimensions, only, isOver }: MatrixAsked): Promise<MatrixCoverage> {
   const covered = new Set<string>()
   const reasons = new Map<string, string>()
   for (const [at, row] of coveringArray(dimensions, random).entries()) {
     if (isOver()) break
-    asker.x.script = `matrix/${at + 1}`
+    const id = `matrix/${at + 1}`
+    if (!isNamedBy(only, id)) continue
+    asker.x.script = id
     const why = await askRow(asker, row)
     for (const pair of pairsOf(row)) {
       if (why === null) covered.add(pair)

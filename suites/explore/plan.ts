@@ -8,6 +8,8 @@ export interface Plan extends KeyMaker {
   readonly sessions: boolean
   readonly keys: boolean
   readonly limits: boolean
+  /** Of the table and the matrix, these rows alone, by the beginnings of their ids; null: everything. */
+  readonly only: readonly string[] | null
   /** Whether the last places for keys may be filled. */
   readonly fillsKeys: boolean
   /** A token prefix that the user names. */

@@ -82,6 +82,13 @@ export async function sessionStages(all: Stages): Promise<void> {
   await stage('sessions', () => manySessions(asker, second, sizes.manySessions))
 }
 
+/** The rows of the table and of the matrix that the user names. */
+export async function chosenRows(all: Stages): Promise<void> {
+  const { asker, plan, table, stage } = all
+  await stage('table', () => askCells(asker, table, { isOver: () => isOver(all) }))
+  await stage('matrix', () => plan.combine(asker, () => isOver(all)))
+}
+
 /** Sequences without tokens. */
 export async function keyStages({ asker, stage, sizes }: Stages): Promise<void> {
   await stage('kinds', () => wrongKinds(asker, sizes.users))

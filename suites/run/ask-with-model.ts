@@ -18,6 +18,8 @@ interface AskedWithModel {
 
 interface ModelAmongCases {
   readonly calls: number
+  /** Of the table and the matrix, these rows alone; null: everything. */
+  readonly only: readonly string[] | null
   readonly kept: readonly CreatedKey[]
   readonly created: CollectedKeys
   readonly listener: RunListener
@@ -31,13 +33,14 @@ interface ModelAmongCases {
 
 /** Runs the cases, the model, the cases that fill the places for keys, and last the calls that may lock a key. */
 export async function askWithModel(given: ModelAmongCases): Promise<AskedWithModel> {
-  const { suite, options, request, calls, kept, created, entries, listener, askInWorker } = given
+  const { suite, options, request, calls, only, kept, created, entries, listener, askInWorker } = given
   const filling = new Set(suite.selected.filter(fillsPlaces).map(({ key }) => key))
-  const first = await askInWorker({ ...request, items: request.items.filter((key) => !filling.has(key)) })
+  const before = request.items.filter((key) => !filling.has(key))
+  const first = before.length === 0 ? nothingAsked : await askInWorker({ ...request, items: before })
   if (first.stopped !== null) return { asked: withMissing(first, suite, filling), exploration: null }
   const testKeys = [...kept, ...created.testKeys()]
   const noted: CreatedKeysEntry[] = []
-  const after = { allow: options.allow, calls, entries: entries(), testKeys, hasPlaces: options.disposable }
+  const after = { allow: options.allow, calls, entries: entries(), testKeys, hasPlaces: options.disposable, only }
   const model = await openModelOfRun(suite, options, after, (key) => {
     noted.push({ created: key })
     listener({ kind: 'key-noted', entry: { created: key } })
@@ -49,6 +52,8 @@ export async function askWithModel(given: ModelAmongCases): Promise<AskedWithMod
   const exploration = await model.finish()
   return { asked: last === null ? first : joined(first, last), exploration }
 }
+
+const nothingAsked: Asked = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }
 
 /** Cases of the second part that the run did not reach. */
 function withMissing(asked: Asked, { selected }: SuiteRun, keys: ReadonlySet<string>): Asked {

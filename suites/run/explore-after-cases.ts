@@ -27,10 +27,12 @@ interface AfterCases {
   readonly testKeys: readonly CreatedKey[]
   /** Nobody else uses the target, and places for keys are free, because the cases that fill them come later. */
   readonly hasPlaces: boolean
+  /** Of the table and the matrix, these rows alone; null: everything. */
+  readonly only: readonly string[] | null
 }
 
 /** What the model may do after the cases, with the test keys that they left. */
-export function afterCases({ allow, calls, entries, testKeys, hasPlaces }: AfterCases): AfterCasesOptions {
+export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }: AfterCases): AfterCasesOptions {
   const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
   const created = keys.length + unanswered.length
   return {
@@ -44,6 +46,7 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces }: After
     created,
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
+    only,
     knownKeys: testKeys,
     seed: seedOfRelease,
     maxCalls: calls,
@@ -54,7 +57,17 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces }: After
 
 type AfterCasesOptions = Pick<
   ExploreOptions,
-  'allow' | 'fresh' | 'created' | 'newKeys' | 'fillsKeys' | 'knownKeys' | 'seed' | 'maxCalls' | 'seconds' | 'walks'
+  | 'allow'
+  | 'fresh'
+  | 'created'
+  | 'newKeys'
+  | 'fillsKeys'
+  | 'only'
+  | 'knownKeys'
+  | 'seed'
+  | 'maxCalls'
+  | 'seconds'
+  | 'walks'
 >
 
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */

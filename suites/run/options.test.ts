@@ -87,7 +87,16 @@ tls: { insecure: true }
           fresh: false,
         },
       },
-      selection: { only: [], skip: [], shard: null, failed: null, fixtures: null, seed: null, watch: false },
+      selection: {
+        only: [],
+        rowsAlone: false,
+        skip: [],
+        shard: null,
+        failed: null,
+        fixtures: null,
+        seed: null,
+        watch: false,
+      },
       limits: { waitSeconds: 0, timeoutSeconds: null, bail: null },
       reporting: {
         known: null,
@@ -246,9 +255,16 @@ describe('what the model asks', () => {
   })
 
   test('4000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
-    expect(read({ disposable: true })).toEqual({ calls: 4000 })
-    expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000 })
-    expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70 })
+    expect(read({ disposable: true })).toEqual({ calls: 4000, only: null })
+    expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000, only: null })
+    expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70, only: null })
+  })
+
+  test('rows of the table or the matrix that --only names, and then no cases', () => {
+    const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', only: ['table/basic/basic-secret'] }
+    const { explore, selection } = readRunOptions(flags, {})
+    expect(explore).toEqual({ calls: 4000, only: ['table/basic/basic-secret'] })
+    expect(selection).toMatchObject({ only: [], rowsAlone: true })
   })
 
   test('needs a URL', () => {

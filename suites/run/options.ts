@@ -16,7 +16,7 @@ export interface RunOptions {
   limits: LimitOptions
   reporting: ReportingOptions
   /** How many calls the model makes after the cases; null: none. */
-  explore: { calls: number } | null
+  explore: { calls: number; only: readonly string[] | null } | null
   /** Print what the run would do, and stop. */
   plan: boolean
   /** Files that were read for these options. `what` as in `the target file`. */
@@ -26,6 +26,8 @@ export interface RunOptions {
 /** Which cases are asked. */
 export interface SelectionOptions {
   only: string[]
+  /** Rows of the table or the matrix were named, and no cases. */
+  rowsAlone: boolean
   skip: { id: string; reason: string }[]
   shard: { index: number; count: number } | null
   /** A JSON report: only cases that failed or were blocked there are asked. */
@@ -90,6 +92,9 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
 const exploreCallsNearby = 4000
 const exploreCallsElsewhere = 1000
 
+/** Rows of the table and of the matrix are asked by the model. */
+const isRow = (id: string): boolean => /^(table|matrix)(\/|$)/.test(id)
+
 /** Thousands of refused calls are made only at a disposable target, or if the user asks for them. */
 function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
   if (target === null) {
@@ -102,10 +107,12 @@ function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['e
   }
   const isPart =
     flags.only !== undefined || flags.shard !== undefined || flags.failed !== undefined || flags.watch === true
-  const wanted = flags.explore ?? (target.disposable && !isPart)
+  const rows = (flags.only ?? []).filter(isRow)
+  const wanted = flags.explore ?? (rows.length > 0 || (target.disposable && !isPart))
   if (!wanted) return null
   const nearby = isLoopback(target.url) ? exploreCallsNearby : exploreCallsElsewhere
-  return { calls: flags.exploreCalls === undefined ? nearby : count('--explore-calls', flags.exploreCalls) }
+  const calls = flags.exploreCalls === undefined ? nearby : count('--explore-calls', flags.exploreCalls)
+  return { calls, only: rows.length === 0 ? null : rows }
 }
 
 const isLoopback = (url: string): boolean => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
@@ -116,7 +123,8 @@ function selectionOf(flags: RunFlags, target: TargetOptions | null): SelectionOp
   if (flags.watch === true && target === null)
     throw new SuiteError('usage', 'Name the target: "--watch" waits for a server to come back, and needs "--url"')
   return {
-    only: flags.only ?? [],
+    only: (flags.only ?? []).filter((id) => !isRow(id)),
+    rowsAlone: flags.only !== undefined && flags.only.length > 0 && flags.only.every(isRow),
     skip: readSkips(flags.skip ?? []),
     shard,
     failed: flags.failed ?? null,

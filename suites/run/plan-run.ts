@@ -35,7 +35,8 @@ export function planRun(
   again: readonly string[] | null = selection.failed === null ? null : failedIds(readReportFile(selection.failed)),
 ): PlannedRun {
   const all = allItems(corpus)
-  const items = again === null ? all : all.filter((item) => again.some((id) => isNamed(item, id)))
+  const named = again === null ? all : all.filter((item) => again.some((id) => isNamed(item, id)))
+  const items = selection.rowsAlone ? [] : named
   const { selected, skipped } = items.length === 0 ? { selected: [], skipped: [] } : select(items, selection)
   const kept = target === null || target.keys.testKeysFile === null ? [] : earlierKeys(target.keys).keys
   const capabilities = expectedCapabilities(target, corpus, kept)
@@ -53,7 +54,7 @@ export function planRun(
       rate: target?.settings.rate ?? 0,
     },
   )
-  const isPartial = again !== null || selection.only.length > 0
+  const isPartial = again !== null || selection.only.length > 0 || selection.rowsAlone
   const work = new Map(
     selected.map((item) => [item.key, cannotAsk(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
   )

@@ -61,7 +61,14 @@ export async function runAgainstUrl(
     const entries = (): CreatedKeysEntry[] => [...earlier, ...created.entries()]
     if (suite.options.explore === null) asked = await askInWorker(before)
     else {
-      const model = { calls: suite.options.explore.calls, kept, created, entries, listener: keys.listener }
+      const model = {
+        calls: suite.options.explore.calls,
+        only: suite.options.explore.only,
+        kept,
+        created,
+        entries,
+        listener: keys.listener,
+      }
       ;({ asked, exploration } = await askWithModel({ ...model, suite, options, request: before, askInWorker }))
     }
   } finally {

@@ -95,6 +95,7 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
             entries,
             testKeys: testKeysOf(entries),
             hasPlaces: true,
+            only: null,
           }),
           onKey: ({ id = '', secret = '', name = '' }) => void entries.push({ created: { id, secret, name } }),
           seconds: 600,
