@@ -116,7 +116,8 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   else if (step.from !== undefined) throw new Unsayable()
   if (typeof step.form === 'number') parts.push(`body: { size: ${step.form} }`)
   else if (step.form !== undefined) parts.push(`body: ${bodyWord(step.form)}`)
-  parts.push(`expect: ${expect}`)
+  // A preparation demands acceptances only; what else happens in it is not judged.
+  if (!isPreparation || expect === 'accepted') parts.push(`expect: ${expect}`)
   if (step.as !== undefined) parts.push(`keep: { ${names.get(step.as) ?? step.as}: result }`)
   return `{ ${parts.join(', ')} }`
 }
