@@ -50,7 +50,7 @@ export function fixtureText(input: FixtureInput): string | null {
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
-    const before = steps.slice(0, -1).map((step, at) => line(step, names, needs, outcomeOf(input.outcomes[at])))
+    const before = steps.slice(0, -1).map((step, at) => line(step, names, needs, expectedOf(input.outcomes[at])))
     const control =
       last.change === undefined || input.expect === 'accepted' ? { ...controlOf(last) } : withoutChange(last)
     const given = [...before, line(control, names, needs, 'accepted')]
@@ -72,10 +72,10 @@ export function fixtureText(input: FixtureInput): string | null {
   }
 }
 
-/** A scenario cannot demand a broken answer as a preparation, or one that was not seen. */
-function outcomeOf(outcome: Outcome = 'accepted'): Outcome {
+/** A preparation demands acceptances only: what was refused on the way is asked, and not judged. */
+function expectedOf(outcome: Outcome = 'accepted'): 'accepted' | null {
   if (outcome === 'broken') throw new Unsayable()
-  return outcome
+  return outcome === 'accepted' ? outcome : null
 }
 
 const controlOf = ({ method }: CallStep): CallStep => ({
@@ -105,7 +105,7 @@ function friendlyNames(steps: readonly Step[]): Map<string, string> {
   return names
 }
 
-function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>, expect: string): string {
+function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>, expect: string | null): string {
   if (step.do === 'wait') return `{ wait: ${Math.ceil(step.ms)}ms }`
   if (step.do === 'burst') throw new Unsayable()
   if (step.method === 'manager/auth') needs.add('sessions')
@@ -116,8 +116,7 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   else if (step.from !== undefined) throw new Unsayable()
   if (typeof step.form === 'number') parts.push(`body: { size: ${step.form} }`)
   else if (step.form !== undefined) parts.push(`body: ${bodyWord(step.form)}`)
-  // A preparation demands acceptances only; what else happens in it is not judged.
-  if (!isPreparation || expect === 'accepted') parts.push(`expect: ${expect}`)
+  if (expect !== null) parts.push(`expect: ${expect}`)
   if (step.as !== undefined) parts.push(`keep: { ${names.get(step.as) ?? step.as}: result }`)
   return `{ ${parts.join(', ')} }`
 }
