@@ -2,7 +2,7 @@ import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
 import type { TextOfKind } from './text-of-kind.ts'
 
 const permissionTexts = {
-  sessions: 'it takes access tokens; --allow sessions permits it',
+  sessions: 'it requests access tokens; --allow sessions permits it',
   keys: 'it creates API keys; --allow keys permits it',
   limits: 'it fills a limit of the target; --allow sessions,keys,limits permits it',
 } as const

@@ -152,7 +152,7 @@ function whatIsOpen({ summary }: Evidence, { blocked, halfShown, gaps }: Standin
 function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): string {
   const without =
     absent.length === 0 ? '' : `, apart from the API areas that the target file declares absent: ${absent.join(', ')}`
-  if (warnings === 0) return `Every must that can be shown was shown to hold${without}`
+  if (warnings === 0) return `Every must that can be tested holds${without}`
   const effect = strict ? '' : ' (--strict makes them fail)'
   return `Every must was shown to hold${without}; ${count(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
 }
