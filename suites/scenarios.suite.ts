@@ -40,7 +40,9 @@ const { url, corpus, seed, keyRecord, bail } = request
 
 const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
 const keysChannel = announceKeys(request.endingChannel)
-const progress = announceProgress(request.endingChannel)
+/** Nobody removes the keys of the bundled server, and none of its cases waits. */
+const bundledEveryMs = 100
+const progress = announceProgress(request.endingChannel, url === null ? bundledEveryMs : 0)
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
@@ -52,7 +54,7 @@ const run = await openRun({
   ending,
   listener: (event) => {
     noteKeys(event)
-    keysChannel.listener(event)
+    if (url !== null) keysChannel.listener(event)
     progress.listener(event)
   },
 })

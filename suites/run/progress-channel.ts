@@ -6,13 +6,20 @@ const nameOf = (endingChannel: string): string => `${endingChannel}-progress`
 
 const told: readonly RunEvent['kind'][] = ['case-started', 'wait-started', 'wait-ended']
 
-/** In the worker thread. */
-export function announceProgress(endingChannel: string): { listener: RunListener; close(): void } {
+/**
+ * In the worker thread.
+ *
+ * @param everyMs the shortest time between two events: telling of a case takes as long as asking a near server
+ */
+export function announceProgress(endingChannel: string, everyMs: number): { listener: RunListener; close(): void } {
   const channel = new BroadcastChannel(nameOf(endingChannel))
   channel.unref()
+  let toldMs = Number.NEGATIVE_INFINITY
   return {
     listener: (event) => {
-      if (told.includes(event.kind)) channel.postMessage(event)
+      if (!told.includes(event.kind) || performance.now() - toldMs < everyMs) return
+      toldMs = performance.now()
+      channel.postMessage(event)
     },
     close: () => channel.close(),
   }
