@@ -50,11 +50,16 @@ export function prepareCall(client: Client, spec: CallSpec): PreparedCall {
     return {
       ...request,
       ...(spec.from === undefined ? {} : { from: spec.from }),
-      ...limitsOf(spec),
+      ...limitsOf({ ...spec, sharedBy: Math.max(spec.sharedBy ?? 1, keptBeside(spec)) }),
     }
   }
   return { build, sent }
 }
+
+/** Cases keep the keys and tokens that they were given while they wait, many of them at the same time. */
+const keptTogether = 64
+
+const keptBeside = ({ method }: CallSpec): number => (method.startsWith('manager/') ? keptTogether : 1)
 
 function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedBy'>) {
   return { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(sharedBy === undefined ? {} : { sharedBy }) }
