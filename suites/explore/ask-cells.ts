@@ -1,4 +1,4 @@
-/** The cells of the table, some at a time. */
+/** Asks the cells of the table, some at a time. */
 import { type Asker, askCell, type Cell } from './table.ts'
 
 /** The cells of the table that are left. */
@@ -19,7 +19,7 @@ export function openTable(left: Cell[]): Table {
 }
 
 interface Portion {
-  /** Calls that found something to ask, at most. */
+  /** The maximum number of calls. */
   readonly most?: number
   readonly only?: (cell: Cell) => boolean
   /** A moment on the target's clock. */
@@ -27,7 +27,7 @@ interface Portion {
   isOver(): boolean
 }
 
-/** Asks some of the cells that are left. */
+/** Asks some of the remaining cells. */
 export async function askCells(asker: Asker, table: Table, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
   const { wire } = asker.x.options
@@ -50,5 +50,5 @@ export async function askCells(asker: Asker, table: Table, portion: Portion): Pr
   table.left = kept
 }
 
-/** Cells that grant nothing, so that they may be asked while sessions are watched. */
+/** Cells that grant nothing, so they may be asked while sessions are watched. */
 export const grantsNothing = ({ way }: Cell): boolean => way === 'basic' || way === 'hmac' || way === 'ecc'

@@ -1,4 +1,4 @@
-/** The order of an exploration: every part is asked before any is asked twice, quiet things first, what fills a limit last. */
+/** The order of an exploration: every part is asked before any is asked twice; calls that fill a limit come last. */
 import { openTable, type Table } from './ask-cells.ts'
 import { sizesFor } from './budget.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
@@ -33,9 +33,9 @@ interface Explored {
 
 /** An exploration in two parts, so that others may use the target between them. */
 interface TargetExploration {
-  /** Everything that disturbs nobody who comes later. */
+  /** The stages that do not disturb later users. */
   ask(): Promise<void>
-  /** What fills a limit, may lock a key or lets hours pass. */
+  /** The stages that fill a limit, may lock a key or move the clock by hours. */
   finish(): Promise<Explored>
 }
 
@@ -83,7 +83,7 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
   }
 }
 
-/** The last stages may end so late; they are short. */
+/** How late the last stages may end; they are short. */
 const lateMs = 4000
 
 async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Promise<Stages> {
@@ -113,7 +113,7 @@ function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
   return { cells: { asked, all: size }, parts: [...parts].map(([name, count]) => ({ case: name, ...count })) }
 }
 
-/** The target's words, its clocks, our addresses, and the keys to ask with. */
+/** Learns the target's words, its clocks and our addresses, and creates keys. */
 async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>): Promise<People> {
   const before = peopleOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   const first = before.secret[0]

@@ -21,11 +21,11 @@ export interface ExploreOptions {
   /** Nothing was created on the target before, and nobody else uses it. */
   readonly fresh: boolean
   readonly loopback: boolean
-  /** Keys that are there already: the test keys of a run. */
+  /** Existing keys: the test keys of a run. */
   readonly knownKeys?: readonly KnownKey[]
-  /** How many keys were created on the target before; none unless given. */
+  /** How many keys were created on the target before; 0 by default. */
   readonly created?: number
-  /** How many keys the model may create to ask with; as many as it wants unless given. */
+  /** How many keys the model may create; no limit by default. */
   readonly newKeys?: number
   /** Of the table and the matrix, these rows alone, by the beginnings of their ids; null or absent: everything. */
   readonly only?: readonly string[] | null
@@ -40,19 +40,19 @@ export interface ExploreOptions {
   readonly walks: number
   readonly requirements: readonly Requirement[]
   say(line: string): void
-  /** Called with each finding as soon as it was made shorter. */
+  /** Called with each finding as soon as it is shortened. */
   onFinding?(found: Found): void
 }
 
 export interface Exploration {
   readonly findings: readonly Found[]
   readonly calls: number
-  /** Cells of the table that were asked. */
+  /** Asked cells of the table. */
   readonly asked: number
   readonly cells: number
   /** Of each part of each kind of call how many cells were asked. */
   readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
-  /** Calls that were made to repeat findings. */
+  /** Calls to repeat findings. */
   readonly repeated: number
   /** Pairs of values of the matrix that a judged answer covered, and how many there are. */
   readonly pairs: { readonly covered: number; readonly all: number }
@@ -66,11 +66,11 @@ export interface Exploration {
 
 /** An exploration in two parts, so that others may use the target between them. */
 interface OpenExploration {
-  /** Everything that disturbs nobody who comes later. */
+  /** The stages that do not disturb later users. */
   ask(): Promise<void>
   /** Others used the target meanwhile. */
   giveWay(): void
-  /** What may lock a key or fills a limit, then the findings. */
+  /** The stages that may lock a key or fill a limit, then the findings. */
   finish(): Promise<Exploration>
 }
 
@@ -127,7 +127,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
 
 const everyKey = 10
 
-/** Makes a finding shorter, and tells it where it is a new one. */
+/** Shortens a finding, and reports it if it is new. */
 async function tellFinding(
   findings: Findings,
   candidate: Candidate,

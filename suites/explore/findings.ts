@@ -1,4 +1,4 @@
-/** From what the model noticed to what a reader gets: the sentence, the shortest sequence, and a scenario to run again. */
+/** Turns what the model noticed into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/model.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
@@ -18,11 +18,11 @@ export type Found = Omit<Finding, 'known'>
 export interface Findings {
   readonly found: Found[]
   take(candidate: Candidate): Promise<void>
-  /** How often each was seen, the first time too. */
+  /** How often each was seen, including the first time. */
   readonly seen: ReadonlyMap<string, number>
 }
 
-/** So many findings are made shorter; of others the first sequence is told. */
+/** How many findings are shortened; others keep their first sequence. */
 const mostShrunk = 12
 
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
@@ -54,7 +54,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
 /** A server may lock a key, or an address, after this many wrong attempts. */
 const triesOfLock = { key: 5, address: 20 }
 
-/** Whether the key of a refused call is refused everywhere after wrong tries: what locking does is open. */
+/** Whether the key of a refused call is refused everywhere after wrong attempts, which is open: it may be locked. */
 async function isLocked(x: Explorer, { kind, entry }: Candidate): Promise<boolean> {
   if (kind === 'accepted' || kind === 'shape') return false
   const state = x.state()
@@ -67,7 +67,7 @@ async function isLocked(x: Explorer, { kind, entry }: Candidate): Promise<boolea
   return false
 }
 
-/** The key that a call rests on, by itself or through a token. */
+/** The key of a call, direct or through a token. */
 function keyBehind(state: State, call: Call): string | undefined {
   const body = readBody(call.body)
   const own = keyIdOf(state, call, body)

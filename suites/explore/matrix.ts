@@ -1,4 +1,4 @@
-/** Combinations: every pair of values of the dimensions of fixtures/matrix.yaml, each row a short sequence with its control in it. */
+/** Combinations: every pair of values of the dimensions of fixtures/matrix.yaml. Each row is a short sequence with its control. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../engine/fixture/package-root.ts'
@@ -79,7 +79,7 @@ async function askRight({ x }: Asker, right: CallStep): Promise<string | null> {
   return seen.verdict.is === 'open' ? `open: ${seen.verdict.requirement}` : null
 }
 
-/** The pairs of a row: every generation of one line, the newest last. */
+/** The pairs of a row: every generation of one chain, the newest last. */
 async function pairsFor({ x, people }: Asker, row: Row): Promise<string[]> {
   const needs =
     row.way === 'token' || row.way === 'refreshed-token' || row.method === 'refresh' || row.deviation === 'old-pair'

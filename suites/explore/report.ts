@@ -1,4 +1,4 @@
-/** An exploration as the report that every format prints: findings, and no cases. */
+/** An exploration as a report for every format: findings without cases. */
 import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/model.ts'

@@ -180,7 +180,7 @@ export async function closingStages(all: Stages): Promise<void> {
   await stage('living', () => letInEveryKey(asker.x, asker.people))
 }
 
-/** What fills a limit, may lock a key or lets hours pass. */
+/** The stages that fill a limit, may lock a key or move the clock by hours. */
 export async function lastStages(all: Stages): Promise<void> {
   const { asker, plan, stage, sizes } = all
   const { people, x } = asker
