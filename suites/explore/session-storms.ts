@@ -138,7 +138,7 @@ async function longNames(x: Explorer, who: string, storm: string): Promise<strin
   const made: string[] = []
   for (const end of ['one', 'two']) {
     const as = freshName(x)
-    await x.call(grant(who, ['solution', `session:long-name-${storm}-$unique--of-session-${end}`], { as }))
+    await x.call(grant(who, ['solution', `session:long-name-${storm}-$unique--${end}`], { as }))
     if (x.lines.has(as)) made.push(as)
   }
   return made

@@ -11,6 +11,9 @@ import type { Fact, Key, State } from './types.ts'
 /** Names that every server accepts; which others are accepted is open. */
 const isPlainName = (name: string): boolean => /^[A-Za-z0-9-]{1,64}$/.test(name)
 
+/** Longer names of sessions may be refused too. */
+const isPlainSession = (name: string): boolean => /^[A-Za-z0-9-]{1,32}$/.test(name)
+
 /** The longest lifetime that every server must keep exactly; a maximum is open. */
 export const longestKeptMs = 15_000
 
@@ -79,7 +82,7 @@ function wordFact(
   const behind = word.slice(word.indexOf(':') + 1)
   const alone = scope.filter((other) => other.split(':')[0] === word.split(':')[0]).length === 1
   if (word.startsWith('session:'))
-    return alone && isPlainName(behind) && isFree(state, behind, key)
+    return alone && isPlainSession(behind) && isFree(state, behind, key)
       ? yes('sessions/created')
       : unsure('sessions/created')
   if (word.startsWith('ipAddr:')) return alone && behind === from ? yes('addresses/bound') : unsure('addresses/bound')

@@ -118,7 +118,7 @@ function withClock(state: State, scope: readonly string[], result: Result, made:
   return {
     ...state,
     tokenClock: clock,
-    lifetimes: [...state.lifetimes, { asked, got }],
+    lifetimes: [...state.lifetimes, { asked, got, madeAt: made.to }],
     refreshLifetimeMs: Number.isFinite(shortest) ? shortest : null,
   }
 }

@@ -10,6 +10,9 @@ import { isObject, isStrings, readBody } from './parse.ts'
 import { slackMs } from './spelling.ts'
 import type { Answer, Call, Pair, Problem, Span, State } from './types.ts'
 
+/** The longest lifetime may depend on the hour: only grants within this time of each other are compared. */
+const comparableMs = 10_000
+
 const problem = (requirement: string, message: string): Problem => ({
   requirement,
   level: levelOf(requirement),
@@ -115,7 +118,11 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
     problems.push(
       problem('expires-in/reported', `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`),
     )
-  else if (state.lifetimes.some((other) => other.asked < asked && other.got.from > life.to + slackMs))
+  else if (
+    state.lifetimes.some(
+      (other) => other.asked < asked && other.got.from > life.to + slackMs && made.from - other.madeAt < comparableMs,
+    )
+  )
     problems.push(problem('expires-in/reported', `expiresIn:${asked} ends earlier than a smaller number`))
   return problems
 }

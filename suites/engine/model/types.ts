@@ -136,5 +136,5 @@ export interface State {
   /** Wrong tries on a key since it was last let in. */
   readonly wrongTries: ReadonlyMap<string, number>
   /** Expiries by the lifetime asked for: a larger NUMBER never gives an earlier one. */
-  readonly lifetimes: readonly { readonly asked: number; readonly got: Span }[]
+  readonly lifetimes: readonly { readonly asked: number; readonly got: Span; readonly madeAt: number }[]
 }
