@@ -10,7 +10,7 @@ import { isObject, isStrings, readBody } from './parse.ts'
 import { slackMs } from './spelling.ts'
 import type { Answer, Call, Pair, Problem, Span, State } from './types.ts'
 
-/** The longest lifetime may depend on the hour: only grants within this time of each other are compared. */
+/** The longest lifetime may depend on the hour, so ends are compared and not lifetimes, of grants within this time of each other. */
 const comparableMs = 10_000
 
 const problem = (requirement: string, message: string): Problem => ({
@@ -120,7 +120,10 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
     )
   else if (
     state.lifetimes.some(
-      (other) => other.asked < asked && other.got.from > life.to + slackMs && made.from - other.madeAt < comparableMs,
+      (other) =>
+        other.asked < asked &&
+        made.from - other.madeAt < comparableMs &&
+        other.madeAt + other.got.from > made.from + life.to + slackMs,
     )
   )
     problems.push(problem('expires-in/reported', `expiresIn:${asked} ends earlier than a smaller number`))
