@@ -56,3 +56,15 @@ test.each(habits)('$name', { timeout: 60_000 }, async ({ server, only, verdicts 
   expect(odd.map(({ key, verdict, problem }) => `${key}: ${verdict} (${problem?.kind})`)).toEqual([])
   expect(outcomes.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(outcomes.length / 2)
 })
+
+test('a token word that was given and does not work is one failure, of tokens/authorize', {
+  timeout: 60_000,
+}, async () => {
+  const only = ['tokens', 'refresh/new-pair', 'basic']
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const target = lastingTarget({ profile: { tokenPrefix: 'X-Access' } }, { tokenPrefix: 'Bearer' })
+  const outcomes = await runAll({ target, corpus, items })
+  const failed = outcomes.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
+  expect(failed.map(({ key }) => key)).toEqual(['tokens/accepted'])
+  expect(outcomes.some(({ verdict, problem }) => verdict === 'blocked' && problem?.kind === 'no-token-word')).toBe(true)
+})
