@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { loadIndependentMutants, loadIndependentVariants } from '../targets/bundled.ts'
+import { isCatch, prove } from './explore-proof.ts'
+
+const corpus = await openCorpus()
+const options = { corpus, seed: 1, calls: 1500, walks: 3 }
+
+/** The short form of npm run explore-proof: servers whose author knew neither the cases nor the model. */
+describe('the model alone', () => {
+  test.each([
+    'expiry-as-text-with-expires-in',
+    'young-access-token-handed-out-again',
+    'scheme-word-compared-by-prefix',
+    'second-answer-on-connection-repeats-id',
+  ])('finds %s', { timeout: 30_000 }, async (name) => {
+    const mutant = (await loadIndependentMutants()).find(({ id }) => id === name)
+    if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
+    const { id, breaks, create } = mutant
+    const { found } = await prove({ id, breaks, settings: {}, create }, 'explore', { ...options, stopAtFirst: true })
+    expect(found.some((one) => isCatch(breaks, one))).toBe(true)
+  })
+
+  test.each([
+    'key-pem-exactly-as-shown',
+    'sessions-one-default-session-replaced',
+    'lockout-of-key-after-ten-refused',
+    'sessions-names-of-32-word-characters',
+  ])('does not accuse %s', { timeout: 30_000 }, async (name) => {
+    const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
+    if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
+    const { id, profile, settings = {}, create } = variant
+    const server = () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() })
+    const line = await prove({ id, breaks: '', settings, create: server }, 'explore', {
+      ...options,
+      stopAtFirst: false,
+    })
+    expect(line.found).toEqual([])
+  })
+})
