@@ -66,8 +66,8 @@ function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watc
   }
   const end = (slot: Slot, { mayBeOfOthers, ...outcome }: RanCase): void => {
     const mayRepeat = mayAskAgain(slot) && run.stopping.reason === null
-    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome)) doubt(board)
-    slot.isAgain = mayRepeat && (mayBeOfOthers === true || (slot.sharedTokens && board.isDoubted))
+    if (mayRepeat && slot.sharedTokens && isDoubtful(outcome) && mayBeOfOthers !== 'time') doubt(board)
+    slot.isAgain = mayRepeat && (mayBeOfOthers !== undefined || (slot.sharedTokens && board.isDoubted))
     slot.state = slot.isAgain ? 'pending' : 'done'
     if (!slot.isAgain) {
       watch.ended(outcome)

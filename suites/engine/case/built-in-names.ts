@@ -27,7 +27,8 @@ export function builtInNames(
     second: { address: client.facts.secondAddress },
     elsewhere: addressesElsewhere(client.facts.clientAddress, client.facts.secondAddress),
     tiny: freshTinyText(client),
-    unique: `${client.run.unique}${attempt === 0 ? '' : `-${attempt}`}`,
+    // Two cases that run at the same time must not use one name for two sessions.
+    unique: `${client.run.unique}-${client.tries.next().toString(36)}`,
     get holder() {
       return holderOfOneSolution(client)
     },

@@ -67,6 +67,8 @@ export interface Client extends Line {
   nextId: number
   /** Counts the session names that were added to grants without one. */
   ownSessions: { next(): number }
+  /** Counts the tries of cases. */
+  tries: { next(): number }
   calls: number
   /** Grants of one user are made one at a time. */
   grants: GrantLanes
@@ -133,10 +135,11 @@ export async function openClient(run: Run): Promise<Client> {
     redactor: createRedactor(secretsOf(instance)),
     nextId: 1,
     ownSessions: createCounter(),
+    tries: createCounter(),
     calls: 0,
     grants: createGrantLanes(),
     limit: createCallLimit(
-      callsAtOnce(instance),
+      callsAtOnce(instance, facts),
       instance.settings.rate > 0 ? Math.ceil(instance.settings.rate) : undefined,
     ),
     silence: createSilence(run.stopping),
@@ -153,12 +156,17 @@ export async function openClient(run: Run): Promise<Client> {
   return client
 }
 
+/** Answers that come sooner than this are not worth several calls at once. In ms. */
+const nearMs = 15
+
 /**
  * One call at a time if more gain nothing: on the loopback, where cases still run at the same time because most of a run is waiting; and
- * where the clock is moved instead of waiting, so that it cannot measure how fast answers come.
+ * where the clock is moved instead of waiting, so that it cannot measure how fast answers come. What is far away behind a port of the
+ * loopback counts as far away.
  */
-function callsAtOnce({ baseUrl, clock, settings }: Instance): number | null {
-  return settings.concurrency ?? (clock.controlled || isLoopback(baseUrl) ? 1 : null)
+function callsAtOnce({ baseUrl, clock, settings }: Instance, { roundTripMs }: TargetFacts): number | null {
+  const isNear = isLoopback(baseUrl) && roundTripMs < nearMs
+  return settings.concurrency ?? (clock.controlled || isNear ? 1 : null)
 }
 
 function createCounter(): { next(): number } {

@@ -22,7 +22,8 @@ const tries = 3
 
 /** What a case showed, and whether the cases that ran beside it may be the reason. */
 export interface RanCase extends CaseOutcome {
-  mayBeOfOthers?: true
+  /** `time`: they only made its calls late. */
+  mayBeOfOthers?: 'time' | 'tokens'
 }
 
 /** Runs one case on its own client and returns its outcome. Never throws because of the target's behaviour. */
@@ -90,15 +91,19 @@ async function tryCase(client: Client, scenario: Scenario, testCase: Case, numbe
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
   const tried = { client, scenario, testCase, attempt }
   const outcome = recordCase(tried, await explainRefusal(tried))
-  return outcome.verdict !== 'passed' && attempt.stops.some(mayBeOfOthers)
-    ? { ...outcome, mayBeOfOthers: true }
-    : outcome
+  const cause = outcome.verdict === 'passed' ? undefined : causeByOthers(attempt)
+  return cause === undefined ? outcome : { ...outcome, mayBeOfOthers: cause }
 }
 
 /** Other cases may end a token, slow an answer down or cause throttling. They cannot make the target accept a call that it would refuse. */
-function mayBeOfOthers(stop: CaseStop): boolean {
-  if (stop.kind === 'too-late' || stop.kind === 'token-ended' || isRefusedInstead(stop)) return true
-  return stop.called.some(({ answer }) => answer.outcome === 'broken' || answer.outcome === 'throttled')
+function causeByOthers({ stops }: Attempt): RanCase['mayBeOfOthers'] {
+  if (stops.length > 0 && stops.every(isLate)) return 'time'
+  return stops.some((stop) => isLate(stop) || isRefusedInstead(stop)) ? 'tokens' : undefined
+}
+
+function isLate({ kind, called }: CaseStop): boolean {
+  if (kind === 'too-late' || kind === 'token-ended') return true
+  return called.some(({ answer }) => answer.outcome === 'broken' || answer.outcome === 'throttled')
 }
 
 /** The test keys that a case uses, with the stand-in for a root key without a secret. */
