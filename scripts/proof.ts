@@ -43,6 +43,11 @@ const proofs: readonly Proof[] = [
       command: script('hostile', '--proxy', '5', '--seed', seed),
     }),
   ),
+  {
+    name: 'a server written from the document alone conforms, and its defects are found',
+    command: vitest('suites/self/foreign.test.ts'),
+    env: { SVC_PROOF: '1' },
+  },
   { name: 'every mutant is caught at the requirement that it breaks', command: script('matrix') },
   {
     name: 'no variant fails, alone, on fresh servers and on a lasting one, asked one, four or sixteen calls at once',

@@ -81,7 +81,7 @@ describe('each package has one home', () => {
     ['rolldown', /^suites\/(lab\/build-lab|report\/compare\/build-page)\.ts$/],
     [
       'vitest',
-      /^suites\/(run\/run-vitest|run\/worker-request|vitest\.config|self\/\w+-reporter)\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,
+      /^suites\/(run\/run-vitest|run\/worker-request|vitest\.config|self\/(\w+-reporter|captured-cli))\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,
     ],
   ]
   test.each(homes)('%s', (name, home) => {

@@ -1,6 +1,5 @@
-import { md5, sha1 } from '@noble/hashes/legacy.js'
-import { sha256 } from '@noble/hashes/sha2.js'
 import { toBase64, toHex, utf8 } from './bytes.ts'
+import { md5, sha1, sha256 } from './hmac.ts'
 import { publicKeyToPem } from './pem.ts'
 
 const digests = { md5, sha1, sha256 }

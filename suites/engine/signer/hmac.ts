@@ -1,9 +1,9 @@
 /** HMAC of RFC 2104, built from its two paddings over a plain hash. */
-import { sha1 } from '@noble/hashes/legacy.js'
+import { md5, sha1 } from '@noble/hashes/legacy.js'
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import { concat } from './bytes.ts'
 
-export { sha256, sha512 }
+export { md5, sha1, sha256, sha512 }
 
 /** How many bytes of the MAC are sent (signatures/hmac-length). */
 export const macBytesSent = 20
