@@ -37,8 +37,21 @@ export async function startDelayingProxy(port: number, roundTripMs: number): Pro
   }
 }
 
+/** Bytes leave in the order in which they came: a timer for each chunk would let one overtake another. */
 function delay(from: Socket, to: Socket, dueMs: () => number): void {
-  const later = (action: () => void): void => void setTimeout(action, Math.max(0, dueMs() - performance.now()))
+  const waiting: { dueMs: number; send(): void }[] = []
+  const sendDue = (): void => {
+    for (let [first] = waiting; first !== undefined; [first] = waiting) {
+      const leftMs = first.dueMs - performance.now()
+      if (leftMs > 0) return void setTimeout(sendDue, leftMs)
+      waiting.shift()
+      first.send()
+    }
+  }
+  const later = (send: () => void): void => {
+    waiting.push({ dueMs: dueMs(), send })
+    if (waiting.length === 1) sendDue()
+  }
   from.on('data', (chunk) => later(() => to.writable && to.write(chunk)))
   from.on('end', () => later(() => to.end()))
 }
