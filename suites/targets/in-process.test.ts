@@ -62,3 +62,21 @@ test('a connection that is dropped is no answer', async () => {
   server.faults.add({ fault: 'drop', when: 'before', method: 'solution/listSolutions' })
   expect(await send(call('solution/listSolutions'))).toMatchObject({ kind: 'none', stale: false })
 })
+
+test('only calls on the kept connection share its number', async () => {
+  const seen: number[] = []
+  const numbering = openInProcess({
+    handle: ({ connection }) => {
+      seen.push(connection)
+      return { status: 200, headers: {}, body: '' }
+    },
+    baseUrl: server.url,
+    requestTimeoutMs,
+    secondAddress,
+  })
+  for (const connection of ['kept', 'fresh', 'unused', 'kept'] as const) await numbering(call('x', { connection }))
+  await numbering(call('x', { from: 'second-address' }))
+  const [kept, ...others] = seen
+  expect(others[2]).toBe(kept)
+  expect(new Set(seen).size).toBe(4)
+})

@@ -45,7 +45,7 @@ export function openInProcess(options: InProcessOptions): (request: WireRequest)
   const basePath = pathname.replace(/\/$/, '')
   let lastConnection = firstConnection
   const send = async (request: WireRequest): Promise<WireAnswer> => {
-    const isKept = request.connection !== 'fresh' && request.from !== 'second-address'
+    const isKept = (request.connection ?? 'kept') === 'kept' && request.from !== 'second-address'
     if (!isKept) lastConnection += 1
     // Lets timers and messages of the run be handled between two calls.
     await new Promise((resolve) => setImmediate(resolve))
