@@ -1,38 +1,27 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type Random, seededRandom } from '../../engine/random.ts'
-import { listen } from './attack.ts'
-import type { HostileServer } from './servers.ts'
+import { type HostileServer, tcpServer } from './servers.ts'
 
 /**
  * Starts a proxy of plain TCP that flips bits on the way to a server and back. What it flips follows from the seed and from the number of
  * the connection.
  *
- * @param oneOf one of so many bytes is flipped, on average
+ * @param oneOf one byte in this many is flipped, on average
  */
-export async function flippingProxy(targetPort: number, seed: number, oneOf: number): Promise<HostileServer> {
-  const sockets = new Set<Socket>()
+export function flippingProxy(targetPort: number, seed: number, oneOf: number): Promise<HostileServer> {
   let connections = 0
-  const server = createServer((near) => {
+  return tcpServer((near, keep) => {
     connections += 1
     const far = connect(targetPort, '127.0.0.1')
+    keep(far)
     const pipe = (from: Socket, to: Socket, random: Random): void => {
       from.on('data', (bytes) => to.write(flipped(bytes, random, oneOf)))
       from.on('end', () => to.end())
       from.on('error', () => to.destroy())
-      from.on('close', () => sockets.delete(from))
-      sockets.add(from)
     }
     pipe(near, far, seededRandom(seed + 2 * connections))
     pipe(far, near, seededRandom(seed + 2 * connections + 1))
   })
-  const port = await listen(server)
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    },
-  }
 }
 
 function flipped(bytes: Buffer, random: Random, oneOf: number): Buffer {

@@ -41,12 +41,24 @@ export async function hostileServer(answer: (asked: Asked, response: ServerRespo
 
 /** Starts a server of plain TCP: `onRequest` is called once for each chunk that comes. */
 export async function rawServer(onRequest: (socket: Socket) => void): Promise<HostileServer> {
-  const sockets = new Set<Socket>()
-  const server = createNetServer((socket) => {
-    sockets.add(socket)
+  return tcpServer((socket) => {
     socket.on('error', () => {})
-    socket.on('close', () => sockets.delete(socket))
     socket.on('data', () => onRequest(socket))
+  })
+}
+
+/** Listens on a port of its own. `close` ends every connection, and those that `onSocket` hands to `keep`. */
+export async function tcpServer(
+  onSocket: (socket: Socket, keep: (another: Socket) => void) => void,
+): Promise<HostileServer> {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  }
+  const server = createNetServer((socket) => {
+    keep(socket)
+    onSocket(socket, keep)
   })
   const port = await listen(server)
   return {
