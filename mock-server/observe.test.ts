@@ -129,7 +129,7 @@ describe('a fault', () => {
     expect((await client.refresh('wrong')).json.error.code).toBe(21)
   })
 
-  test('spares one call after so many in a row', async () => {
+  test('spares one call after a number of faults in a row', async () => {
     const client = createTestClient()
     client.faults.add({ fault: 'error', times: null, inARow: 2 })
     const statuses = []

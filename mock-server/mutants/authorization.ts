@@ -41,7 +41,7 @@ const secretForPublicKeys = (wanted: Secret, fits = same): Partial<Rules> => ({
     same(received, expected, means) || (means === wanted && fits(received, expected, means)),
 })
 
-/** A grant accepts a value of another type as any secret. */
+/** A grant accepts a value that is not a string, such as `{}` or `0`, in place of the secret. */
 const secretOfType = (fits: (value: unknown) => boolean): Partial<Rules> => ({
   paramTaken: (_method, name, value, valid) => valid || (name === 'apiKeySecret' && fits(value)),
   ...alsoSecret('grant', (received) => received === ''),

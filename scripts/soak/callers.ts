@@ -113,7 +113,7 @@ function close(sockets: readonly Socket[]): void {
 
 const beginOfAnswer = 'HTTP/1.1 '
 
-/** Sends a request so many times in one write, and reads until every answer is there. */
+/** Sends several copies of a request in one write, and reads until every answer has arrived. */
 function readAll(socket: Socket, request: Buffer, times: number): Promise<number> {
   return new Promise((resolve, reject) => {
     let bytes = 0

@@ -58,7 +58,7 @@ const saidHint = ({ problem }: CaseOutcome): string => (problem?.hint === undefi
 
 const compact = ({ id, method, params }: MadeUpCall): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
-test('a server that writes the body anew is found out by the body that it refused, with few calls', async () => {
+test('a server that serialises the body again is recognised by the body that it refuses, with few calls', async () => {
   const { outcome, calls } = await ask((call) => isSigned(call, compact(call), '/api'), { form: 'spaced' })
   expect(outcome.verdict).toBe('failed')
   expect(saidHint(outcome)).toContain('parsed and written again without white space (as JSON.stringify does)')

@@ -6,7 +6,7 @@
 /** A longer secret is never shown whole: whatever could show it is cut. In characters. */
 export const wholeSecret = 4096
 
-/** So much of a secret at one of its ends gives it away. */
+/** How many characters at either end are enough to recognise a secret. */
 const endLength = 20
 
 interface Fragments {
@@ -18,7 +18,7 @@ interface Fragments {
 export function createFragments(): Fragments {
   const ends = new Map<string, 'begin' | 'end'>()
   const add = (secret: string): void => {
-    // A private key in PEM has the same beginning as any other.
+    // Every PEM private key begins with the same line, so its beginning gives nothing away.
     if (secret.length < 2 * endLength || /\s/.test(secret.slice(0, 2 * endLength))) return
     ends.set(copied(secret.slice(0, endLength)), 'begin')
     ends.set(copied(secret.slice(-endLength)), 'end')

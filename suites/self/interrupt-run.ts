@@ -14,7 +14,7 @@ interface InterruptedRun {
   wasOver: boolean
 }
 
-/** Starts a bundled run of the built command line and sends SIGINT so many ms after it says what it asks. */
+/** Starts a bundled run of the built command line and sends SIGINT this many ms after its first line. */
 export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
   const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), 'run'])
   let printed = ''

@@ -58,7 +58,7 @@ function judgeSignature(
   const { fields } = readHeader(header, input)
   const faults = [...timestampFaults(fields)]
   if (isRight(input)) return shown(key, faults)
-  // The search would be in vain where no part of the header is a timestamp.
+  // A search can find nothing if no part of the header is a timestamp.
   const form = hasTimestamp(header) ? null : formFaults(input)
   const known = form ?? encodingFaults(input, fields) ?? otherIdFaults(input)
   if (known !== null) return shown(key, form === null ? [...faults, ...known] : known)

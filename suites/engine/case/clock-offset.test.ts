@@ -28,7 +28,7 @@ test('every further answer narrows it', () => {
   expect(Math.abs(offsetMs(offset) - ahead)).toBeLessThan(200)
 })
 
-test('a clock that was set anew is believed anew', () => {
+test('after the clock was set, its new time is used', () => {
   const offset = narrowOffset(undefined, at(now), now, now)
   const stepped = narrowOffset(offset, at(now + 60_000), now, now)
   expect(offsetMs(stepped)).toBeGreaterThan(59_000)

@@ -98,7 +98,7 @@ function strictInTime(jumps: (call: number) => number) {
 
 const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
 
-test('a case in which the clock of the server jumped is begun anew', async () => {
+test('a case is repeated after the clock of the server jumped', async () => {
   const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))
   for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(run, signed)).verdict).toBe('passed')
 })

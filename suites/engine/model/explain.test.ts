@@ -119,7 +119,7 @@ function anyCall(random: ReturnType<typeof seededRandom>): Call {
   return calls[random.below(calls.length)] ?? listWith(undefined)
 }
 
-test('verdicts do not depend on what was asked in vain', () => {
+test('a refused call without credentials changes no later verdict', () => {
   const tried = learn(state, listWith(undefined), refused, at(5))
   expect(judged(tried, useOld, at(10))).toEqual(judged(state, useOld, at(10)))
 })

@@ -2,7 +2,7 @@
 
 /** A token is renewed when a tenth of its life is left, but no earlier than this. */
 const longestMarginMs = 30_000
-/** After so many renewals without an accepted call, the calls are refused for another reason; that is tried again later. */
+/** After this many renewals without an accepted call, renewing does not help; it is tried again later. */
 const renewalsWorthTrying = 2
 const renewalPauseMs = 60_000
 
