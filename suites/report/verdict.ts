@@ -184,7 +184,9 @@ function openMusts(gaps: readonly RequirementReport[]): string[] {
   const groups = groupNotTestable({ requirements: open })
   const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${someOf(ids)}`)
   const more =
-    groups.length > shownReasons ? [`  and ${groups.length - shownReasons} more reasons, see the requirements`] : []
+    groups.length > shownReasons
+      ? [`  and ${count(groups.length - shownReasons, 'more reason', 'more reasons')}, see the requirements`]
+      : []
   return [`${count(open.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
 }
 
