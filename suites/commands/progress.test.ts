@@ -24,7 +24,7 @@ function progressOn(isTTY: boolean) {
 test('the first sign of life comes before anything is read', () => {
   const { progress, written } = progressOn(false)
   progress.begin('http://a.example')
-  expect(written()).toBe('Asking http://a.example\n')
+  expect(written()).toBe('Testing http://a.example\n')
 })
 
 test('without a terminal a line comes now and then, with what is left', () => {

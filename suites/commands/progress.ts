@@ -43,7 +43,7 @@ function onTerminal(stream: Stream, { now, wall }: Clocks): Progress {
   let tally = startTally(0, 0)
   let writtenMs = Number.NEGATIVE_INFINITY
   return {
-    begin: (target) => void stream.write(`Asking ${printable(target)}`),
+    begin: (target) => void stream.write(`Testing ${printable(target)}`),
     start: (...cases) => {
       tally = startTally(...cases)
       writtenMs = Number.NEGATIVE_INFINITY
@@ -63,7 +63,7 @@ function inLines(stream: Stream, { now }: Clocks): Progress {
   let tally = startTally(0, 0)
   let writtenMs = Number.NEGATIVE_INFINITY
   return {
-    begin: (target) => void stream.write(`Asking ${printable(target)}\n`),
+    begin: (target) => void stream.write(`Testing ${printable(target)}\n`),
     start: (...cases) => {
       tally = startTally(...cases)
       writtenMs = now()

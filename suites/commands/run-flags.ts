@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 
 export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value]
 
-/** The heading of the flags of commands that ask the bundled server without a URL. */
+/** The heading of the flags of commands that use the bundled server when there is no URL. */
 export const bundledByDefault = 'Target (without --url: the bundled server)'
 
 const afterHelp = `
@@ -18,21 +18,21 @@ interrupted. The report goes to stdout, the plan and the progress to stderr.
 export function addRunFlags(command: Command): Command {
   return addTargetFlags(command.argument('[url]', 'the same as --url'), bundledByDefault)
     .option('--plan', 'print what the run would do, and stop')
-    .option('--concurrency <number>', 'maximum number of calls under way at once')
+    .option('--concurrency <number>', 'maximum number of simultaneous calls')
     .option('--wait <seconds>', 'the longest wait: for the target to come up, or for a lifetime to pass')
     .option('--timeout <seconds>', 'end the whole run after this time')
-    .optionsGroup('What to ask')
-    .option('--only <id>', 'ask only what this id prefix or requirement id names; repeatable', collect)
+    .optionsGroup('What to run')
+    .option('--only <id>', 'run only the cases of this id prefix or requirement; repeatable', collect)
     .option('--skip <id=reason>', 'leave out an id, with a reason; repeatable', collect)
-    .option('--failed <report>', 'ask only what failed or was blocked in this JSON report')
-    .option('--watch', 'ask again what failed whenever the target comes back after a restart')
+    .option('--failed <report>', 'run only what failed or was blocked in this JSON report')
+    .option('--watch', 'run the failed cases again whenever the target comes back after a restart')
     .option('--bail <number>', 'stop after this many failures')
     .option('--fixtures <folder>', 'add scenarios of your own')
-    .option('--seed <number>', 'ask in the order of an earlier run')
+    .option('--seed <number>', 'use the order of an earlier run')
     .option('--explore', 'let the model of the document make further calls; on with --disposable')
     .option('--no-explore', 'run the cases only')
     .option('--explore-calls <number>', 'maximum number of these calls; 4000 on the loopback, 1000 elsewhere')
-    .option('--shard <i/n>', 'ask every n-th scenario, from the i-th on; each shard needs its own instance')
+    .option('--shard <i/n>', 'run every n-th scenario, starting with the i-th; each shard needs its own instance')
     .optionsGroup('How to judge')
     .option('--known <file>', 'baseline of known failures')
     .option('--update-known', 'rewrite the baseline; reasons are kept')

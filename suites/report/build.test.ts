@@ -155,13 +155,13 @@ describe('a run that ended early', () => {
     expect(interrupted.summary).toMatchObject({ blocked: 0, notRun: 2 })
     expect(interrupted.conclusion.slice(0, 2)).toEqual([
       'The run stopped early: The run was interrupted',
-      '2 cases were not run, so nothing is known about what they ask',
+      '2 cases were not run, so they prove nothing',
     ])
     const both = ended([notRun, { kind: 'throttled', status: 429 }], null)
     expect(verdictLine(both)).toBe('Verdict: inconclusive (exit code 1)')
     expect(both.conclusion.slice(1, 3)).toEqual([
-      '1 case was not run, so nothing is known about what it asks',
-      '1 case blocked: a preparation or a control did not work, so nothing is known about what it asks',
+      '1 case was not run, so it proves nothing',
+      '1 case blocked: a preparation or a control did not work, so it proves nothing',
     ])
   })
 })

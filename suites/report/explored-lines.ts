@@ -8,7 +8,7 @@ export function exploredLines({ explored, findings }: Pick<PrintedReport, 'explo
   const begun = parts.filter(({ asked }) => asked > 0).length
   const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
   return [
-    `The model asked ${calls} calls${again}: ${begun} of ${parts.length} parts of calls, ${changes.asked} of ${changes.all} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`,
+    `The model made ${calls} calls${again}: ${begun} of ${parts.length} parts of calls, ${changes.asked} of ${changes.all} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`,
     ...partsWithFindings(findings).map(
       ([name, count]) => `${name}: ${count === 1 ? '1 finding' : `${count} findings`}`,
     ),

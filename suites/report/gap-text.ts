@@ -31,7 +31,7 @@ export const gapTexts: TextOfKind<Gap> = {
     `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
-  'nothing-to-ask': ({ list }) => `there is nothing to ask: "${list}" is empty`,
+  'nothing-to-ask': ({ list }) => `there is no call to make: "${list}" is empty`,
   'clock-unknown': () =>
     "the target's answers carry no Date header, so its clock is not known and no moment can be judged by it",
   'wait-too-long': ({ waitMs }) => {

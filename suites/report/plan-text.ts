@@ -25,7 +25,7 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
       ? ['Creates nothing that lasts']
       : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
   ]
-  if (leftOut > 0) lines.push(`Cannot ask ${casesOf(leftOut)}:`)
+  if (leftOut > 0) lines.push(`Cannot run ${casesOf(leftOut)}:`)
   for (const { reason, cases, requirements } of plan.cannot)
     lines.push(
       ...paint.hanging('  - ', reason),

@@ -256,7 +256,7 @@ describe('text', () => {
 Creates:
   - 5 API keys
   - about 7 token pairs
-Cannot ask 23 cases:
+Cannot run 23 cases:
   - it takes tokens; --allow sessions permits it
       20 cases: 10 requirements of a (9), b (1)
   - it creates keys; --allow keys permits it

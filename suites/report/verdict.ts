@@ -137,11 +137,11 @@ function whatIsOpen({ summary }: Evidence, { blocked, halfShown, gaps }: Standin
   const lines: string[] = []
   if (summary.notRun > 0)
     lines.push(
-      `${count(summary.notRun, 'case was', 'cases were')} not run, so nothing is known about what ${summary.notRun === 1 ? 'it asks' : 'they ask'}`,
+      `${count(summary.notRun, 'case was', 'cases were')} not run, so ${summary.notRun === 1 ? 'it proves' : 'they prove'} nothing`,
     )
   if (blocked > 0)
     lines.push(
-      `${casesOf(blocked)} blocked: a preparation or a control did not work, so nothing is known about what ${blocked === 1 ? 'it asks' : 'they ask'}`,
+      `${casesOf(blocked)} blocked: a preparation or a control did not work, so ${blocked === 1 ? 'it proves' : 'they prove'} nothing`,
     )
   else if (summary.notRun === 0 && halfShown.length > 0)
     lines.push(`Only one side was shown of ${halfShown.map((one) => one.id).join(', ')}`)

@@ -38,7 +38,7 @@ function filesRead({ reporting, selection, target, inputs }: RunOptions): NamedF
   const named: [string, string | null][] = [
     ...inputs.map(({ what, file }): [string, string] => [what, file]),
     ['the baseline', reporting.known],
-    ['the report to ask again', selection.failed],
+    ['the report of --failed', selection.failed],
     ['the kept test keys', target?.keys.testKeysFile ?? null],
   ]
   return named.flatMap(([what, file]) => (file === null ? [] : [{ what, file }]))

@@ -104,7 +104,7 @@ export async function openModelOfRun(
     finish: async () => {
       try {
         const explored = await exploration.finish()
-        say(`The model asked ${effortOf(explored)}`)
+        say(`The model made ${effortOf(explored)}`)
         return { ...explored, findings: explored.findings.filter(isRepeated) }
       } finally {
         await close()

@@ -25,7 +25,7 @@ export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       printed += chunk
-      if (printed.includes('Asking the bundled server')) begins()
+      if (printed.includes('Testing the bundled server')) begins()
     })
   }
   const closed = once(child, 'close')

@@ -52,7 +52,7 @@ export function cellDetails(comparison: Comparison, server: ComparedServer, requ
 }
 
 function verdictWords(verdict: Verdict | null): string {
-  return verdict === null ? 'not asked' : words(verdict)
+  return verdict === null ? 'not run' : words(verdict)
 }
 
 function findingsOf({ findings }: CompactReport, requirement: string): Child[] {

@@ -38,7 +38,7 @@ export function byId(id: string): HTMLElement {
 
 /** The sign of a verdict, with its word for those who do not see it. */
 export function sign(verdict: Verdict | null): HTMLElement {
-  if (verdict === null) return element('span', { class: 'sign', title: 'not asked' }, '')
+  if (verdict === null) return element('span', { class: 'sign', title: 'not run' }, '')
   const title = words(verdict)
   return element('span', { class: `sign fill ${verdict}`, title, role: 'img', 'aria-label': title }, glyphs[verdict])
 }

@@ -72,7 +72,7 @@ function isWanted(row: { id: string; text: string; verdicts: (Verdict | null)[] 
 }
 
 function cellOf(verdict: Verdict | null, server: string, requirement: string, choose: Choices): HTMLElement {
-  if (verdict === null) return element('td', { role: 'gridcell', title: 'not asked' })
+  if (verdict === null) return element('td', { role: 'gridcell', title: 'not run' })
   const label = `${requirement}, ${server}: ${words(verdict)}`
   const button = element(
     'button',
