@@ -163,8 +163,20 @@ describe('list', () => {
     expect(scenarios.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
     expect(requirements.every(({ id }: { id: string }) => id.startsWith('basic/'))).toBe(true)
     captured.out = ''
-    expect(await call('list', 'limits', '--matrix')).toBe(0)
-    expect(captured.out).toMatch(/limits\/ten-keys +must +\d+ +\d+\n/)
+    expect(await call('list', 'limits', '--requirements')).toBe(0)
+    expect(captured.out).toMatch(/limits\/ten-keys {2}must {2}.+ \(\d+ cases, \d+ mutants\)\n/)
+  })
+
+  test('--matrix', { timeout: 30_000 }, async () => {
+    expect(await call('list', 'way=token', '--matrix')).toBe(0)
+    expect(captured.out).toContain('  method=list & way=token\n')
+    expect(captured.out).toContain('Not covered: a key with a public key gets no tokens\n  key=ecc-a & way=token\n')
+    captured.out = ''
+    expect(await call('list', 'key=ecc-a & way', '--matrix', '--json')).toBe(0)
+    const { covered, notCovered } = JSON.parse(captured.out)
+    expect(covered).toContain('key=ecc-a & way=ecc')
+    expect(notCovered).toContainEqual({ pair: 'key=ecc-a & way=token', why: 'a key with a public key gets no tokens' })
+    expect(await call('list', 'way=other', '--matrix')).toBe(2)
   })
 
   test('--mutants and --requirements', async () => {

@@ -7,6 +7,7 @@ import { printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { seedOfRelease } from '../run/explore-after-cases.ts'
 import { select } from '../run/select.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
@@ -18,7 +19,7 @@ interface ListFlags {
   matrix?: boolean
 }
 
-/** `list [ID]`: lists scenarios, cases, requirements, open questions and mutants. */
+/** `list [ID]`: lists scenarios, cases, requirements, open questions, mutants and the pairs of the model's matrix. */
 export function registerList(program: Command): void {
   program
     .command('list')
@@ -26,16 +27,29 @@ export function registerList(program: Command): void {
     .argument('[id]', 'only what this id prefix or requirement id names')
     .option('--json', 'print JSON')
     .option('--mutants', 'list the mutants: servers that are wrong in one way each')
-    .option('--requirements', 'list the requirements with their sentences')
-    .option('--matrix', 'list how many cases and mutants each requirement has')
+    .option('--requirements', 'list the requirements with their sentences and how many cases and mutants each has')
+    .option('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not")
     .action(async (id: string | undefined, flags: ListFlags) => {
       const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
       if (kinds.length > 1) throw new SuiteError('usage', `Give one of "--${kinds.join('" and "--')}"`)
       const [kind = 'scenarios'] = kinds
-      const mutants = kind === 'mutants' || kind === 'matrix' ? await loadMutants() : []
+      if (kind === 'matrix') return writeOut(printableLines(await matrixList(id, flags.json === true)))
+      const mutants = kind === 'scenarios' ? [] : await loadMutants()
       const listed = await listOf(await openCorpus(), mutants, id)
       writeOut(printableLines(flags.json === true ? json(listed, kind) : texts[kind](listed)))
     })
+}
+
+/** The pairs of the matrix, as the rows of a run ask them of the reference server. @param text part of a pair, such as `way=basic` */
+async function matrixList(text = '', isJson: boolean): Promise<string> {
+  const { coverageJson, coverageOfReference, coverageText } = await import('../explore/list-matrix.ts')
+  const coverage = await coverageOfReference(seedOfRelease)
+  const all = coverage.all.filter((pair) => pair.includes(text))
+  if (all.length === 0)
+    throw new SuiteError('usage', `No pair of the matrix holds "${text}"; "list --matrix" prints all pairs`)
+  const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
+  const wanted = { ...coverage, all, covered }
+  return isJson ? `${JSON.stringify(coverageJson(wanted), null, 2)}\n` : coverageText(wanted)
 }
 
 type Listed = Awaited<ReturnType<typeof listOf>>
@@ -102,8 +116,7 @@ const mustsOf = (corpus: Corpus): number => corpus.requirements.filter(({ level 
 /** The whole list, or the part that a flag names. */
 function json(listed: Listed, kind: keyof typeof texts): string {
   const { mutants, summary: _words, ...usual } = listed
-  const matrix = listed.requirements.map(({ id, level, cases, mutants: mine }) => ({ id, level, cases, mutants: mine }))
-  const parts = { scenarios: usual, mutants, requirements: listed.requirements, matrix }
+  const parts = { scenarios: usual, mutants, requirements: listed.requirements }
   return `${JSON.stringify(parts[kind], null, 2)}\n`
 }
 
@@ -129,21 +142,17 @@ const texts = {
     ]),
   requirements: ({ requirements }: Listed): string =>
     lines([
-      ...requirements.map(({ id, level, text }) => `${id}  ${level}  ${text}`),
+      ...requirements.map(
+        ({ id, level, text, cases, mutants }) =>
+          `${id}  ${level}  ${text}  (${count(cases, 'case')}, ${count(mutants, 'mutant')})`,
+      ),
       '',
       `${requirements.length} requirements`,
     ]),
-  matrix: ({ requirements }: Listed): string =>
-    lines(
-      table(
-        [
-          ['requirement', 'level', 'cases', 'mutants'],
-          ...requirements.map(({ id, level, cases, mutants }) => [id, level, cases.length, mutants.length]),
-        ],
-        '',
-      ),
-    ),
 }
+
+const count = ({ length }: readonly unknown[], word: string): string =>
+  length === 1 ? `1 ${word}` : `${length} ${word}s`
 
 const lines = (all: readonly string[]): string => `${all.join('\n')}\n`
 

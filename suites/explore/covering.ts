@@ -1,10 +1,22 @@
 /** A covering array: rows in which every pair of values of two dimensions occurs. Greedy, a few rows above the least. */
-import type { Random } from '../engine/random.ts'
+import { type Random, shuffled } from '../engine/random.ts'
 
 export type Dimensions = { readonly [name: string]: readonly string[] }
 export type Row = { readonly [name: string]: string }
 
-/** `way=basic & method=list`, the smaller name first. */
+/** A combination of values that no row has. */
+export interface Impossible {
+  readonly why: string
+  /** Values by dimension: a row that has one of each, in any of these, is impossible. */
+  readonly where: readonly Dimensions[]
+}
+
+export interface Matrix {
+  readonly dimensions: Dimensions
+  readonly impossible: readonly Impossible[]
+}
+
+/** `method=list & way=basic`, the smaller name first. */
 export function pairsOf(row: Row): string[] {
   const items = Object.entries(row)
     .map(([name, value]) => `${name}=${value}`)
@@ -27,31 +39,97 @@ export function allPairs(dimensions: Dimensions): string[] {
 }
 
 /** How many random rows compete for each place. */
-const candidates = 24
+const candidates = 16
+/** How many random rows are drawn for a pair before it counts as impossible. */
+const draws = 400
 
-export function coveringArray(dimensions: Dimensions, random: Random): Row[] {
-  const open = new Set(allPairs(dimensions))
-  const rows: Row[] = []
-  while (open.size > 0) {
-    let best: Row = {}
-    let gained = -1
-    const [wanted = ''] = open
-    for (let tried = 0; tried < candidates; tried++) {
-      const row = { ...randomRow(dimensions, random), ...valuesOf(wanted) }
-      const gain = pairsOf(row).filter((pair) => open.has(pair)).length
-      if (gain > gained) [best, gained] = [row, gain]
+export interface CoveringArray {
+  /** Drawn one by one, since few are asked where a budget is small. */
+  readonly rows: Iterable<Row>
+  /** The pairs that are in no row, each with the reason; whole when the rows have ended. */
+  readonly impossible: ReadonlyMap<string, string>
+}
+
+/**
+ * The first rows hold every pair once; further ones hold it again beside other values.
+ *
+ * @param times how many rows hold each pair
+ */
+export function coveringArray(matrix: Matrix, random: Random, times = 1): CoveringArray {
+  const impossible = new Map<string, string>()
+  return { rows: drawRows(matrix, random, times, impossible), impossible }
+}
+
+function* drawRows(
+  matrix: Matrix,
+  random: Random,
+  times: number,
+  impossible: Map<string, string>,
+): Generator<Row, void> {
+  const reasonAgainst = reasonsOf(matrix)
+  for (let time = 0; time < times; time++) {
+    const open = new Set(allPairs(matrix.dimensions).filter((pair) => !impossible.has(pair)))
+    while (open.size > 0) {
+      const [wanted = ''] = open
+      const pair = valuesOf(wanted)
+      const direct = reasonAgainst(pair)
+      const best = direct ?? bestRow(matrix, random, { pair, open, reasonAgainst })
+      for (const done of typeof best === 'string' ? [wanted] : pairsOf(best)) open.delete(done)
+      if (typeof best === 'string') impossible.set(wanted, best)
+      else yield best
     }
-    for (const pair of pairsOf(best)) open.delete(pair)
-    rows.push(best)
   }
-  return rows
+}
+
+/** Why a row, or a part of one, is impossible. */
+type ReasonAgainst = (row: Row) => string | undefined
+
+function reasonsOf({ impossible }: Matrix): ReasonAgainst {
+  const all = impossible.flatMap(({ why, where }) =>
+    where.map((values) => ({
+      why,
+      where: Object.entries(values).map(([name, some]) => [name, new Set(some)] as const),
+    })),
+  )
+  return (row) => all.find(({ where }) => where.every(([name, values]) => values.has(row[name] ?? '')))?.why
+}
+
+interface Drawn {
+  readonly pair: Row
+  /** Pairs that are in no row yet. */
+  readonly open: ReadonlySet<string>
+  readonly reasonAgainst: ReasonAgainst
+}
+
+/** The possible row with a pair that holds most of the open ones, or the reason why there is none. */
+function bestRow(matrix: Matrix, random: Random, { pair, open, reasonAgainst }: Drawn): Row | string {
+  let best: Row | undefined
+  let gained = -1
+  let why = ''
+  for (let drawn = 0, possible = 0; drawn < draws && possible < candidates; drawn++) {
+    const row = randomRow(matrix, random, pair, reasonAgainst)
+    const reason = reasonAgainst(row)
+    why = reason ?? why
+    if (reason !== undefined) continue
+    possible += 1
+    const gain = pairsOf(row).filter((one) => open.has(one)).length
+    if (gain > gained) [best, gained] = [row, gain]
+  }
+  return best ?? `every row with it is impossible: ${why}`
 }
 
 const valuesOf = (pair: string): Row =>
   Object.fromEntries(pair.split(' & ').map((item) => item.split('=') as [string, string]))
 
-function randomRow(dimensions: Dimensions, random: Random): Row {
-  return Object.fromEntries(
-    Object.entries(dimensions).map(([name, values]) => [name, values[random.below(values.length)] ?? '']),
-  )
+/** Draws one dimension after the other in a random order, and avoids values that the row so far makes impossible. */
+function randomRow(matrix: Matrix, random: Random, pair: Row, reasonAgainst: ReasonAgainst): Row {
+  const row = { ...pair }
+  const names = Object.keys(matrix.dimensions).filter((name) => pair[name] === undefined)
+  for (const name of shuffled(names, random)) {
+    for (const value of shuffled(matrix.dimensions[name] ?? [], random)) {
+      row[name] = value
+      if (reasonAgainst(row) === undefined) break
+    }
+  }
+  return row
 }

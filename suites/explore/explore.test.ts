@@ -7,6 +7,7 @@ import { createHandler, loadMutants, type ServerOptions } from '../targets/bundl
 import { allPairs, coveringArray, pairsOf } from './covering.ts'
 import { readDeviations } from './deviations.ts'
 import { explore } from './explore.ts'
+import { coverageOfReference, coverageText } from './list-matrix.ts'
 import { readMatrix } from './matrix.ts'
 import { openMemoryWire } from './memory-wire.ts'
 import { changeBytes } from './operations.ts'
@@ -110,11 +111,34 @@ describe('the table', () => {
   })
 })
 
-test('every pair of values of the matrix is in a row', () => {
-  const dimensions = readMatrix()
-  const rows = coveringArray(dimensions, seededRandom(1))
-  expect(new Set(rows.flatMap(pairsOf))).toEqual(new Set(allPairs(dimensions)))
-  expect(rows.length).toBeLessThan(220)
+describe('the matrix', () => {
+  const matrix = readMatrix()
+
+  test('every pair of values is in a row, or has a reason why it is in none', () => {
+    const { rows: drawn, impossible } = coveringArray(matrix, seededRandom(1))
+    const rows = [...drawn]
+    const pairs = new Set([...rows.flatMap(pairsOf), ...impossible.keys()])
+    expect(pairs).toEqual(new Set(allPairs(matrix.dimensions)))
+    expect([...impossible.values()]).not.toContain('')
+    expect(rows.length).toBeLessThan(220)
+  })
+
+  test('names only dimensions and values that there are', () => {
+    for (const { where } of matrix.impossible)
+      for (const [name, values] of where.flatMap((one) => Object.entries(one)))
+        expect(matrix.dimensions[name]).toEqual(expect.arrayContaining([...values]))
+  })
+
+  test('the reference server is judged in nearly every pair that is possible', { timeout: 30_000 }, async () => {
+    const coverage = await coverageOfReference(20_260_101)
+    const { rows, impossible } = coveringArray(matrix, seededRandom(20_260_101))
+    for (const _ of rows);
+    expect(coverage.covered.size + coverage.reasons.size).toBe(coverage.all.length)
+    expect(coverage.covered.size).toBeGreaterThan(0.97 * (coverage.all.length - impossible.size))
+    expect(coverageText(coverage)).toContain(
+      'Not covered: a key with a public key gets no tokens\n  key=ecc-a & way=token\n',
+    )
+  })
 })
 
 test('a seed draws the same sequences again', () => {

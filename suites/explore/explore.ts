@@ -7,7 +7,7 @@ import { readDeviations } from './deviations.ts'
 import { exploreTarget } from './explore-target.ts'
 import type { Candidate } from './explorer-types.ts'
 import { collectFindings, type Findings, type Found } from './findings.ts'
-import { askMatrix, readMatrix } from './matrix.ts'
+import { askMatrix, type MatrixCoverage, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
 import type { Value } from './step.ts'
 import { walk } from './walk.ts'
@@ -54,8 +54,8 @@ export interface Exploration {
   readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   /** Calls to repeat findings. */
   readonly repeated: number
-  /** Pairs of values of the matrix that a judged answer covered, and how many there are. */
-  readonly pairs: { readonly covered: number; readonly all: number }
+  /** The pairs of values of the matrix. */
+  readonly matrix: MatrixCoverage
   readonly letIn: boolean
   readonly gone: string | null
   readonly created: number
@@ -88,8 +88,8 @@ export function openExploration(options: ExploreOptions): OpenExploration {
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
   const x = openExplorer({ ...options, operations: readDeviations(), random, timeLeftMs })
   const findings = collectFindings(x, options.requirements)
-  const dimensions = readMatrix()
-  const pairs = { covered: 0, all: allPairs(dimensions).length }
+  const matrix = readMatrix()
+  let coverage: MatrixCoverage = { all: allPairs(matrix.dimensions), covered: new Set(), reasons: new Map() }
   const target = exploreTarget(x, {
     ...allow,
     newKeys,
@@ -101,7 +101,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     onFinding: (candidate) => tellFinding(findings, candidate, options),
     walk: (asker, isOver) => walk(asker, seed, isOver, options.walks),
     combine: async (asker, isOver) => {
-      pairs.covered = (await askMatrix({ asker, random, dimensions, only, isOver })).covered.size
+      coverage = await askMatrix({ asker, seed, matrix, only, isOver })
     },
   })
   return {
@@ -117,7 +117,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
         asked: cells.asked,
         cells: cells.all,
         repeated: x.repeated(),
-        pairs,
+        matrix: coverage,
         created: x.state().created,
         seconds: elapsed() / 1000,
       }

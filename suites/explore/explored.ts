@@ -2,12 +2,12 @@ import type { Explored } from '../report/model.ts'
 import type { Exploration } from './explore.ts'
 
 /** How much was asked, for a report. */
-export function exploredOf({ calls, repeated, parts, asked, cells, pairs }: Exploration): Explored {
+export function exploredOf({ calls, repeated, parts, asked, cells, matrix }: Exploration): Explored {
   return {
     calls,
     repeated,
     changes: { asked, all: cells },
-    pairs: { ...pairs },
+    pairs: { covered: matrix.covered.size, all: matrix.all.length },
     parts: parts.map((part) => ({ ...part })),
   }
 }

@@ -20,10 +20,10 @@ export function renderExploration(
 }
 
 /** Describes how much was asked: cells of the table, parts of calls, and pairs of the matrix. */
-export function effortOf({ calls, repeated, parts, asked, cells, pairs, seconds }: Exploration): string {
+export function effortOf({ calls, repeated, parts, asked, cells, matrix, seconds }: Exploration): string {
   const begun = parts.filter((part) => part.asked > 0).length
   const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
-  return `${calls} calls in ${seconds.toFixed(1)} s${again}; ${begun} of ${parts.length} parts of calls, ${asked} of ${cells} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`
+  return `${calls} calls in ${seconds.toFixed(1)} s${again}; ${begun} of ${parts.length} parts of calls, ${asked} of ${cells} changes of them, ${matrix.covered.size} of ${matrix.all.length} pairs of the matrix`
 }
 
 function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {

@@ -4,6 +4,7 @@
  */
 import { allItems, fillsPlaces, type Item } from '../engine/case/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
+import type { TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { levelOf } from '../engine/model/index.ts'
@@ -79,7 +80,8 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
   const { built, context } = watched(server.create())
   const target = oneInstance(lastingTarget(built, server.settings))
   const items = allItems(corpus)
-  const first = await askCases(target, { ...options, items: items.filter((item) => !fillsPlaces(item)), entries: [] })
+  const before = items.filter((item) => !fillsPlaces(item))
+  const first = await askCases(target, { ...options, items: before, entries: [], facts: null })
   const isEnough = (found: readonly ProofFinding[]): boolean =>
     casesOnly || (stopAtFirst && found.some((one) => isCatch(server.breaks, one)))
   const told = { calls: first.calls, found: [...first.found] }
@@ -106,7 +108,7 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
         })
   await model?.ask()
   if (casesOnly || !isEnough([...told.found, ...(model?.found ?? [])])) {
-    const last = await askCases(target, { ...options, items: items.filter(fillsPlaces), entries })
+    const last = await askCases(target, { ...options, items: items.filter(fillsPlaces), entries, facts: first.facts })
     told.calls += last.calls
     told.found.push(...last.found)
     model?.giveWay()
@@ -122,12 +124,14 @@ const testKeysOf = (entries: readonly CreatedKeysEntry[]): CreatedKey[] =>
 interface AskedCases extends Pick<ProofOptions, 'corpus' | 'seed'> {
   readonly items: readonly Item[]
   readonly entries: readonly CreatedKeysEntry[]
+  /** As the first part of the run found them; null: this is the first part. */
+  readonly facts: TargetFacts | null
 }
 
 async function askCases(
   target: Target,
-  { corpus, seed, items, entries }: AskedCases,
-): Promise<Told & { entries: CreatedKeysEntry[] }> {
+  { corpus, seed, items, entries, facts }: AskedCases,
+): Promise<Told & { entries: CreatedKeysEntry[]; facts: TargetFacts }> {
   const noted: CreatedKeysEntry[] = []
   const random = seededRandom(seed + entries.length)
   const run = await openRun({
@@ -140,13 +144,14 @@ async function askCases(
     unique: seed.toString(36),
     keptTestKeys: testKeysOf(entries),
     earlierKeys: entries,
+    facts,
     listener: (event) => void (event.kind === 'key-noted' && noted.push(event.entry)),
   })
   const outcomes: CaseOutcome[] = []
   for (const item of run.items) outcomes.push(await run.ask(item))
   await run.end()
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
-  return { calls, found: outcomes.flatMap(noticedIn), entries: noted }
+  return { calls, found: outcomes.flatMap(noticedIn), entries: noted, facts: run.facts }
 }
 
 function noticedIn({ requirements, key, problem }: CaseOutcome): ProofFinding[] {
