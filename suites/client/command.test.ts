@@ -69,7 +69,7 @@ describe('the command', { timeout: 30_000 }, () => {
     expect([wrong(report), report.verdict, exitCode]).toEqual([['signature/twenty-bytes'], 'does-not-conform', 1])
     const check = report.checks.find(({ id }) => id === 'signature/twenty-bytes')
     expect(check).toMatchObject({ level: 'document', scenarios: ['plain/hmac'] })
-    expect(check?.evidence[0]?.diagnosis).toContain('All 32 bytes of the MAC were sent (signature/untruncated)')
+    expect(check?.evidence[0]?.diagnosis).toContain('All 32 bytes of the MAC are sent (signature/untruncated)')
     expect(check?.evidence[0]?.exchanges[0]?.request[0]).toBe('POST /api')
     expect(check?.again).toMatch(/ --auth hmac --only signature\/twenty-bytes$/)
   })

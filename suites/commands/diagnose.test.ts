@@ -22,7 +22,7 @@ describe('diagnose', () => {
           id: 'data/without-final-newline',
           title: 'The data to sign lacks the line feed after the body',
           requirement: 'signatures/request-line-feeds',
-          fix: 'End the data with one LF after the body',
+          fix: 'End method, URI and body with exactly one LF each',
         },
       ],
       ruledOut: [],

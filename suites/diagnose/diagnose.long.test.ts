@@ -155,6 +155,6 @@ describe('nothing known', () => {
       ...asked(secret, sign({ ...secret, key: other }).header),
       otherKeys: [{ name: 'OLD', key: other }],
     })
-    expect(found.mistakes[0]).toMatchObject({ id: 'key/another-key', title: 'Another key was used: OLD' })
+    expect(found.mistakes[0]).toMatchObject({ id: 'key/another-key', title: 'Another key is used: OLD' })
   })
 })

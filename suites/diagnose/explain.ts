@@ -109,10 +109,9 @@ function wrongKey({ name, key }: { name: string; key: SigningKey }): KnownMistak
   if (key.kind === 'ed25519-public') return []
   const said = {
     id: 'key/another-key',
-    title: `Another key was used: ${name}`,
     requirement: 'signatures/key-id',
+    when: `another key is used: ${name}`,
     fix: 'Sign with the key that the first field of the header names',
-    when: 'another key is used',
   }
   const kind = key.kind === 'secret' ? 'mac' : 'ed25519'
   const bytes = key.kind === 'secret' ? secretBytes(key.secret) : key.seed

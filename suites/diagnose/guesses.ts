@@ -1,11 +1,10 @@
 /** Mistakes that depend on the request at hand: which member was missing, which order the members had, which time was signed. */
-import { utf8 } from '../engine/signer/bytes.ts'
 import type { SignedParts } from '../engine/signer/data-to-sign.ts'
 import { piece } from '../engine/signer/data-to-sign.ts'
-import { isObject, type JsonObject, parseJson, styleOf, writeJson } from '../engine/signer/json-styles.ts'
-import { bodyMistake, dataMistake, type KnownMistake } from '../engine/signer/mistake.ts'
+import { isObject, type JsonObject, parseJson } from '../engine/signer/json-styles.ts'
+import { ofValue } from '../engine/signer/lab-mistakes-of-body.ts'
+import { dataMistake, type KnownMistake } from '../engine/signer/mistake.ts'
 
-const asSent = 'Serialise the body once, when it is complete, then sign these bytes and send these bytes'
 const oneTime = 'Read the clock once for each request, and put this timestamp into the data and into the header'
 
 /** More members than this are not put in every order. */
@@ -41,10 +40,9 @@ function otherTime(timestamp: string, offset: number): KnownMistake {
   const isZone = Math.abs(offset) >= 1_800_000
   const said = {
     id: 'data/with-another-timestamp',
-    title: `The data have a timestamp that is ${distance} ${offset < 0 ? 'before' : 'after'} the one of the header`,
+    when: `the data have a timestamp that is ${distance} ${offset < 0 ? 'before' : 'after'} the one of the header`,
     requirement: 'signatures/timestamp',
     fix: isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime,
-    when: 'another time is signed',
   }
   const signed = String(Number(timestamp) + offset)
   return dataMistake(said, (pieces) =>
@@ -74,7 +72,7 @@ function missingMembers(value: JsonObject): KnownMistake[] {
 
 function withoutMembers(names: readonly string[], change: (value: JsonObject) => JsonObject): KnownMistake {
   const quoted = names.map((name) => `"${name}"`).join(', ')
-  return ofBody('without-body-member', `The body was signed before ${quoted} was added to it`, change)
+  return ofValue('without-body-member', `the body is signed before ${quoted} is added to it`, change)
 }
 
 function otherOrders(value: JsonObject): KnownMistake[] {
@@ -94,7 +92,7 @@ function otherOrders(value: JsonObject): KnownMistake[] {
 }
 
 function inOrder(order: string, change: (value: JsonObject) => JsonObject): KnownMistake {
-  return ofBody('with-another-member-order', `The body was signed with its members in another order (${order})`, change)
+  return ofValue('with-another-member-order', `the body is signed with its members in another order (${order})`, change)
 }
 
 function otherIds({ id }: JsonObject): KnownMistake[] {
@@ -103,20 +101,11 @@ function otherIds({ id }: JsonObject): KnownMistake[] {
   return [...new Set([...near, 0, 1])]
     .filter((other) => other !== id)
     .map((other) =>
-      ofBody('with-another-id', `The body was signed with the id ${other} and sent with ${id}`, (whole) => ({
+      ofValue('with-another-id', `the body is signed with the id ${other} and sent with ${id}`, (whole) => ({
         ...whole,
         id: other,
       })),
     )
-}
-
-/** The change is written in the style of the body itself, so that it is the only difference. */
-function ofBody(word: string, title: string, change: (value: JsonObject) => JsonObject): KnownMistake {
-  const said = { id: `data/${word}`, title, requirement: 'signatures/request-body', fix: asSent, when: 'it differs' }
-  return bodyMistake(said, (bytes) => {
-    const value = parseJson(bytes)
-    return isObject(value) ? utf8(writeJson(change(value), styleOf(bytes))) : null
-  })
 }
 
 function leaveOut(value: JsonObject, names: readonly string[]): JsonObject {

@@ -54,13 +54,13 @@ export function draftOfOwnData(right: Draft, data: Uint8Array): Draft {
 export function differencesOf(input: VerifyInput, fields: HeaderFields, data: Uint8Array): KnownMistake[] {
   const own = partsOf(data)
   if (own === null)
-    return [otherPart('data', 'signatures/data-to-sign', 'Other data were signed than those of this request')]
+    return [otherPart('data', 'signatures/data-to-sign', 'other data are signed than those of this request')]
   const found: KnownMistake[] = []
-  const compare = (part: keyof typeof own, right: string, requirement: string, title: (own: string) => string) => {
-    if (own[part] !== right) found.push(otherPart(part, requirement, title(own[part])))
+  const compare = (part: keyof typeof own, right: string, requirement: string, claim: (own: string) => string) => {
+    if (own[part] !== right) found.push(otherPart(part, requirement, claim(own[part])))
   }
   const bothOf = (name: string, right: string) => (mine: string) =>
-    `Header and data have different ${name}s: "${right}" in the header, "${mine}" in the data`
+    `header and data have different ${name}s: "${right}" in the header, "${mine}" in the data`
   compare('timestamp', fields.timestamp, 'signatures/timestamp', bothOf('timestamp', fields.timestamp))
   compare('nonce', fields.nonce, 'signatures/nonce', bothOf('nonce', fields.nonce))
   const method = input.method.toUpperCase()
@@ -68,42 +68,36 @@ export function differencesOf(input: VerifyInput, fields: HeaderFields, data: Ui
     'method',
     method,
     'signatures/request-method',
-    (mine) => `The data have the method "${mine}" instead of "${method}"`,
+    (mine) => `the data have the method "${mine}" instead of "${method}"`,
   )
   compare(
     'uri',
     input.uri,
     'signatures/request-uri',
-    (mine) => `The data have the URI "${mine}" instead of "${input.uri}"`,
+    (mine) => `the data have the URI "${mine}" instead of "${input.uri}"`,
   )
   compare(
     'body',
     fromLatin1(input.body),
     'signatures/request-body',
     (mine) =>
-      `The data have a body of ${mine.length} bytes that is not the one of this request, of ${input.body.length} bytes`,
+      `the data have a body of ${mine.length} bytes that is not the one of this request, of ${input.body.length} bytes`,
   )
   return found
 }
 
+/** For the others the fix of the requirement serves. */
 const fixes: { [part: string]: string } = {
   timestamp: 'Read the clock once for each request, and put this timestamp into the data and into the header',
   nonce: 'Make the nonce once for each request, and put it into the data and into the header',
-  method: 'Sign the HTTP method of the request, in upper case',
-  uri: 'Sign the URI /api alone',
-  body: 'Serialise the body once, sign these bytes and send these bytes',
-  data: 'Sign <timestamp>;<nonce>;<METHOD> LF <URI> LF <body> LF of the request that is sent',
 }
 
-function otherPart(part: string, requirement: string, title: string): KnownMistake {
-  const said = {
-    id: `data/with-other-${part}`,
-    title,
-    requirement,
-    fix: fixes[part] ?? '',
-    when: 'other data are signed',
-  }
-  return dataMistake(said, () => null)
+function otherPart(part: string, requirement: string, when: string): KnownMistake {
+  const fix = fixes[part]
+  return dataMistake(
+    { id: `data/with-other-${part}`, requirement, when, ...(fix === undefined ? {} : { fix }) },
+    () => null,
+  )
 }
 
 /** The parts of data that have the right form, one character for each byte. */

@@ -110,7 +110,7 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
     await page.keyboard.insertText('not-a-secret-0001')
     await says('Not valid at length; the mistake is found')
     const diagnosis = await page.getByRole('region', { name: 'Diagnosis' }).textContent()
-    expect(diagnosis).toContain('All 32 bytes of the MAC were sent')
+    expect(diagnosis).toContain('All 32 bytes of the MAC are sent')
     expect(diagnosis).toContain('signatures/hmac-length')
     expect(await page.locator('mark').textContent()).toBe('0846dc767661511937c40d3e45a0be52eb2a3424')
     await page.getByLabel('Authorization header, curl line or raw request').fill(right)

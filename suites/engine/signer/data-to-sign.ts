@@ -88,3 +88,11 @@ export function without(pieces: readonly Piece[], origin: Origin): Piece[] | nul
   const width = mark === 'separator' || mark === 'line-end' ? 2 : 1
   return [...pieces.slice(0, at), ...pieces.slice(at + width)]
 }
+
+/** The pieces with the first part of two origins in each other's place; null where one is missing. */
+export function exchanged(pieces: readonly Piece[], one: Origin, other: Origin): Piece[] | null {
+  const first = pieces.find(({ origin }) => origin === one)
+  const second = pieces.find(({ origin }) => origin === other)
+  if (first === undefined || second === undefined) return null
+  return pieces.map((part) => (part === first ? second : part === second ? first : part))
+}

@@ -11,30 +11,28 @@ import {
   styleOf,
   writeJson,
 } from './json-styles.ts'
-import type { KnownMistake } from './mistake.ts'
-import { bytesOfBody, reserialised, textOfBody } from './mistakes-of-body.ts'
+import { type KnownMistake, ofBody } from './mistake.ts'
+import { reserialised, textOfBody } from './mistakes-of-body.ts'
 import { prints, printValue, pythonBytes } from './printed-values.ts'
 
 const floats = (value: number) => (Number.isInteger(value) ? `${value}.0` : JSON.stringify(value))
 
 const styles: readonly KnownMistake[] = [
-  reserialised(
-    { word: 'with-body-gson-escapes', how: 'with <, >, &, = and quotes escaped (as Gson of Java does)' },
-    { ...compact, escape: escapeMarksOfGson },
-  ),
-  reserialised(
-    { word: 'with-body-dotnet-escapes', how: 'with escapes in upper-case hex (as System.Text.Json of .NET does)' },
-    { ...compact, escape: escapeAsDotNet },
-  ),
-  reserialised(
-    { word: 'with-body-jackson-indented', how: 'with indentation and spaces around colons (as Jackson does)' },
-    { ...compact, colon: ' : ', indent: '  ' },
-  ),
-  reserialised(
-    { word: 'with-body-indented-by-tabs', how: 'with indentation by tabs' },
-    { ...compact, colon: ': ', indent: '\t' },
-  ),
-  reserialised({ word: 'with-body-floats', how: 'with whole numbers as 1.0' }, { ...compact, number: floats }),
+  reserialised('with-body-gson-escapes', 'with <, >, &, = and quotes escaped (as Gson of Java does)', {
+    ...compact,
+    escape: escapeMarksOfGson,
+  }),
+  reserialised('with-body-dotnet-escapes', 'with escapes in upper-case hex (as System.Text.Json of .NET does)', {
+    ...compact,
+    escape: escapeAsDotNet,
+  }),
+  reserialised('with-body-jackson-indented', 'with indentation and spaces around colons (as Jackson does)', {
+    ...compact,
+    colon: ' : ',
+    indent: '  ',
+  }),
+  reserialised('with-body-indented-by-tabs', 'with indentation by tabs', { ...compact, colon: ': ', indent: '\t' }),
+  reserialised('with-body-floats', 'with whole numbers as 1.0', { ...compact, number: floats }),
 ]
 
 const languages: [print: keyof typeof prints, what: string][] = [
@@ -46,15 +44,10 @@ const languages: [print: keyof typeof prints, what: string][] = [
 ]
 
 const printed: readonly KnownMistake[] = languages.map(([print, what]) =>
-  textOfBody(
-    `with-body-printed-by-${print}`,
-    `The body was signed as the printed form of ${what}`,
-    `the body is signed as the printed form of ${what}`,
-    (text) => {
-      const value = parseJson(utf8(text))
-      return isObject(value) ? printValue(value, prints[print]) : text
-    },
-  ),
+  textOfBody(`with-body-printed-by-${print}`, `the body is signed as the printed form of ${what}`, (text) => {
+    const value = parseJson(utf8(text))
+    return isObject(value) ? printValue(value, prints[print]) : text
+  }),
 )
 
 const placeholders: readonly KnownMistake[] = [
@@ -65,88 +58,46 @@ const placeholders: readonly KnownMistake[] = [
   ['nil', 'nil'] as const,
   ['printed-by-php', 'Array'] as const,
   ['empty-object', '{}'] as const,
-].map(([word, text]) =>
-  textOfBody(
-    `with-body-${word}`,
-    `The text ${text} was signed in place of the body`,
-    `the text ${text} is signed in place of the body`,
-    () => text,
-  ),
-)
+].map(([word, text]) => textOfBody(`with-body-${word}`, `the text ${text} is signed in place of the body`, () => text))
 
 const texts: readonly KnownMistake[] = [
-  bytesOfBody(
-    'with-body-python-bytes',
-    "The body was signed as Python prints bytes, b'…'",
-    "the body is signed as b'…'",
-    (raw) => utf8(pythonBytes(raw)),
+  ofBody('with-body-python-bytes', "the body is signed as Python prints bytes, b'…'", (raw) => utf8(pythonBytes(raw))),
+  textOfBody('with-body-without-white-space', 'all white space is taken out of the body before it is signed', (text) =>
+    text.replace(/\s+/g, ''),
   ),
-  textOfBody(
-    'with-body-without-white-space',
-    'All white space was taken out of the body before it was signed',
-    'all white space is taken out of the body',
-    (text) => text.replace(/\s+/g, ''),
+  textOfBody('with-body-lower-case', 'the body is put in lower case before it is signed', (text) => text.toLowerCase()),
+  textOfBody('with-body-upper-case', 'the body is put in upper case before it is signed', (text) => text.toUpperCase()),
+  textOfBody('with-body-question-marks', 'the body is signed in ASCII, with a ? for every other character', (text) =>
+    text.replace(/[^\0-\x7f]/gu, '?'),
   ),
-  textOfBody(
-    'with-body-lower-case',
-    'The body was put in lower case before it was signed',
-    'the body is put in lower case',
-    (text) => text.toLowerCase(),
-  ),
-  textOfBody(
-    'with-body-upper-case',
-    'The body was put in upper case before it was signed',
-    'the body is put in upper case',
-    (text) => text.toUpperCase(),
-  ),
-  textOfBody(
-    'with-body-question-marks',
-    'The body was signed in ASCII, with a ? for every other character',
-    'the body is signed in ASCII',
-    (text) => text.replace(/[^\0-\x7f]/gu, '?'),
-  ),
-  textOfBody(
-    'with-body-composed',
-    'The body was brought into Unicode form NFC before it was signed',
-    'the body is signed in NFC',
-    (text) => text.normalize('NFC'),
-  ),
-  textOfBody(
-    'with-body-decomposed',
-    'The body was brought into Unicode form NFD before it was signed',
-    'the body is signed in NFD',
-    (text) => text.normalize('NFD'),
-  ),
-  bytesOfBody(
-    'with-body-hash-in-base64',
-    'The SHA-256 of the body, in BASE64, was signed in its place',
-    'the SHA-256 of the body is signed in BASE64',
-    (raw) => utf8(toBase64(sha256(raw))),
+  textOfBody('with-body-composed', 'the body is signed in Unicode form NFC', (text) => text.normalize('NFC')),
+  textOfBody('with-body-decomposed', 'the body is signed in Unicode form NFD', (text) => text.normalize('NFD')),
+  ofBody('with-body-hash-in-base64', 'the SHA-256 of the body is signed in its place, in BASE64', (raw) =>
+    utf8(toBase64(sha256(raw))),
   ),
 ]
 
 const values: readonly KnownMistake[] = [
-  ofValue('with-id-as-text', 'The body was signed with its id as a text', (value) => ({ ...value, id: `${value.id}` })),
-  ofValue('with-id-as-number', 'The body was signed with its id as a number', (value) => ({
+  ofValue('with-id-as-text', 'the body is signed with its id as a text', (value) => ({ ...value, id: `${value.id}` })),
+  ofValue('with-id-as-number', 'the body is signed with its id as a number', (value) => ({
     ...value,
     id: Number(value.id),
   })),
-  ofValue('with-params-as-text', 'The params were JSON-encoded a second time', (value) => ({
+  ofValue('with-params-as-text', 'the params are JSON-encoded a second time', (value) => ({
     ...value,
     params: JSON.stringify(value.params ?? {}),
   })),
-  ofValue('with-body-members-sorted', 'The body was signed with its members sorted', sorted),
-  ofValue('without-nulls', 'The body was signed without its members that are null', withoutNulls),
+  ofValue('with-body-members-sorted', 'the body is signed with its members sorted', sorted),
+  ofValue('without-nulls', 'the body is signed without its members that are null', withoutNulls),
 ]
 
 export const labMistakesOfBody: readonly KnownMistake[] = [...styles, ...printed, ...placeholders, ...texts, ...values]
 
-function ofValue(word: string, title: string, change: (value: JsonObject) => JsonObject): KnownMistake {
-  return bytesOfBody(word, title, title.replace(' was ', ' is ').replace('The ', 'the '), (raw) => {
+/** A change of the parsed body, written in the style of the body itself, so that it is the only difference. */
+export function ofValue(word: string, when: string, change: (value: JsonObject) => JsonObject): KnownMistake {
+  return ofBody(word, when, (raw) => {
     const value = parseJson(raw)
-    if (!isObject(value) || fromUtf8(raw) === null) return null
-    const style = styleOf(raw)
-    return utf8(writeJson(change(value), style))
+    return isObject(value) && fromUtf8(raw) !== null ? utf8(writeJson(change(value), styleOf(raw))) : null
   })
 }
 

@@ -2,50 +2,19 @@
 import { utf8 } from './bytes.ts'
 import { replace } from './data-to-sign.ts'
 import type { Draft } from './draft.ts'
-import { fieldsMistake, headerMistake, type KnownMistake, type Said } from './mistake.ts'
-
-const inTheHeader = 'signatures/header-fields'
-const five = 'Send key id, 1, timestamp, nonce and signature, joined with semicolons and nothing else'
-
-// biome-ignore lint/complexity/useMaxParams: the calls are the rows of a table
-const said = (id: string, title: string, when: string, requirement = inTheHeader, fix = five): Said => ({
-  id: `fields/${id}`,
-  title,
-  requirement,
-  fix,
-  when,
-})
-
-const milliseconds = 'Use milliseconds (13 digits), in the data and in the header alike'
+import { headerMistake, type KnownMistake } from './mistake.ts'
+import { milliseconds } from './mistakes-of-data.ts'
 
 /** By name, for the reader of headers. */
 export const headerMistakes = {
-  tooFew: fieldsMistake(
-    said('one-too-few', 'The header has too few fields', 'the version field is left out'),
-    (fields) => fields.filter((_, at) => at !== 1),
-  ),
-  tooMany: fieldsMistake(said('one-too-many', 'The header has too many fields', 'a sixth field follows'), (fields) => [
-    ...fields,
-    'extra',
-  ]),
-  commas: fieldsMistake(
-    said('with-commas', 'The fields of the header are joined with commas', 'commas join the fields of the header'),
-    (fields) => [fields.join(',')],
-  ),
-  colons: fieldsMistake(
-    said('with-colons', 'The fields of the header are joined with colons', 'colons join the fields of the header'),
-    (fields) => [fields.join(':')],
-  ),
-  spaces: fieldsMistake(
-    said(
-      'with-spaces',
-      'There are spaces around the fields of the header',
-      'spaces stand around the fields of the header',
-    ),
-    (fields) => [fields.join('; ')],
-  ),
-  order: fieldsMistake(
-    said('in-another-order', 'The fields of the header are in another order', 'the nonce stands before the timestamp'),
+  tooFew: ofFields('one-too-few', 'the header has too few fields', (fields) => fields.filter((_, at) => at !== 1)),
+  tooMany: ofFields('one-too-many', 'the header has too many fields', (fields) => [...fields, 'extra']),
+  commas: ofFields('with-commas', 'the fields of the header are joined with commas', (fields) => [fields.join(',')]),
+  colons: ofFields('with-colons', 'the fields of the header are joined with colons', (fields) => [fields.join(':')]),
+  spaces: ofFields('with-spaces', 'there are spaces around the fields of the header', (fields) => [fields.join('; ')]),
+  order: ofFields(
+    'in-another-order',
+    'the fields of the header are in another order',
     ([keyId = '', version = '', timestamp = '', nonce = '', signature = '']) => [
       keyId,
       version,
@@ -54,90 +23,62 @@ export const headerMistakes = {
       signature,
     ],
   ),
-  otherVersion: headerMistake(
-    said(
-      'other-version',
-      'The second field of the header is not 1',
-      'the second field is 2',
-      'signatures/version',
-      'Send the literal 1 as the second field',
-    ),
-    (draft) => ({ ...draft, sent: { ...draft.sent, version: '2' } }),
-  ),
-  otherKeyId: headerMistake(
-    said(
-      'other-key-id',
-      'The header names another key than the one whose secret or private key is given',
-      'another key id is sent',
-      'signatures/key-id',
-      'Send the id of the key that signs',
-    ),
+  otherVersion: ofHeader('other-version', 'signatures/version', 'the second field of the header is not 1', (draft) => ({
+    ...draft,
+    sent: { ...draft.sent, version: '2' },
+  })),
+  otherKeyId: ofHeader(
+    'other-key-id',
+    'signatures/key-id',
+    'the header names another key than the one whose secret or private key is given',
     (draft) => ({ ...draft, sent: { ...draft.sent, keyId: 'another-key' } }),
   ),
-  noScheme: headerMistake(
-    said(
-      'without-scheme',
-      'The header has no scheme word',
-      'no scheme word is sent',
-      'signatures/scheme',
-      'Begin the header with the scheme word and one space',
-    ),
-    (draft) => ({ ...draft, scheme: '' }),
+  noScheme: ofHeader('without-scheme', 'signatures/scheme', 'the header has no scheme word', (draft) => ({
+    ...draft,
+    scheme: '',
+  })),
+  seconds: ofTimestamp('timestamp-in-seconds', 'the timestamp is in seconds', (text) => text.slice(0, 10)),
+  microseconds: ofTimestamp('timestamp-in-microseconds', 'the timestamp is in microseconds', (text) => `${text}000`),
+  noInteger: ofTimestamp('timestamp-no-integer', 'the timestamp is not an integer', (text) =>
+    new Date(Number(text)).toISOString(),
   ),
-  seconds: headerMistake(
-    said(
-      'timestamp-in-seconds',
-      'The timestamp is in seconds',
-      'the timestamp is in seconds',
-      'signatures/timestamp',
-      milliseconds,
-    ),
-    (draft) => withTimestamp(draft, (text) => text.slice(0, 10)),
-  ),
-  microseconds: headerMistake(
-    said(
-      'timestamp-in-microseconds',
-      'The timestamp is in microseconds',
-      'the timestamp is in microseconds',
-      'signatures/timestamp',
-      milliseconds,
-    ),
-    (draft) => withTimestamp(draft, (text) => `${text}000`),
-  ),
-  noInteger: headerMistake(
-    said(
-      'timestamp-no-integer',
-      'The timestamp is not an integer',
-      'the timestamp is not an integer',
-      'signatures/timestamp',
-      milliseconds,
-    ),
-    (draft) => withTimestamp(draft, (text) => new Date(Number(text)).toISOString()),
-  ),
-  emptyNonce: headerMistake(
-    said(
-      'empty-nonce',
-      'The nonce is empty',
-      'the nonce is empty',
-      'signatures/nonce',
-      'Choose a fresh nonce for every request',
-    ),
-    (draft) => ({
-      ...draft,
-      sent: { ...draft.sent, nonce: '' },
-      pieces: replace(draft.pieces, 'nonce', () => utf8('')),
-    }),
-  ),
+  emptyNonce: {
+    ...ofHeader('empty-nonce', 'signatures/nonce', 'the nonce is empty', (draft) => withField(draft, 'nonce', '')),
+    fix: 'Choose a fresh nonce for every request',
+  },
 } as const
 
 export const fieldsMistakes: readonly KnownMistake[] = Object.values(headerMistakes)
 
-function withTimestamp(draft: Draft, change: (text: string) => string): Draft | null {
-  if (!/^\d{13}$/.test(draft.sent.timestamp)) return null
-  const timestamp = change(draft.sent.timestamp)
+function ofHeader(
+  word: string,
+  requirement: string,
+  when: string,
+  change: (draft: Draft) => Draft | null,
+): KnownMistake {
+  return headerMistake({ id: `fields/${word}`, requirement, when }, change)
+}
+
+function ofFields(word: string, when: string, change: (inOrder: string[]) => string[]): KnownMistake {
+  return ofHeader(word, 'signatures/header-fields', when, (draft) => ({
+    ...draft,
+    fields: (inOrder) => change(draft.fields(inOrder)),
+  }))
+}
+
+function ofTimestamp(word: string, when: string, write: (text: string) => string): KnownMistake {
+  const mistake = ofHeader(word, 'signatures/timestamp', when, (draft) => {
+    const { timestamp } = draft.sent
+    return /^\d{13}$/.test(timestamp) ? withField(draft, 'timestamp', write(timestamp)) : null
+  })
+  return { ...mistake, fix: milliseconds }
+}
+
+/** A field both signed and sent. */
+function withField(draft: Draft, field: 'timestamp' | 'nonce', text: string): Draft {
   return {
     ...draft,
-    sent: { ...draft.sent, timestamp },
-    pieces: replace(draft.pieces, 'timestamp', () => utf8(timestamp)),
+    sent: { ...draft.sent, [field]: text },
+    pieces: replace(draft.pieces, field, () => utf8(text)),
   }
 }
