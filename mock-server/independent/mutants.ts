@@ -12,11 +12,15 @@ import { raceMutants } from './mutants/races.ts'
 import { refreshMutants } from './mutants/refresh.ts'
 import { revocationMutants } from './mutants/revocation.ts'
 import { scopeMutants } from './mutants/scopes.ts'
+import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
 import { tokenMutants } from './mutants/tokens.ts'
 
-/** Deliberately broken servers whose author does not know the suite's cases. */
+/** The second set: another author, who knows neither the cases nor the first set. */
+export const secondMutants: readonly IndependentMutant[] = [...secondSignatureMutants]
+
+/** Deliberately broken servers whose authors do not know the suite's cases. */
 export const independentMutants: readonly IndependentMutant[] = [
   ...hmacMutants,
   ...signedDataMutants,
@@ -34,4 +38,5 @@ export const independentMutants: readonly IndependentMutant[] = [
   ...keyLimitMutants,
   ...envelopeMutants,
   ...raceMutants,
+  ...secondMutants,
 ]
