@@ -12,13 +12,17 @@ import { raceMutants } from './mutants/races.ts'
 import { refreshMutants } from './mutants/refresh.ts'
 import { revocationMutants } from './mutants/revocation.ts'
 import { scopeMutants } from './mutants/scopes.ts'
+import { secondCredentialMutants } from './mutants/second-credentials.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
 import { tokenMutants } from './mutants/tokens.ts'
 
 /** The second set: another author, who knows neither the cases nor the first set. */
-export const secondMutants: readonly IndependentMutant[] = [...secondSignatureMutants]
+export const secondMutants: readonly IndependentMutant[] = [
+  ...secondSignatureMutants,
+  ...secondCredentialMutants,
+]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
 export const independentMutants: readonly IndependentMutant[] = [
