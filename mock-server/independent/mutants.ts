@@ -13,6 +13,7 @@ import { refreshMutants } from './mutants/refresh.ts'
 import { revocationMutants } from './mutants/revocation.ts'
 import { scopeMutants } from './mutants/scopes.ts'
 import { secondCredentialMutants } from './mutants/second-credentials.ts'
+import { secondLifetimeMutants } from './mutants/second-lifetimes.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
@@ -22,6 +23,7 @@ import { tokenMutants } from './mutants/tokens.ts'
 export const secondMutants: readonly IndependentMutant[] = [
   ...secondSignatureMutants,
   ...secondCredentialMutants,
+  ...secondLifetimeMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
