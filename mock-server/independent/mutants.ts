@@ -14,6 +14,7 @@ import { revocationMutants } from './mutants/revocation.ts'
 import { scopeMutants } from './mutants/scopes.ts'
 import { secondCredentialMutants } from './mutants/second-credentials.ts'
 import { secondLifetimeMutants } from './mutants/second-lifetimes.ts'
+import { secondRefreshMutants } from './mutants/second-refresh.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
@@ -24,6 +25,7 @@ export const secondMutants: readonly IndependentMutant[] = [
   ...secondSignatureMutants,
   ...secondCredentialMutants,
   ...secondLifetimeMutants,
+  ...secondRefreshMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
