@@ -15,6 +15,7 @@ import { scopeMutants } from './mutants/scopes.ts'
 import { secondCredentialMutants } from './mutants/second-credentials.ts'
 import { secondLifetimeMutants } from './mutants/second-lifetimes.ts'
 import { secondRefreshMutants } from './mutants/second-refresh.ts'
+import { secondRevocationMutants } from './mutants/second-revocation.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
@@ -26,6 +27,7 @@ export const secondMutants: readonly IndependentMutant[] = [
   ...secondCredentialMutants,
   ...secondLifetimeMutants,
   ...secondRefreshMutants,
+  ...secondRevocationMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
