@@ -16,6 +16,7 @@ import { secondCredentialMutants } from './mutants/second-credentials.ts'
 import { secondLifetimeMutants } from './mutants/second-lifetimes.ts'
 import { secondRefreshMutants } from './mutants/second-refresh.ts'
 import { secondRevocationMutants } from './mutants/second-revocation.ts'
+import { secondScopeMutants } from './mutants/second-scopes.ts'
 import { secondSessionMutants } from './mutants/second-sessions.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
@@ -30,6 +31,7 @@ export const secondMutants: readonly IndependentMutant[] = [
   ...secondRefreshMutants,
   ...secondRevocationMutants,
   ...secondSessionMutants,
+  ...secondScopeMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
