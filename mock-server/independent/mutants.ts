@@ -13,6 +13,7 @@ import { refreshMutants } from './mutants/refresh.ts'
 import { revocationMutants } from './mutants/revocation.ts'
 import { scopeMutants } from './mutants/scopes.ts'
 import { secondCredentialMutants } from './mutants/second-credentials.ts'
+import { secondEnvelopeMutants } from './mutants/second-envelope.ts'
 import { secondKeyMutants } from './mutants/second-keys.ts'
 import { secondLifetimeMutants } from './mutants/second-lifetimes.ts'
 import { secondRefreshMutants } from './mutants/second-refresh.ts'
@@ -34,6 +35,7 @@ export const secondMutants: readonly IndependentMutant[] = [
   ...secondSessionMutants,
   ...secondScopeMutants,
   ...secondKeyMutants,
+  ...secondEnvelopeMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
