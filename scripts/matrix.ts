@@ -6,9 +6,11 @@
  *     --tsv    writes the whole matrix, a mutant per line and a scenario per column, in killing cases
  *     --only   mutants whose id or requirement begins so
  */
+
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { allItems } from '../suites/engine/case/cases.ts'
+import { countBy } from '../suites/engine/group.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { idleReasons } from '../suites/self/idle-scenarios.ts'
 import { type Hunt, hunt, idleScenarios, itemsOf, judgingScenarios } from '../suites/self/mutation.ts'
@@ -53,9 +55,7 @@ function line({ mutant, killers, elsewhere: others, seen }: Hunt): string {
 }
 
 function countByScenario(cases: Hunt['killers']): string {
-  const counts = new Map<string, number>()
-  for (const { id } of cases) counts.set(id, (counts.get(id) ?? 0) + 1)
-  return [...counts].map(([id, count]) => (count === 1 ? id : `${id} ×${count}`)).join(', ')
+  return [...countBy(cases, ({ id }) => id)].map(([id, count]) => (count === 1 ? id : `${id} ×${count}`)).join(', ')
 }
 
 function table(all: readonly Hunt[]): string {

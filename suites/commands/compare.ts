@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
+import { counted } from '../engine/group.ts'
 import { line, lines } from '../engine/printable.ts'
 import { addReport, type Comparison, noComparison } from '../report/compare/comparison.ts'
 import { comparisonPage } from '../report/compare/comparison-page.ts'
@@ -69,8 +70,6 @@ async function writePage(files: readonly string[], file: string): Promise<void> 
   const comparison = files.reduce<Comparison>((all, one) => addReport(all, readReportFile(one)), noComparison)
   replaceFile(file, await comparisonPage(comparison, { version: packageVersion(), made: new Date() }), 'the page')
   const outlet = processOutlet(process.env)
-  const servers = comparison.servers.length === 1 ? '1 server' : `${comparison.servers.length} servers`
-  outlet.stderr(
-    lines([line`Wrote ${file}: ${servers}, ${files.length === 1 ? '1 report' : `${files.length} reports`}`]),
-  )
+  const servers = counted(comparison.servers.length, 'server')
+  outlet.stderr(lines([line`Wrote ${file}: ${servers}, ${counted(files.length, 'report')}`]))
 }

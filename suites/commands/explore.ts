@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { languageVersion } from '../engine/fixture/folder.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
+import { counted } from '../engine/group.ts'
 import { line, lines, printableLines } from '../engine/printable.ts'
 import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
@@ -147,7 +148,7 @@ function saveFixtures(folder: string, { findings }: Exploration): string {
   const written = findings.filter(({ fixture }) => fixture !== null).length
   const others = findings.length - written
   const rest = others === 0 ? '' : `; for ${others} more the fixture language has no words, and the seed repeats them`
-  return `Wrote ${written} ${written === 1 ? 'scenario' : 'scenarios'} to "${folder}"${rest}`
+  return `Wrote ${counted(written, 'scenario')} to "${folder}"${rest}`
 }
 
 function allowed(target: TargetOptions | null): ExploreOptions['allow'] {

@@ -3,6 +3,7 @@ import { allItems, answersTo, type Item, provesOf } from '../engine/case/cases.t
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
+import { counted } from '../engine/group.ts'
 import { printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
@@ -144,15 +145,12 @@ const texts = {
     lines([
       ...requirements.map(
         ({ id, level, text, cases, mutants }) =>
-          `${id}  ${level}  ${text}  (${count(cases, 'case')}, ${count(mutants, 'mutant')})`,
+          `${id}  ${level}  ${text}  (${counted(cases.length, 'case')}, ${counted(mutants.length, 'mutant')})`,
       ),
       '',
       `${requirements.length} requirements`,
     ]),
 }
-
-const count = ({ length }: readonly unknown[], word: string): string =>
-  length === 1 ? `1 ${word}` : `${length} ${word}s`
 
 const lines = (all: readonly string[]): string => `${all.join('\n')}\n`
 

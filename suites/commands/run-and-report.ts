@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { SuiteError } from '../engine/errors.ts'
+import { counted } from '../engine/group.ts'
 import { line, lines, printable } from '../engine/printable.ts'
 import type { KnownEntry } from '../report/model.ts'
 import { renderPlan } from '../report/plan-text.ts'
@@ -140,7 +141,7 @@ function leaveStuckWorker(exitCode: number): void {
 function tellDefects(defects: readonly string[], outlet: Outlet): void {
   const [defect] = defects
   if (defect === undefined) return
-  const cases = defects.length === 1 ? '1 case' : `${defects.length} cases`
+  const cases = counted(defects.length, 'case')
   outlet.stderr(lines([line`The suite itself failed in ${cases}, which is a defect of the suite: ${defect}`]))
 }
 

@@ -1,5 +1,7 @@
 /** The progress of a run: what is done, what is under way, what it waits for, and about how long the rest takes. */
+
 import type { RunEvent } from '../engine/case/events.ts'
+import { countBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { printable } from '../engine/printable.ts'
 
@@ -52,17 +54,11 @@ export function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
 
 export const doneOf = ({ verdicts }: Tally): number => verdicts.size
 
-function countByVerdict({ verdicts }: Tally): Map<Verdict, number> {
-  const counts = new Map<Verdict, number>()
-  for (const verdict of verdicts.values()) counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
-  return counts
-}
-
 /** `12 of 806 cases, 2 failed, about 20 s left` */
 export function sentence(tally: Tally, nowMs: number): string {
   const { total, shown } = tally
   const done = doneOf(tally)
-  const parts = [...countByVerdict(tally)]
+  const parts = [...countBy(tally.verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${verdict.replaceAll('-', ' ')}`)
   return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${remaining(tally, nowMs)}`

@@ -1,5 +1,7 @@
 /** Checks a header stage by stage, as a server does, and says at which stage it goes wrong. */
+
 import type { VerifyStage } from '../engine/fixture/vectors.ts'
+import { counted } from '../engine/group.ts'
 import { fromBase64Strict, sameBytes } from '../engine/signer/bytes.ts'
 import { joinPieces, piecesOf } from '../engine/signer/data-to-sign.ts'
 import { type SigningKey, signDraft } from '../engine/signer/draft.ts'
@@ -42,11 +44,7 @@ export function verify(input: VerifyInput): Verification {
   const { scheme, fields: raw } = splitHeader(input.header)
   const stages: Stage[] = [compare('scheme', input.scheme, scheme)]
   const five = raw.length === 5
-  stages.push(
-    five
-      ? { name: 'fields', ok: true }
-      : compare('fields', '5 fields', `${raw.length} field${raw.length === 1 ? '' : 's'}`),
-  )
+  stages.push(five ? { name: 'fields', ok: true } : compare('fields', '5 fields', counted(raw.length, 'field')))
   if (five) {
     const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
     stages.push(...fieldStages(input, { keyId, version: second, timestamp, nonce, signature }))

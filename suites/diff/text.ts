@@ -1,4 +1,6 @@
+import { groupBy } from '../engine/group.ts'
 import { line, lines, type Printable, printable } from '../engine/printable.ts'
+import { table as layOut } from '../report/lines.ts'
 import type { Difference } from './compare.ts'
 import type { PlayedCall } from './play.ts'
 
@@ -28,13 +30,11 @@ export function renderServerDiff({ a, b, calls, differences }: ServerDiff): Prin
 }
 
 function rowsOf(differences: readonly Difference[]): string[][] {
-  const counted = new Map<string, { row: string[]; times: number }>()
-  for (const { call, in: where, a, b } of differences) {
-    const row = [call, describe(a), describe(b), where.join(', ')]
-    const key = JSON.stringify(row)
-    counted.set(key, { row, times: (counted.get(key)?.times ?? 0) + 1 })
-  }
-  return [...counted.values()].map(({ row, times }) => [...row, String(times)])
+  const rows = differences.map(({ call, in: where, a, b }) => [call, describe(a), describe(b), where.join(', ')])
+  return [...groupBy(rows, (row) => JSON.stringify(row)).values()].map(([row = [], ...same]) => [
+    ...row,
+    String(same.length + 1),
+  ])
 }
 
 function describe({ outcome, status, code, shape }: PlayedCall): string {
@@ -47,9 +47,6 @@ const longestCell = 60
 const head = ['call', 'A', 'B', 'differs in', 'times']
 
 function table(rows: readonly string[][]): Printable[] {
-  const all = [head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all.map((row) =>
-    printable(`  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd()),
-  )
+  const cells = [head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))
+  return layOut(cells).map((one) => printable(one))
 }

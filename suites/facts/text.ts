@@ -1,4 +1,6 @@
+import { groupBy } from '../engine/group.ts'
 import { line, lines, type Printable, printable } from '../engine/printable.ts'
+import { table as layOut } from '../report/lines.ts'
 import type { Fact } from './fact.ts'
 import type { FactSheet } from './measure.ts'
 import type { GivenAway, Refusal } from './refusals.ts'
@@ -20,7 +22,9 @@ export function renderFacts(sheet: FactSheet, target: string): Printable {
     printable('What refusals give away, for information only'),
     ...table(['a caller with', 'and one with', 'in', 'can be told apart'], sheet.givesAway.map(givenAwayRow)),
     ...(sheet.left.length === 0 ? [] : [printable('')]),
-    ...leftByReason(sheet.left).map(([reason, names]) => line`Not measured, since ${reason}: ${names.join(', ')}`),
+    ...[...groupBy(sheet.left, ({ reason }) => reason)].map(
+      ([reason, left]) => line`Not measured, since ${reason}: ${left.map(({ name }) => name).join(', ')}`,
+    ),
     printable(''),
     line`${sheet.facts.length} facts from ${sheet.calls} calls`,
   ])
@@ -55,12 +59,6 @@ function factTable(facts: readonly Fact[]): Printable[] {
   return head === undefined ? [] : [head, ...body]
 }
 
-function leftByReason(left: FactSheet['left']): [reason: string, names: string[]][] {
-  const byReason = new Map<string, string[]>()
-  for (const { name, reason } of left) byReason.set(reason, [...(byReason.get(reason) ?? []), name])
-  return [...byReason]
-}
-
 const factRow = ({ name, value, unit, question }: Fact): string[] => [
   name,
   unit === null ? shown(value) : `${shown(value)} ${unit}`,
@@ -86,9 +84,6 @@ const givenAwayRow = ({ one, other, where, by }: GivenAway): string[] => [
 const longestCell = 60
 
 function table(head: readonly string[], rows: readonly string[][]): Printable[] {
-  const all = [head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all.map((row) =>
-    printable(`  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd()),
-  )
+  const cells = [head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))
+  return layOut(cells).map((one) => printable(one))
 }

@@ -1,4 +1,5 @@
 /** Groups cases by cause: one defect often breaks several cases. The first is reported in full, and the others are listed under it. */
+import { groupBy } from '../engine/group.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
 import type { Mismatch } from '../engine/judge/problem.ts'
 import type { CaseReport, ReportedProblem, RequirementReport } from './model.ts'
@@ -14,15 +15,10 @@ export interface Cause {
 
 /** Groups cases of one verdict by cause, in the order of their first cases. This affects only the output, never a verdict. */
 export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Cause[] {
-  const byCause = new Map<string, CaseReport[]>()
-  for (const testCase of cases) {
-    const cause = causeOf(testCase)
-    byCause.set(cause, [...(byCause.get(cause) ?? []), testCase])
-  }
   const telling = tellingOf(levels)
-  return [...byCause.values()].flatMap((mine) => {
+  return [...groupBy(cases, causeOf).values()].map((mine) => {
     const first = mine.reduce((best, testCase) => (telling(testCase) > telling(best) ? testCase : best))
-    return [{ first, others: mine.filter((testCase) => testCase !== first) }]
+    return { first, others: mine.filter((testCase) => testCase !== first) }
   })
 }
 

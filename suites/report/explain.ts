@@ -1,5 +1,7 @@
 /** The parts of every format that explain a case that did not pass, and that count and name verdicts. */
+
 import type { Exchange } from '../engine/exchange.ts'
+import { groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
 import { notRunText } from './obstacle-text.ts'
@@ -69,18 +71,20 @@ export function casesWith(report: Pick<Report, 'cases'>, verdict: Verdict): Case
   return report.cases.filter((testCase) => testCase.verdict === verdict)
 }
 
+/** The first part of an id. */
+export const areaOf = (id: string): string => id.split('/')[0] ?? id
+
 export type Counts = { [verdict in Verdict]: number }
 
 /** Requirements per area and verdict, areas in the order of the register. */
 export function countAreas(
   requirements: readonly RequirementReport[],
 ): { area: string; total: number; counts: Counts }[] {
-  const areas = new Map<string, RequirementReport[]>()
-  for (const requirement of requirements) {
-    const area = requirement.id.split('/')[0] ?? requirement.id
-    areas.set(area, [...(areas.get(area) ?? []), requirement])
-  }
-  return [...areas].map(([area, mine]) => ({ area, total: mine.length, counts: countVerdicts(mine) }))
+  return [...groupBy(requirements, ({ id }) => areaOf(id))].map(([area, mine]) => ({
+    area,
+    total: mine.length,
+    counts: countVerdicts(mine),
+  }))
 }
 
 export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
@@ -143,12 +147,7 @@ export function isLeftOutByOnly({ reasons }: Pick<RequirementReport, 'reasons'>)
 
 function reasonsByKey(reasons: RequirementReport['reasons']): Map<string, RequirementReport['reasons']> {
   if (reasons.length === 0) return new Map([['none', []]])
-  const byKey = new Map<string, RequirementReport['reasons']>()
-  for (const reason of reasons) {
-    const key = reason.kind === 'needs-probe' ? 'probes' : keyOfReason(reason)
-    byKey.set(key, [...(byKey.get(key) ?? []), reason])
-  }
-  return byKey
+  return groupBy(reasons, (reason) => (reason.kind === 'needs-probe' ? 'probes' : keyOfReason(reason)))
 }
 
 /** Headings of these groups. */

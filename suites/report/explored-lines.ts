@@ -1,4 +1,5 @@
 /** How much the model asked, in words, and at which parts of calls it found something: one line for each part. */
+import { countBy, counted } from '../engine/group.ts'
 import type { PrintedReport } from './printed.ts'
 
 /** Nothing where the model asked nothing. */
@@ -9,14 +10,8 @@ export function exploredLines({ explored, findings }: Pick<PrintedReport, 'explo
   const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
   return [
     `The model made ${calls} calls${again}: ${begun} of ${parts.length} parts of calls, ${changes.asked} of ${changes.all} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`,
-    ...partsWithFindings(findings).map(
-      ([name, count]) => `${name}: ${count === 1 ? '1 finding' : `${count} findings`}`,
+    ...[...countBy(findings, (finding) => finding.case)].map(
+      ([name, count]) => `${name}: ${counted(count, 'finding')}`,
     ),
   ]
-}
-
-function partsWithFindings(findings: PrintedReport['findings']): [part: string, count: number][] {
-  const counts = new Map<string, number>()
-  for (const finding of findings) counts.set(finding.case, (counts.get(finding.case) ?? 0) + 1)
-  return [...counts]
 }

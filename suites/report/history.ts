@@ -1,4 +1,5 @@
 /** Calls at the same time, drawn with a lane for each connection and time to the right. */
+import { groupBy } from '../engine/group.ts'
 import type { HistoryCall } from './model.ts'
 
 /** A call of a history with its number in the drawing. */
@@ -8,8 +9,7 @@ interface DrawnCall extends HistoryCall {
 
 /** The calls of each connection, numbered in the order of their start; connections in the order of their first call. */
 export function lanesOf(history: readonly HistoryCall[]): { connection: string; calls: DrawnCall[] }[] {
-  const lanes = new Map<string, DrawnCall[]>()
-  for (const call of numbered(history)) lanes.set(call.connection, [...(lanes.get(call.connection) ?? []), call])
+  const lanes = groupBy(numbered(history), ({ connection }) => connection)
   return [...lanes].map(([connection, calls]) => ({ connection, calls }))
 }
 

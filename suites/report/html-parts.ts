@@ -1,5 +1,5 @@
 /** Parts of the HTML report that are about requirements. */
-import { type Counts, countAreas } from './explain.ts'
+import { areaOf, type Counts, countAreas } from './explain.ts'
 import { escapeBytes, escapeHtml, linkTo } from './html-text.ts'
 import type { RequirementReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
@@ -9,7 +9,7 @@ import { casesOf, glyphs, meanings, verdictOrder, words } from './verdict-words.
 /** The coverage picture: a bar per area, and a cell per requirement that filters by it. */
 export function coverage(report: PrintedReport): string {
   const areas = countAreas(report.requirements).map(({ area, total, counts }) => {
-    const mine = report.requirements.filter(({ id }) => id.split('/')[0] === area)
+    const mine = report.requirements.filter(({ id }) => areaOf(id) === area)
     return `<li><h3>${escapeHtml(area)} <span>${counts.passed} of ${total}</span></h3>${bar(counts, total)}
 <div class="cells" role="group" aria-label="Requirements of ${escapeHtml(area)}">${mine.map(cell).join('')}</div></li>`
   })

@@ -1,3 +1,4 @@
+import { groupBy } from '../engine/group.ts'
 import type { Printable } from '../engine/printable.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
 import { exploredLines } from './explored-lines.ts'
@@ -145,12 +146,8 @@ function allCases(report: PrintedReport, sources: Sources): string {
 
 /** One cause may block hundreds of cases, so they are folded under one line. */
 function foldedCases(report: PrintedReport, sources: Sources): string[] {
-  const byCause = new Map<string, CaseReport[]>()
-  for (const testCase of report.cases.filter(({ verdict }) => verdict === 'blocked' || verdict === 'not-run')) {
-    const cause = causeWords(testCase)
-    byCause.set(cause, [...(byCause.get(cause) ?? []), testCase])
-  }
-  return [...byCause].map(([cause, cases]) => {
+  const open = report.cases.filter(({ verdict }) => verdict === 'blocked' || verdict === 'not-run')
+  return [...groupBy(open, causeWords)].map(([cause, cases]) => {
     const details = cases.map((testCase) => caseDetails(report, testCase, { sources, like: null })).join('\n')
     if (cases.length === 1) return details
     return `<details class="group"><summary>${escapeHtml(`${cases.length} cases ${cause}`)}</summary>\n${details}\n</details>`

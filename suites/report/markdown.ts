@@ -13,13 +13,12 @@ import {
 import { exploredLines } from './explored-lines.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
+import { code, fenced, fitted, folded, html, inline } from './markup.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
-import { glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
+import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
 
-/** A job summary takes 1 MiB in all, and other steps want some of it. */
-const largestBytes = 400_000
 const shownAlike = 20
 
 /** The report for a job summary or a pull request, failures unfolded in details. At most 400,000 bytes. */
@@ -39,19 +38,10 @@ export function renderMarkdown(raw: Report): Printable {
     left(report),
     explored(report),
   ]
-  const fixed = [...before, ...after].filter((part) => part !== '')
-  let room = largestBytes - Buffer.byteLength(fixed.join('\n\n'))
-  const said: string[] = []
-  for (const cause of failures) {
-    const text = failure(report, cause, blocked.filter(({ blockedBy }) => blockedBy === cause.first.key).length)
-    room -= Buffer.byteLength(text) + 2
-    if (room < 0) {
-      said.push(`_and ${failures.length - said.length} more, left out for length_`)
-      break
-    }
-    said.push(text)
-  }
-  return vouchedFor(`${[...before, ...said, ...after].filter((part) => part !== '').join('\n\n')}\n`)
+  const details = failures.map((cause) =>
+    failure(report, cause, blocked.filter(({ blockedBy }) => blockedBy === cause.first.key).length),
+  )
+  return vouchedFor(fitted(before, details, after))
 }
 
 /** How much the model asked. */
@@ -146,7 +136,7 @@ function failure(report: PrintedReport, { first: testCase, others }: Cause, bloc
     `**But** ${inline(said.but)}`,
     ...(said.hint === null ? [] : [`<br>**Hint** ${inline(said.hint)}`]),
     ...alike(testCase, others),
-    ...(blocks === 0 ? [] : [`<br>**Blocks** ${blocks === 1 ? '1 case' : `${blocks} cases`}`]),
+    ...(blocks === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks)}`]),
     ...said.exchanges.flatMap(exchangeBlock),
     '',
     ...fenced([testCase.again]),
@@ -196,7 +186,7 @@ function notTestable(report: PrintedReport): string {
 function observations(report: PrintedReport): string {
   if (report.observations.length === 0) return ''
   const cases = report.observations.map(
-    (seen) => `| ${code(seen.question)} | ${cell(seen.text)} | ${answerCell(seen)} |`,
+    (seen) => `| ${code(seen.question)} | ${inline(seen.text)} | ${answerCell(seen)} |`,
   )
   const head = ['| open question | | this server |', '|---|---|---|']
   return folded(`Open questions observed, never judged (${cases.length})`, [...head, ...cases])
@@ -204,44 +194,11 @@ function observations(report: PrintedReport): string {
 
 function answerCell(seen: Observation): string {
   return answersOf(seen)
-    .map(({ answer, asked }) => cell(asked === '' ? answer : `${answer}: ${asked}`))
+    .map(({ answer, asked }) => inline(asked === '' ? answer : `${answer}: ${asked}`))
     .join('<br>')
 }
 
 function left(report: PrintedReport): string {
   if (report.left.length === 0) return ''
   return ['### Left on the target', '', ...report.left.map((line) => `- ${inline(line)}`)].join('\n')
-}
-
-function folded(title: string, lines: string[]): string {
-  return [`<details><summary>${html(title)}</summary>`, '', ...lines, '', '</details>'].join('\n')
-}
-
-/** The fence is longer than any run of backticks within. */
-function fenced(lines: readonly string[]): string[] {
-  const longest = Math.max(2, ...(lines.join('\n').match(/`+/g) ?? []).map((run) => run.length))
-  const fence = '`'.repeat(longest + 1)
-  return [fence, ...lines, fence]
-}
-
-function code(text: string): string {
-  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length))
-  const fence = '`'.repeat(longest + 1)
-  const room = longest > 0 ? ' ' : ''
-  return `${fence}${room}${text.replaceAll('|', '\\|')}${room}${fence}`
-}
-
-/** Escapes text from a server, so that it cannot become markup. */
-function inline(text: string): string {
-  return html(text)
-    .replace(/[\\`*_{}[\]()#+!|~]/g, (sign) => `\\${sign}`)
-    .replaceAll('\n', ' ')
-}
-
-function cell(text: string): string {
-  return inline(text)
-}
-
-function html(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -2,7 +2,7 @@ import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { columnName } from './compare/comparison.ts'
 import { summarySentence } from './explain.ts'
-import { table } from './lines.ts'
+import { joinSections, table } from './lines.ts'
 import type { Report } from './model.ts'
 import { glyphs, verdictOrder, words } from './verdict-words.ts'
 
@@ -60,7 +60,7 @@ export function renderMatrixText(raw: Matrix): Printable {
     alike.length === 0 ? [] : ['They agree on', ...table([head, ...alike.map(line)])],
     [legendOf(matrix)],
   ]
-  return joined(sections)
+  return vouchedFor(joinSections(sections))
 }
 
 export function renderMatrixMarkdown(raw: Matrix): Printable {
@@ -83,12 +83,7 @@ export function renderMatrixMarkdown(raw: Matrix): Printable {
     alike.length === 0 ? [] : ['<details><summary>They agree on</summary>', '', ...lines(alike), '', '</details>'],
     [legendOf(matrix)],
   ]
-  return joined(sections)
-}
-
-function joined(sections: readonly (readonly string[])[]): Printable {
-  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
-  return vouchedFor(`${texts.join('\n\n')}\n`)
+  return vouchedFor(joinSections(sections))
 }
 
 function word(verdict: Verdict | null): string {

@@ -1,4 +1,6 @@
+import { countBy } from '../engine/group.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
+import { areaOf } from './explain.ts'
 import { paintOf } from './lines.ts'
 import type { Plan } from './model.ts'
 import { casesOf } from './verdict-words.ts'
@@ -40,10 +42,6 @@ const duration = (seconds: number): string =>
 function openBy(requirements: readonly string[], ids: boolean): string {
   if (requirements.length === 0) return 'only observed'
   if (ids || requirements.length <= shownIds) return requirements.join(', ')
-  const areas = new Map<string, number>()
-  for (const id of requirements) {
-    const area = id.split('/')[0] ?? id
-    areas.set(area, (areas.get(area) ?? 0) + 1)
-  }
+  const areas = countBy(requirements, areaOf)
   return `${requirements.length} requirements of ${[...areas].map(([area, count]) => `${area} (${count})`).join(', ')}`
 }

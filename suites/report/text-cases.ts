@@ -1,4 +1,5 @@
 /** The blocks of the text report about cases and findings that need attention, one for each cause. */
+import { counted, groupBy } from '../engine/group.ts'
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
 import { groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
@@ -47,11 +48,7 @@ export function blockedByThemselves(report: PrintedReport, paint: Paint): string
 
 /** Cases that the run did not reach; details about them would help nobody. */
 export function notRun(report: PrintedReport, paint: Paint): string[][] {
-  const byReason = new Map<string, CaseReport[]>()
-  for (const testCase of casesWith(report, 'not-run')) {
-    const reason = notRunBecause(testCase) ?? ''
-    byReason.set(reason, [...(byReason.get(reason) ?? []), testCase])
-  }
+  const byReason = groupBy(casesWith(report, 'not-run'), (testCase) => notRunBecause(testCase) ?? '')
   return [...byReason].map(([reason, cases]) => {
     const count = `${casesOf(cases.length)} ${cases.length === 1 ? 'was' : 'were'}`
     return [
@@ -123,7 +120,7 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
 /** What else the model found to break the same requirement. */
 function otherFindings(others: PrintedReport['findings'], paint: Paint): string[] {
   if (others.length === 0) return []
-  const count = others.length === 1 ? '1 more answer breaks it' : `${others.length} more answers break it`
+  const count = counted(others.length, 'more answer breaks it', 'more answers break it')
   return [
     `  Also    ${count}:`,
     ...listed(

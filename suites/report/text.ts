@@ -1,3 +1,4 @@
+import { counted } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import {
   answersOf,
@@ -121,8 +122,9 @@ function notTestable(report: PrintedReport, paint: Paint): string[][] {
         ...paint.hanging('      ', ids.join(', ')).map(paint.dim),
       ]),
   ])
-  const count = unselected === 1 ? '1 requirement' : `${unselected} requirements`
-  return unselected === 0 ? sections : [...sections, [paint.dim(`Not selected by --only: ${count}`)]]
+  return unselected === 0
+    ? sections
+    : [...sections, [paint.dim(`Not selected by --only: ${counted(unselected, 'requirement')}`)]]
 }
 
 function observationCount({ observations: { length } }: PrintedReport): string[] {

@@ -1,4 +1,5 @@
 /** How every format names and marks a verdict. */
+import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 
 /** The order in which a reader wants to see verdicts. */
@@ -49,5 +50,5 @@ export function judgeWords(set: string): string {
 
 /** `1 case`, `7 cases`. */
 export function casesOf(count: number): string {
-  return count === 1 ? '1 case' : `${count} cases`
+  return counted(count, 'case')
 }

@@ -1,7 +1,9 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
+import { counted } from '../engine/group.ts'
 import { blockedByKnown, groupByCause } from './causes.ts'
 import { groupNotTestable, isLeftOutByOnly } from './explain.ts'
 import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './model.ts'
+import { casesOf } from './verdict-words.ts'
 
 interface Evidence {
   summary: Summary
@@ -107,7 +109,7 @@ function verdictOf({ summary, stopped }: Evidence, standing: Standing): [RunVerd
 
 function throttlingOf({ throttledCalls }: Evidence): string[] {
   if (throttledCalls === 0) return []
-  const calls = count(throttledCalls, 'call was', 'calls were')
+  const calls = counted(throttledCalls, 'call was', 'calls were')
   return [
     `${calls} throttled (HTTP 429, or 503 with Retry-After), so the run waited and repeated them; --rate N makes calls more slowly`,
   ]
@@ -119,17 +121,17 @@ function whatHappened({ summary, cases, findings, requirements, stopped }: Evide
     requirements,
     cases.filter(({ verdict }) => verdict === 'failed'),
   ).length
-  const forCauses = causes < summary.failed ? `, for what looks like ${count(causes, 'cause', 'causes')}` : ''
+  const forCauses = causes < summary.failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0) lines.push(`${casesOf(summary.failed)} failed${forCauses}`)
   const found = findings.filter(({ known, level }) => known === null && level === 'must').length
-  if (found > 0) lines.push(`The model found ${count(found, 'answer', 'answers')} that the document does not allow`)
+  if (found > 0) lines.push(`The model found ${counted(found, 'answer')} that the document does not allow`)
   if (standing.excused > 0) lines.push(`${casesOf(standing.excused)} blocked by known failures`)
   if (summary.stale > 0)
     lines.push(
-      `${count(summary.stale, 'baseline entry passes', 'baseline entries pass')} now: remove with --update-known`,
+      `${counted(summary.stale, 'baseline entry passes', 'baseline entries pass')} now: remove with --update-known`,
     )
-  if (standing.known > 0) lines.push(`${count(standing.known, 'failure is', 'failures are')} known (baseline)`)
+  if (standing.known > 0) lines.push(`${counted(standing.known, 'failure is', 'failures are')} known (baseline)`)
   return lines
 }
 
@@ -137,7 +139,7 @@ function whatIsOpen({ summary }: Evidence, { blocked, halfShown, gaps }: Standin
   const lines: string[] = []
   if (summary.notRun > 0)
     lines.push(
-      `${count(summary.notRun, 'case was', 'cases were')} not run, so ${summary.notRun === 1 ? 'it proves' : 'they prove'} nothing`,
+      `${counted(summary.notRun, 'case was', 'cases were')} not run, so ${summary.notRun === 1 ? 'it proves' : 'they prove'} nothing`,
     )
   if (blocked > 0)
     lines.push(
@@ -154,7 +156,7 @@ function conformsBecause({ strict, absent }: Evidence, { warnings }: Standing): 
     absent.length === 0 ? '' : `, apart from the API areas that the target file declares absent: ${absent.join(', ')}`
   if (warnings === 0) return `Every must that can be tested holds${without}`
   const effect = strict ? '' : ' (--strict makes them fail)'
-  return `Every must was shown to hold${without}; ${count(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
+  return `Every must was shown to hold${without}; ${counted(warnings, 'warning is', 'warnings are')} about what the document implies${effect}`
 }
 
 /** Announces what the next set will judge; it changes nothing now. */
@@ -162,14 +164,14 @@ function newerFound({ newer, set }: Evidence): string[] {
   const broken = newer.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').length
   const problems = broken + newer.findings.length
   if (problems === 0) return []
-  return [`Newer checks found ${count(problems, 'problem', 'problems')} that set ${set} does not judge`]
+  return [`Newer checks found ${counted(problems, 'problem')} that set ${set} does not judge`]
 }
 
 function nextStep({ partial }: Evidence, { gaps }: Standing): string[] {
   if (partial === null || gaps.length === 0) return []
   return [
     partial === 'only'
-      ? `${count(gaps.filter(isLeftOutByOnly).length, 'must was', 'musts were')} not selected: run without --only for a verdict on the whole document`
+      ? `${counted(gaps.filter(isLeftOutByOnly).length, 'must was', 'musts were')} not selected: run without --only for a verdict on the whole document`
       : 'Merge the shard reports for a verdict on the whole: svc-conformance compare --merge FILE…',
   ]
 }
@@ -185,9 +187,13 @@ function openMusts(gaps: readonly RequirementReport[]): string[] {
   const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${someOf(ids)}`)
   const more =
     groups.length > shownReasons
-      ? [`  and ${count(groups.length - shownReasons, 'more reason', 'more reasons')}, see the requirements`]
+      ? [`  and ${counted(groups.length - shownReasons, 'more reason')}, see the requirements`]
       : []
-  return [`${count(open.length, 'must is', 'musts are')} not testable here; what would change that:`, ...shown, ...more]
+  return [
+    `${counted(open.length, 'must is', 'musts are')} not testable here; what would change that:`,
+    ...shown,
+    ...more,
+  ]
 }
 
 const shownMusts = 8
@@ -196,6 +202,3 @@ function someOf(ids: readonly string[]): string {
   const more = ids.length - shownMusts
   return more > 0 ? `${ids.slice(0, shownMusts).join(', ')} and ${more} more` : ids.join(', ')
 }
-
-const casesOf = (number: number): string => count(number, 'case', 'cases')
-const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`

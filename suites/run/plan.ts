@@ -3,6 +3,7 @@ import { provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { parseDuration } from '../engine/case/wait.ts'
 import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/model.ts'
+import { counted } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
 import type { Plan } from '../report/model.ts'
 import { reasonText } from '../report/problem-text.ts'
@@ -84,7 +85,7 @@ function createdThings(asked: readonly Item[], calls: readonly PlannedCall[], ta
     ...(keys > 0 ? [createdKeys(asked, keys, target)] : []),
     ...(keys > 0 && !target.cleanup && target.lasts ? [howKeysGo] : []),
     ...(tried > 0 ? [`up to ${Math.min(tried, keyLimit)} more if the target takes keys that it should refuse`] : []),
-    ...(tokens > 0 ? [`about ${several(tokens, 'token pair')}`] : []),
+    ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}`] : []),
     ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
   ]
 }
@@ -96,12 +97,10 @@ function createdKeys(asked: readonly Item[], keys: number, { cleanup }: PlannedT
   const fillsKeys = asked.some((item) => item.kind === 'case' && fills(item, 'keys'))
   if (cleanup) {
     const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
-    return `${several(keys, 'API key')}${atOnce}, removed through the cleanup method`
+    return `${counted(keys, 'API key')}${atOnce}, removed through the cleanup method`
   }
-  return fillsKeys ? 'API keys up to the limit of ten' : several(Math.min(keys, keyLimit), 'API key')
+  return fillsKeys ? 'API keys up to the limit of ten' : counted(Math.min(keys, keyLimit), 'API key')
 }
-
-const several = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
 
 /** The assumed length of a wait for a moment of the server, which is not known in advance. */
 const usualWaitMs = 3000

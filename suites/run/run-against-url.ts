@@ -1,6 +1,7 @@
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunEvent, RunListener } from '../engine/case/events.ts'
 import { SuiteError } from '../engine/errors.ts'
+import { counted } from '../engine/group.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
 import { stopText } from '../report/obstacle-text.ts'
@@ -110,12 +111,12 @@ export async function removeLeftovers({ corpus, say }: Cleaner, { target, keys, 
   const { left, problems } = await cleanUp({ target, corpus, listener: keys.listener }, found, endings.cases)
   const removed = found.length - left.length
   const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`
-  if (removed > 0) say(`Removed ${several(removed)} that earlier runs left on the target`)
+  if (removed > 0) say(`Removed ${counted(removed, 'API key')} that earlier runs left on the target`)
   if (left.length > 0)
-    say(`${several(left.length)} of earlier runs are still on the target${why}; "svc-conformance keys" lists them`)
+    say(
+      `${counted(left.length, 'API key')} of earlier runs are still on the target${why}; "svc-conformance keys" lists them`,
+    )
 }
-
-const several = (count: number): string => (count === 1 ? '1 API key' : `${count} API keys`)
 
 /**
  * Removes the keys that the run created, except kept test keys.

@@ -1,5 +1,6 @@
+import { counted } from '../../engine/group.ts'
 import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
-import { verdictLine } from '../../report/explain.ts'
+import { areaOf, verdictLine } from '../../report/explain.ts'
 import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
 
@@ -35,7 +36,7 @@ export function wrongChecks({ checks }: ClientReport): CheckReport[] {
 export function headingOf({ meta, scenarios }: ClientReport): string {
   const seconds = (meta.durationMs / 1000).toFixed(1)
   const what = meta.command === null ? 'whatever called' : meta.command
-  return `svc-conformance ${meta.version} judged ${what}: ${scenarios.length} scenario${scenarios.length === 1 ? '' : 's'} in ${seconds} s`
+  return `svc-conformance ${meta.version} judged ${what}: ${counted(scenarios.length, 'scenario')} in ${seconds} s`
 }
 
 const heading = headingOf
@@ -118,8 +119,6 @@ const marks = { passed: '✓', failed: '✗', warned: '!', 'not-exercised': '–
 const wordOf = ({ id, verdict, known }: CheckReport): string =>
   `${known === null ? marks[verdict] : '~'} ${id.split('/')[1]}`.replaceAll(' ', '\u00a0')
 
-export const areaOf = (id: string): string => id.split('/')[0] ?? id
-
 function conclusion(report: ClientReport, paint: Paint): string[] {
   const colour = report.exitCode === 0 ? paint.green : paint.red
   const lines = report.conclusion.map((line) => `  ${line}`)
@@ -136,5 +135,5 @@ export function summaryOf({ passed, failed, warned, notExercised, known, stale }
     `${notExercised} not exercised`,
   ]
   const all = passed + failed + warned + notExercised + known
-  return `${all} check${all === 1 ? '' : 's'}: ${parts.join(', ')}`
+  return `${counted(all, 'check')}: ${parts.join(', ')}`
 }

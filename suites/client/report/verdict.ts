@@ -1,4 +1,5 @@
 /** The verdict about a client, its exit code, and the sentences that explain both. */
+import { counted } from '../../engine/group.ts'
 import type { CheckReport, ClientKnownEntry, ClientMeta, ClientReport, ClientSummary, ClientVerdict } from './model.ts'
 
 export function summarize(checks: readonly CheckReport[], stale: readonly ClientKnownEntry[]): ClientSummary {
@@ -50,22 +51,20 @@ function becauseOf({ summary, documentPassed, meta, nothingCame }: VerdictInput,
   const lines: string[] = []
   if (meta.stopped !== null) lines.push(`The run stopped early: ${meta.stopped}`)
   if (summary.failed > 0)
-    lines.push(`${count(summary.failed, 'check')} of the document failed; each says what is wrong and how to repeat it`)
+    lines.push(
+      `${counted(summary.failed, 'check')} of the document failed; each says what is wrong and how to repeat it`,
+    )
   if (nothingCame) lines.push('No request of the client reached a server; it must call the URL in SVC_URL')
   else if (isNothingShown(summary)) lines.push('No check was exercised, so nothing is known about this client')
   else if (!documentPassed) lines.push('No check of the document passed, so nothing is known about this client')
   if (summary.warned > 0)
     lines.push(
-      `${count(summary.warned, 'check')} of good practice warned${strictFault ? ', which --strict makes fail' : ' (--strict makes them fail)'}`,
+      `${counted(summary.warned, 'check')} of good practice warned${strictFault ? ', which --strict makes fail' : ' (--strict makes them fail)'}`,
     )
-  if (summary.known > 0) lines.push(`${count(summary.known, 'check')} known to fail (baseline)`)
+  if (summary.known > 0) lines.push(`${counted(summary.known, 'check')} known to fail (baseline)`)
   if (summary.stale > 0)
-    lines.push(
-      `${summary.stale === 1 ? '1 baseline entry passes' : `${summary.stale} baseline entries pass`} now: remove what is stale`,
-    )
+    lines.push(`${counted(summary.stale, 'baseline entry passes', 'baseline entries pass')} now: remove what is stale`)
   if (summary.notExercised > 0)
-    lines.push(`${count(summary.notExercised, 'check')} not exercised: the client did nothing that shows them`)
+    lines.push(`${counted(summary.notExercised, 'check')} not exercised: the client did nothing that shows them`)
   return lines
 }
-
-const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`

@@ -1,5 +1,6 @@
 import type { CallStep, SendStep } from '../fixture/model.ts'
 import type { Names } from '../fixture/resolve.ts'
+import { countBy } from '../group.ts'
 import type { Called } from '../judge/called.ts'
 import { describe } from '../judge/classify.ts'
 import { observedValue } from './observed-values.ts'
@@ -28,8 +29,7 @@ function shortJson(value: unknown): string {
 
 /** Describes how often each outcome occurred. */
 function observed(calls: Called[]): string {
-  const counts = new Map<string, number>()
-  for (const { answer } of calls) counts.set(describe(answer), (counts.get(describe(answer)) ?? 0) + 1)
+  const counts = countBy(calls, ({ answer }) => describe(answer))
   if (calls.length === 1) return [...counts.keys()].join('')
   return [...counts].map(([what, count]) => `${count} of ${calls.length} ${what}`).join(', ')
 }

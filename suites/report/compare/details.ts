@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** The details of one cell and of one server. */
+import { counted } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/verdict.ts'
 import { casesOf, glyphs, verdictOrder, words } from '../verdict-words.ts'
 import { writePlace } from './address.ts'
@@ -127,7 +128,7 @@ function changesSection(
       { role: 'status' },
       changes.length === 0
         ? 'Nothing changed'
-        : `${requirements.length === 1 ? '1 requirement' : `${requirements.length} requirements`} and ${casesOf(cases.length)} changed`,
+        : `${counted(requirements.length, 'requirement')} and ${casesOf(cases.length)} changed`,
     ),
     element('ul', { class: 'changes' }, ...requirements.map(changeItem)),
     ...(cases.length === 0
