@@ -1,7 +1,9 @@
 /** Opens the way to the target of an exploration: the bundled server in memory, or a URL. */
 
 import { createHandler } from '../targets/bundled.ts'
+import { defaultMaxAnswerBytes } from '../targets/read-answer.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
+import { withoutLocalhost } from '../targets/without-localhost.ts'
 import type { ExploreOptions } from './explore.ts'
 import { openHttpWire } from './http-wire.ts'
 import { openMemoryWire } from './memory-wire.ts'
@@ -11,15 +13,14 @@ interface OpenedTarget {
   close(): Promise<void>
 }
 
-const longestAnswerBytes = 4 * 1024 * 1024
-
 /** @param target null: the bundled server, with a clock of its own */
 export async function openTarget(target: UrlTargetOptions | null): Promise<OpenedTarget> {
   if (target === null) return openBundled()
-  const { url, root, settings, requestTimeoutMs: timeoutMs, tls } = target
+  const { root, settings, requestTimeoutMs: timeoutMs, maxAnswerBytes = defaultMaxAnswerBytes, tls, proxy } = target
   const { headers, rate } = settings
-  const wire = openHttpWire({ baseUrl: url, timeoutMs, maxAnswerBytes: longestAnswerBytes, tls, headers, rate })
-  return { options: { wire, root, settings, loopback: isLoopback(url) }, close: async () => wire.close() }
+  const baseUrl = await withoutLocalhost(target.url)
+  const wire = openHttpWire({ baseUrl, timeoutMs, maxAnswerBytes, tls, proxy, headers, rate })
+  return { options: { wire, root, settings, loopback: isLoopback(baseUrl) }, close: async () => wire.close() }
 }
 
 function openBundled(): OpenedTarget {
@@ -39,4 +40,5 @@ function openBundled(): OpenedTarget {
   return { options: { wire, root: { kind: 'secret', id, secret }, settings, loopback: true }, close: async () => {} }
 }
 
-const isLoopback = (url: string): boolean => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
+/** Whether every address of 127/8 can be called from; over IPv6 none of them can. */
+const isLoopback = (url: string): boolean => /^127\.\d+\.\d+\.\d+$/.test(new URL(url).hostname)

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { TargetSettings } from '../engine/target.ts'
+import { defaultMaxAnswerBytes } from '../targets/read-answer.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 import type { RunFlags } from './flags.ts'
 import { type Environment, given, readText } from './inputs.ts'
@@ -21,7 +22,6 @@ export interface TargetOptions extends UrlTargetOptions {
 const safetyClasses: readonly SafetyClass[] = ['sessions', 'keys', 'limits']
 const defaultWaitSeconds = 10
 const defaultRequestTimeoutMs = 10_000
-const defaultMaxAnswerBytes = 4 * 2 ** 20
 
 /** A target file and its path. */
 interface NamedTargetFile {

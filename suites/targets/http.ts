@@ -5,7 +5,7 @@ import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { collectAnswers } from './long-answers.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
 import { throughProxy } from './proxy.ts'
-import { flatHeaders, readAnswer } from './read-answer.ts'
+import { defaultMaxAnswerBytes, flatHeaders, readAnswer } from './read-answer.ts'
 import { openSpares } from './spare-connections.ts'
 
 interface WireOptions {
@@ -30,9 +30,6 @@ export interface Tls {
   /** Take any certificate. */
   insecure?: boolean
 }
-
-/** The default, unless the target file says otherwise. */
-const defaultMaxAnswerBytes = 4 * 2 ** 20
 
 export interface Wire {
   send(request: WireRequest): Promise<WireAnswer>

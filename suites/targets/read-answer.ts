@@ -4,6 +4,9 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { WireAnswer } from '../engine/target.ts'
 import { longAnswer, noteAnswerRead, takeTurn } from './long-answers.ts'
 
+/** The default, unless the target file says otherwise. */
+export const defaultMaxAnswerBytes = 4 * 2 ** 20
+
 /** Reads the body of an answer; an answer longer than the limit is `unread`, and its connection is closed. */
 export function readAnswer(response: http.IncomingMessage, maxBytes: number): Promise<WireAnswer> {
   const { statusCode: status = 0 } = response
