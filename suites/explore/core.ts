@@ -9,6 +9,7 @@ import {
   type State,
   shape,
 } from '../engine/model/index.ts'
+import { isObject, isStrings } from '../engine/model/parse.ts'
 import type { Random } from '../engine/random.ts'
 import { toBase64 } from '../engine/signer/bytes.ts'
 import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
@@ -113,8 +114,8 @@ function nameResult(core: Core, step: CallStep, answer: Answer, header: string |
   const { as, method, params } = step
   const { names, state, lines } = core
   if (as === undefined || answer.kind !== 'accepted') return
-  const result = answer.result as Value
-  if (result === null || typeof result !== 'object') return
+  const result = textsOf(answer.result)
+  if (result === null) return
   const own = names.get(`${as}-own`)
   const seed = own?.seed === undefined ? {} : { seed: own.seed, publicKey: own.publicKey ?? '' }
   const label =
@@ -125,6 +126,23 @@ function nameResult(core: Core, step: CallStep, answer: Answer, header: string |
   const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined
   const line = index === undefined ? undefined : state.pairs.get(index)?.line
   if (line !== undefined) lines.set(as, line)
+}
+
+/** The members of a result that later steps use. A server may send anything in their place, and much beside them. */
+function textsOf(result: unknown): Value | null {
+  if (!isObject(result)) return null
+  const texts = members.flatMap((name) => (typeof result[name] === 'string' ? [[name, result[name]]] : []))
+  const { scope } = result
+  return { ...Object.fromEntries(texts), ...(isStrings(scope) ? { scope } : {}) }
+}
+
+const members = ['id', 'secret', 'accessToken', 'refreshToken', 'tokenType']
+
+/** What the log keeps: a result may be long, and is learned from when it comes. */
+export function forLog(seen: Seen): Seen {
+  const { answer } = seen
+  if (answer.kind !== 'accepted') return seen
+  return { ...seen, answer: { ...answer, result: undefined, jsonrpc: undefined, id: undefined } }
 }
 
 /** Reports what is wrong with the latest answers. */

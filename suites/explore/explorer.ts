@@ -12,7 +12,7 @@ import {
 import { forgetSessions, keyIdOf } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/parse.ts'
 import { countAnswer } from './answer.ts'
-import { type Core, callOf, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
+import { type Core, callOf, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import type { Rendered } from './render.ts'
@@ -150,7 +150,7 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, moment }
   takeAnswer(core, seen, certain)
   countTry(core, seen)
-  core.log.push({ step, seen: [seen], script: core.shown.script, at: moment.from })
+  core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: moment.from })
   findIn(core, seen)
   noticeBroken(core, answer)
   return seen

@@ -5,6 +5,8 @@ import { findPair } from '../engine/model/facts-of-token.ts'
 import type { Call, State } from '../engine/model/index.ts'
 import { keyIdOf } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
+import { printable } from '../engine/printable.ts'
+import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/model.ts'
 import { basic, ecc, hmac, list } from './calls.ts'
 import { describeStep } from './describe-step.ts'
@@ -117,7 +119,9 @@ function findingOf(
   { steps, outcomes, failed, tries }: Reproduced,
   requirements: readonly Requirement[],
 ): Found {
-  const { requirement, level, message, kind } = candidate
+  const { requirement, level, kind } = candidate
+  // It may show what a server sent, which knows secrets.
+  const message = printable(createRedactor(secretsOf(x)).text(candidate.message))
   const sentence = requirements.find(({ id }) => id === requirement)?.text ?? ''
   const expect = kind === 'accepted' ? 'refused' : 'accepted'
   return {
@@ -135,6 +139,15 @@ function findingOf(
     exchanges: [],
     history: kind === 'history' ? historyOf(x, candidate) : [],
   }
+}
+
+/** Every secret of this exploration. */
+function* secretsOf(x: Explorer): Generator<string> {
+  const { keys, access, refresh } = x.state()
+  yield x.options.root.secret ?? ''
+  for (const { secret } of keys.values()) yield secret
+  yield* access.keys()
+  yield* refresh.keys()
 }
 
 function stepLines(steps: readonly Step[], outcomes: readonly string[], last: string): string[] {

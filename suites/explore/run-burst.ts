@@ -1,7 +1,7 @@
 /** Calls at once: sent together, judged as a history. */
 import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
 import { countAnswer } from './answer.ts'
-import { type Core, callOf, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
+import { type Core, callOf, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import type { Seen } from './explorer-types.ts'
 import type { BurstStep } from './step.ts'
@@ -26,7 +26,7 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
   const happened = sent.filter((one) => one !== null)
   const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.moment)) }))
   const step: BurstStep = { do: 'burst', calls, on }
-  core.log.push({ step, seen, script: core.shown.script, at: core.options.wire.now() })
+  core.log.push({ step, seen: seen.map(forLog), script: core.shown.script, at: core.options.wire.now() })
   explainBurst(core, seen)
   return seen
 }

@@ -145,8 +145,10 @@ function tenKeys(state: State, id: string | undefined): Problem[] {
   return [problem('limits/ten-keys', 'Eleven created keys work at once')]
 }
 
-/** A value for a message; texts may be secret. */
+/** A value for a message. Texts may be secret, and a value of a hostile server may be of any size and depth. */
 function show(value: unknown): string {
   if (value === undefined) return 'missing'
+  if (Array.isArray(value)) return 'an array'
+  if (isObject(value)) return 'an object'
   return typeof value === 'string' && value.length > 12 ? 'a text' : JSON.stringify(value)
 }
