@@ -7,13 +7,15 @@ import { languageVersion } from '../engine/fixture/folder.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { counted } from '../engine/group.ts'
 import { line, lines, printableLines } from '../engine/printable.ts'
-import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
+import { type Exploration, explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { type Effort, type Explored, exploreUrl } from '../run/explore-url.ts'
 import type { RunFlags } from '../run/flags.ts'
 import { demandPlaceFor } from '../run/inputs.ts'
+import { interruptedExitCode } from '../run/signals.ts'
 import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/target-options.ts'
 import { positive, readReports } from '../run/values.ts'
 import { packageVersion } from './package-version.ts'
@@ -33,7 +35,7 @@ const goneExitCode = 3
 const mostCallsPerSecond = 2500
 
 const afterHelp = `
-Exit codes: 0 nothing found; 1 a finding; 2 wrong usage; 3 the target cannot be used.
+Exit codes: 0 nothing found; 1 a finding; 2 wrong usage; 3 the target cannot be used; 130 interrupted.
 A seed repeats an exploration. With "--save" each finding is written as a scenario for "run --fixtures".
 
   npx svc-conformance explore                                             the bundled server
@@ -73,25 +75,25 @@ async function run(flags: ExploreFlags): Promise<number> {
   const outlet = processOutlet(process.env)
   const corpus = await openCorpus()
   const started = new Date()
-  const opened = await openTarget(target)
-  const say = (found: string): void => outlet.stderr(lines([line`Found: ${found}`]))
-  try {
-    const options: ExploreOptions = {
-      ...opened.options,
-      allow: allowed(target),
-      fresh: target?.disposable ?? true,
-      seed,
-      maxCalls,
-      seconds,
-      walks: Number.POSITIVE_INFINITY,
-      requirements: corpus.requirements,
-      say,
-    }
-    const exploration = await explore(options)
-    return conclude(flags, exploration, { corpus, seed, started, target, reports, outlet })
-  } finally {
-    await opened.close()
+  const effort = {
+    allow: allowed(target),
+    fresh: target?.disposable ?? true,
+    seed,
+    maxCalls,
+    seconds,
+    walks: Number.POSITIVE_INFINITY,
+    requirements: corpus.requirements,
+    say: (text: string): void => outlet.stderr(lines([line`${text}`])),
   }
+  const explored = target === null ? await exploreBundled(effort) : await exploreUrl(target, effort)
+  for (const text of explored.left) effort.say(`Left on the target: ${text}`)
+  return conclude(flags, explored, { corpus, seed, started, target, reports, outlet })
+}
+
+async function exploreBundled(effort: Effort): Promise<Explored> {
+  const { options } = await openTarget(null)
+  const say = (found: string): void => effort.say(`Found: ${found}`)
+  return { exploration: await explore({ ...effort, ...options, say }), stopped: null, left: [] }
 }
 
 interface Ending {
@@ -103,9 +105,11 @@ interface Ending {
   outlet: ReturnType<typeof processOutlet>
 }
 
-function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending): number {
+function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, ending: Ending): number {
   const { outlet, reports, corpus, target } = ending
-  if (!exploration.letIn && exploration.findings.length === 0) {
+  if (stopped !== null && exploration.findings.length === 0)
+    throw new SuiteError('interrupted', 'Interrupted; nothing was found until then', { exitCode: interruptedExitCode })
+  if (!exploration.letIn) {
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`, { exitCode: 3 })
   }
@@ -127,6 +131,7 @@ function conclude(flags: ExploreFlags, exploration: Exploration, ending: Ending)
     reports.filter((one) => one !== onStdout || one.format !== 'text'),
     onStdout?.format === 'text' ? { ...outlet, stderr: () => {} } : outlet,
   )
+  if (stopped !== null) return interruptedExitCode
   if (exploration.findings.length > 0) return 1
   return exploration.gone === null ? 0 : goneExitCode
 }
@@ -151,7 +156,7 @@ function saveFixtures(folder: string, { findings }: Exploration): string {
   return `Wrote ${counted(written, 'scenario')} to "${folder}"${rest}`
 }
 
-function allowed(target: TargetOptions | null): ExploreOptions['allow'] {
+function allowed(target: TargetOptions | null): Effort['allow'] {
   const has = (name: 'sessions' | 'keys' | 'limits'): boolean => target === null || target.allow.includes(name)
   return { sessions: has('sessions'), keys: has('keys'), limits: has('limits') }
 }

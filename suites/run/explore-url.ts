@@ -1,0 +1,62 @@
+import { openCreatedKeys } from '../engine/case/created-keys.ts'
+import type { StopReason } from '../engine/judge/problem.ts'
+import { type Exploration, type ExploreOptions, explore } from '../explore/explore.ts'
+import { openTarget } from '../explore/open-target.ts'
+import { urlTarget } from '../targets/url.ts'
+import { openCorpus } from './corpus-cache.ts'
+import { endedWire } from './ended-wire.ts'
+import { createEnding, type Endings } from './ending.ts'
+import { asEntries, openKeysOfTarget } from './keys-of-target.ts'
+import { recordingWire } from './recording-wire.ts'
+import { finish, removeLeftovers } from './run-against-url.ts'
+import { listenForSignals } from './signals.ts'
+import type { TargetOptions } from './target-options.ts'
+
+/** What an exploration found, and what it left. */
+export interface Explored {
+  readonly exploration: Exploration
+  /** What ended it early; null if nothing did. */
+  readonly stopped: StopReason | null
+  /** What is left on the target, in words. */
+  readonly left: readonly string[]
+}
+
+export type Effort = Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'created'>
+
+/**
+ * Explores a server behind a URL, and removes the API keys that this created, also after Ctrl-C.
+ *
+ * @param effort what to ask, and how long
+ * @throws SuiteError (`usage`) if the record of keys cannot be used
+ */
+export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<Explored> {
+  const { say } = effort
+  const keys = openKeysOfTarget(target.keys)
+  const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
+  const stopListening = listenForSignals({
+    first: () => endings.cases.end({ kind: 'interrupted', during: 'run' }),
+    second: () => endings.cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
+  })
+  const corpus = await openCorpus()
+  const cleaned = { target: urlTarget(target), keys, endings }
+  let exploration: Exploration
+  let left: string[] = []
+  try {
+    await removeLeftovers({ corpus, say }, cleaned)
+    const recorded = openCreatedKeys((entry) => keys.listener({ kind: 'key-noted', entry }), asEntries(keys.read()))
+    const created = recorded.keys.length + recorded.unanswered.length
+    const { options, close } = await openTarget(target)
+    const wire = endedWire(recordingWire(options.wire, recorded), endings.cases)
+    exploration = await explore({
+      ...effort,
+      ...options,
+      wire,
+      created,
+      say: (found) => say(`Found: ${found}`),
+    }).finally(close)
+  } finally {
+    left = await finish({ corpus, say }, target, cleaned)
+    stopListening()
+  }
+  return { exploration, stopped: endings.cases.reason, left }
+}
