@@ -2,6 +2,7 @@
 import { fillsPlaces, skipItem } from '../engine/case/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
+import type { Ending } from './ending.ts'
 import { openModelOfRun } from './explore-after-cases.ts'
 import type { CollectedKeys } from './keys-channel.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
@@ -26,6 +27,8 @@ interface ModelAmongCases {
   readonly suite: SuiteRun
   readonly options: TargetOptions
   readonly request: WorkerRequest
+  /** Ends the model and the cases. */
+  readonly ending: Ending
   /** Everything recorded about created keys until now. */
   entries(): CreatedKeysEntry[]
   askInWorker(request: WorkerRequest): Promise<Asked>
@@ -33,24 +36,28 @@ interface ModelAmongCases {
 
 /** Runs the cases, the model, the cases that fill the places for keys, and last the calls that may lock a key. */
 export async function askWithModel(given: ModelAmongCases): Promise<AskedWithModel> {
-  const { suite, options, request, calls, only, kept, created, entries, listener, askInWorker } = given
+  const { suite, options, request, calls, only, kept, created, ending, entries, listener, askInWorker } = given
   const filling = new Set(suite.selected.filter(fillsPlaces).map(({ key }) => key))
   const before = request.items.filter((key) => !filling.has(key))
   const first = before.length === 0 ? nothingAsked : await askInWorker({ ...request, items: before })
   if (first.stopped !== null) return { asked: withMissing(first, suite, filling), exploration: null }
   const testKeys = [...kept, ...created.testKeys()]
   const noted: CreatedKeysEntry[] = []
-  const after = { allow: options.allow, calls, entries: entries(), testKeys, hasPlaces: options.disposable, only }
+  const places = { entries: entries(), testKeys, hasPlaces: options.disposable }
+  const after = { allow: options.allow, calls, only, ending, ...places }
   const model = await openModelOfRun(suite, options, after, (key) => {
     noted.push({ created: key })
     listener({ kind: 'key-noted', entry: { created: key } })
   })
   await model.ask()
   const later = { ...request, items: [...filling], keptTestKeys: testKeys, earlierKeys: [...entries(), ...noted] }
-  const last = filling.size === 0 ? null : await askInWorker(later)
+  const last = filling.size === 0 || ending.reason !== null ? null : await askInWorker(later)
   if (last !== null) model.giveWay()
   const exploration = await model.finish()
-  return { asked: last === null ? first : joined(first, last), exploration }
+  const asked = last === null ? first : joined(first, last)
+  if (ending.reason === null) return { asked, exploration }
+  const stopped: Asked = { ...asked, stopped: ending.reason }
+  return { asked: last === null ? withMissing(stopped, suite, filling) : stopped, exploration }
 }
 
 const nothingAsked: Asked = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }

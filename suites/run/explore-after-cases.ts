@@ -4,6 +4,8 @@ import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
 import { effortOf } from '../explore/text.ts'
+import { endedWire } from './ended-wire.ts'
+import type { Ending } from './ending.ts'
 import type { SuiteRun } from './suite-run.ts'
 import type { TargetOptions } from './target-options.ts'
 
@@ -12,6 +14,8 @@ export const seedOfRelease = 20_260_101
 /** The longest average duration of a call of the model; after that the model stops. */
 const millisecondsPerCall = 20
 const walks = 20
+/** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
+const timeShare = 0.5
 
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 const mostNewKeys = 3
@@ -84,13 +88,17 @@ interface ModelOfRun {
 export async function openModelOfRun(
   { corpus, say }: SuiteRun,
   target: TargetOptions,
-  after: AfterCases,
+  after: AfterCases & { readonly ending: Ending },
   onKey: (key: CreatedKey) => void,
 ): Promise<ModelOfRun> {
   const { options, close } = await openTarget(target)
+  const { ending } = after
+  const allowed = afterCases(after)
   const exploration = openExploration({
     ...options,
-    ...afterCases(after),
+    wire: endedWire(options.wire, ending),
+    ...allowed,
+    seconds: Math.min(allowed.seconds, (timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000),
     requirements: corpus.requirements,
     say: (line) => say(`The model found: ${line}`),
     onKey: ({ id = '', secret, name = '', seed }) => {

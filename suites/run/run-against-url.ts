@@ -67,6 +67,7 @@ export async function runAgainstUrl(
         only: suite.options.explore.only,
         kept,
         created,
+        ending: endings.cases,
         entries,
         listener: keys.listener,
       }
