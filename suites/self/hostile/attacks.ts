@@ -3,6 +3,7 @@ import { attacksOfAnswers } from './attacks-of-answers.ts'
 import { attacksOfBytes } from './attacks-of-bytes.ts'
 import { attacksOfFiles } from './attacks-of-files.ts'
 import { attacksOfKeys } from './attacks-of-keys.ts'
+import { attacksOfTheModel } from './attacks-of-the-model.ts'
 import { attacksOfTime } from './attacks-of-time.ts'
 import { attacksOfValues } from './attacks-of-values.ts'
 
@@ -14,4 +15,5 @@ export const attacks: readonly Attack[] = [
   ...attacksOfValues,
   ...attacksOfFiles,
   ...attacksOfKeys,
+  ...attacksOfTheModel,
 ]
