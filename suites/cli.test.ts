@@ -49,7 +49,7 @@ describe('wrong usage: one sentence and exit code 2', () => {
       `Cannot use "${id}" for "--key-id": it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials\n`,
     ]),
     [['serve', '--port'], 'Option "--port <port>" argument missing\n'],
-    [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a port from 0 to 65535\n'],
+    [['serve', '--port', '70000'], 'Cannot use "70000" for "--port": expected a whole number from 0 to 65535\n'],
     [['serve', '--set', 'delayM=3'], 'Unknown choice "delayM" for "--set", did you mean "delayMs"?\n'],
     [['serve', '--set', 'delayMs=slow'], 'Cannot use "slow" for "--set delayMs": expected a number\n'],
     [['serve', '--set', 'batch=maybe'], 'Cannot use "maybe" for "--set batch": expected "refused" or "answered"\n'],

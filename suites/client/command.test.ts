@@ -146,7 +146,7 @@ describe('wrong usage', () => {
     [['--command', 'x', '--timeout', '0'], 'a number of seconds above 0'],
     [['--command', 'x', '--known', 'nowhere.yaml'], 'there is no such file'],
     [['--command', 'x', '--report', 'xml'], 'Unknown value "xml"'],
-    [['--listen', '--port', '99999'], 'a port from 0 to 65535'],
+    [['--listen', '--port', '99999'], 'a whole number from 0 to 65535'],
   ])('%j', async (argv, sentence) => {
     const { stderr, exitCode } = await call(...argv)
     expect(stderr).toContain(sentence)

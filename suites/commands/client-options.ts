@@ -1,12 +1,12 @@
 import { type ClientAuth, clientAuths } from '../client/journal.ts'
 import type { ClientSource } from '../client/judge-run.ts'
-import { readClientKnown } from '../client/report/known.ts'
+import { parseClientKnown } from '../client/report/known.ts'
 import type { ClientKnownEntry } from '../client/report/model.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
-import { type Environment, given } from '../run/inputs.ts'
-import { oneOf, positive, type ReportRequest, readReports, readSkips } from '../run/values.ts'
+import { type Environment, given, readText } from '../run/inputs.ts'
+import { oneOf, portNumber, positive, type ReportRequest, readReports, readSkips } from '../run/values.ts'
 
 /** The flags of `client` as they were typed. */
 export interface ClientFlags {
@@ -51,7 +51,7 @@ export function readClientOptions(flags: ClientFlags, env: Environment): ClientO
     selected: selectChecks({ auth, only: flags.only ?? [], skip }),
     skip,
     strict: flags.strict === true,
-    known: flags.known === undefined ? [] : readClientKnown(flags.known),
+    known: flags.known === undefined ? [] : parseClientKnown(readText(flags.known, 'the baseline'), flags.known),
     reports: readReports(flags.report ?? []),
     again: againCommand(flags),
   }
@@ -64,7 +64,7 @@ function readSource({ command, listen, port, timeout }: ClientFlags, env: Enviro
   if (listen === true) {
     const [id, secret] = [given(env.SVC_KEY_ID), given(env.SVC_KEY_SECRET)]
     const key = { ...(id === undefined ? {} : { id }), ...(secret === undefined ? {} : { secret }) }
-    return { kind: 'listen', port: portOf(port), key }
+    return { kind: 'listen', port: portNumber('--port', port), key }
   }
   if (command === undefined)
     throw new SuiteError('usage', 'Name the client: "--command CMD" runs it, "--listen" waits for it')
@@ -75,12 +75,6 @@ function readSource({ command, listen, port, timeout }: ClientFlags, env: Enviro
 function readAuths(words: readonly string[] = []): ClientAuth[] {
   const wanted = words.flatMap((word) => word.split(',')).map((word) => oneOf('--auth', word.trim(), clientAuths))
   return wanted.length === 0 ? [...clientAuths] : clientAuths.filter((auth) => wanted.includes(auth))
-}
-
-function portOf(text: string | undefined): number {
-  const port = positive('--port', text, 0)
-  if (Number.isInteger(port) && port <= 65_535) return port
-  throw new SuiteError('usage', `Cannot use "${text}" for "--port": expected a port from 0 to 65535`)
 }
 
 function timeoutOf(text: string | undefined): number {

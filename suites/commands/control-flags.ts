@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { positive } from '../run/values.ts'
+import { portNumber, positive, wholeNumber } from '../run/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
 
@@ -70,13 +70,7 @@ function originOf(text: string): string {
 function portAndToken(flags: ControlFlags): { port?: number; token?: string } {
   if (flags.controlToken === '') throw new SuiteError('usage', 'Give "--control-token" a token that is not empty')
   return {
-    ...(flags.controlPort === undefined ? {} : { port: wholeNumber('--control-port', flags.controlPort, 65_535) }),
+    ...(flags.controlPort === undefined ? {} : { port: portNumber('--control-port', flags.controlPort) }),
     ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),
   }
-}
-
-function wholeNumber(flag: string, text: string, most: number): number {
-  const value = positive(flag, text, 0)
-  if (Number.isInteger(value) && value <= most) return value
-  throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a whole number from 0 to ${most}`)
 }

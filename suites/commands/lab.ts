@@ -5,7 +5,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
 import { fileProblem } from '../run/inputs.ts'
-import { positive } from '../run/values.ts'
+import { portNumber } from '../run/values.ts'
 import { writeOut } from './console.ts'
 
 interface LabFlags {
@@ -26,17 +26,11 @@ export function registerLab(program: Command): void {
       if (flags.out !== undefined && flags.port !== undefined) {
         throw new SuiteError('usage', 'Give "--out" or "--port", not both')
       }
-      const port = portOf(flags.port)
+      const port = portNumber('--port', flags.port)
       const page = await labPage()
       if (flags.out === undefined) await serveUntilStopped(page, port)
       else writeLab(flags.out, page)
     })
-}
-
-function portOf(text: string | undefined): number {
-  const port = positive('--port', text, 0)
-  if (Number.isInteger(port) && port <= 65_535) return port
-  throw new SuiteError('usage', `Cannot use "${text}" for "--port": expected a port from 0 to 65535`)
 }
 
 function writeLab(file: string, page: string): void {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import { readText } from '../run/inputs.ts'
-import { positive, schemeWord } from '../run/values.ts'
+import { portNumber, schemeWord } from '../run/values.ts'
 import { loadMutants, profileChoices, type ServerOptions, serve } from '../targets/bundled.ts'
 import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
 import { collect } from './run-flags.ts'
@@ -76,11 +76,8 @@ type ServeOptions = Parameters<typeof serve>[0]
 
 /** @throws SuiteError (`usage`) for values that cannot be used */
 export function serveOptions(flags: ServeFlags): ServeOptions {
-  const port = positive('--port', flags.port, 0)
-  if (!Number.isInteger(port) || port > 65_535)
-    throw new SuiteError('usage', `Cannot use "${flags.port}" for "--port": expected a port from 0 to 65535`)
   return {
-    port,
+    port: portNumber('--port', flags.port),
     host: flags.host,
     ...controlOptions(flags),
     ...(flags.seed === undefined ? {} : { seed: seedOf(flags.seed) }),

@@ -2,7 +2,7 @@ import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Random } from '../engine/random.ts'
 import type { Instance } from '../engine/target.ts'
 import { demandAccess } from '../facts/access.ts'
-import { createAsker } from '../facts/asker.ts'
+import { createCaller } from '../facts/caller.ts'
 import { compareSessions } from './compare.ts'
 import { planSession, playSession } from './play.ts'
 import type { ServerDiff } from './text.ts'
@@ -24,7 +24,7 @@ export async function diffServers(a: Instance, b: Instance, options: DiffOptions
   const { allow, calls, seed, random, patientMs } = options
   const hasSecret = a.root.kind === 'secret' && b.root.kind === 'secret'
   const planned = planSession(seed, calls, allow, hasSecret)
-  for (const instance of [a, b]) await demandAccess(createAsker(instance, random), patientMs)
+  for (const instance of [a, b]) await demandAccess(createCaller(instance, random), patientMs)
   const first = await playSession(a, planned, random)
   const second = await playSession(b, planned, random)
   return { a: a.baseUrl, b: b.baseUrl, calls, differences: compareSessions(first, second) }

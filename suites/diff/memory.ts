@@ -1,4 +1,4 @@
-import type { Asker } from '../facts/asker.ts'
+import type { Caller } from '../facts/caller.ts'
 import type { Pair } from '../facts/granted.ts'
 
 /** What one server gave out in the course of a session; the same call uses the pair of each server. */
@@ -16,10 +16,10 @@ export function pairAt({ pairs }: Memory, position: number): Pair | null {
   return pairs[position % Math.max(1, pairs.length)] ?? null
 }
 
-/** A call of a session: what is asked, and what it needs. */
+/** A call of a session, and what it needs. */
 export interface SessionCall {
   name: string
   needs: null | 'sessions'
   /** @param position picks a pair among those that were granted */
-  ask(asker: Asker, memory: Memory, position: number): ReturnType<Asker['ask']>
+  make(caller: Caller, memory: Memory, position: number): ReturnType<Caller['call']>
 }

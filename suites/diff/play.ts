@@ -3,7 +3,7 @@ import type { SafetyClass } from '../engine/fixture/model.ts'
 import { type Random, seededRandom, shuffled } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'
-import { createAsker, type Reply } from '../facts/asker.ts'
+import { createCaller, type Reply } from '../facts/caller.ts'
 import { createMemory, type SessionCall } from './memory.ts'
 import { plainCalls } from './plain-calls.ts'
 import { tokenCalls } from './token-calls.ts'
@@ -48,14 +48,14 @@ export async function playSession(
   planned: readonly PlannedCall[],
   random: Random,
 ): Promise<PlayedCall[]> {
-  const asker = createAsker(instance, random)
+  const caller = createCaller(instance, random)
   const memory = createMemory()
   const played: PlayedCall[] = []
   for (const { call, position } of planned) {
-    const { outcome, status, code, result } = await call.ask(asker, memory, position)
+    const { outcome, status, code, result } = await call.make(caller, memory, position)
     played.push({ call: call.name, outcome, status, code, shape: outcome === 'accepted' ? shapeOf(result) : null })
   }
-  return redactValue(played, asker.redactor)
+  return redactValue(played, caller.redactor)
 }
 
 /** `{ accessToken: string, … }`, in the order of names. */

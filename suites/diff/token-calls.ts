@@ -1,6 +1,6 @@
 /** Calls of a session that grant, use and refresh tokens. */
-import { type Ask, type Asker, basic, token } from '../facts/asker.ts'
-import { askGrant, askRefresh, pairOf } from '../facts/granted.ts'
+import { basic, type Call, type Caller, token } from '../facts/caller.ts'
+import { pairOf, requestGrant, requestRefresh } from '../facts/granted.ts'
 import { type Memory, pairAt, type SessionCall } from './memory.ts'
 
 const foreignAddress = '203.0.113.7'
@@ -9,13 +9,13 @@ const junkToken = 'svc-no-such-token'
 function granting(
   name: string,
   scope: readonly string[],
-  more?: (asker: Asker) => Omit<Ask, 'method' | 'params'>,
+  more?: (caller: Caller) => Omit<Call, 'method' | 'params'>,
 ): SessionCall {
   return {
     name: `grant, ${name}`,
     needs: 'sessions',
-    ask: async (asker, memory) => {
-      const reply = await askGrant(asker, scope, more?.(asker))
+    make: async (caller, memory) => {
+      const reply = await requestGrant(caller, scope, more?.(caller))
       const pair = pairOf(reply)
       if (pair !== null) memory.pairs.push(pair)
       return reply
@@ -23,23 +23,23 @@ function granting(
   }
 }
 
-const grantingWith = (name: string, params: (asker: Asker) => object): SessionCall => ({
+const grantingWith = (name: string, params: (caller: Caller) => object): SessionCall => ({
   name: `grant, ${name}`,
   needs: 'sessions',
-  ask: (asker) => asker.ask({ method: 'manager/auth', params: params(asker) }),
+  make: (caller) => caller.call({ method: 'manager/auth', params: params(caller) }),
 })
 
-function using(name: string, what: (asker: Asker, access: string) => Ask): SessionCall {
+function using(name: string, what: (caller: Caller, access: string) => Call): SessionCall {
   return {
     name: `token, ${name}`,
     needs: 'sessions',
-    ask: (asker, memory, position) => asker.ask(what(asker, pairAt(memory, position)?.access ?? junkToken)),
+    make: (caller, memory, position) => caller.call(what(caller, pairAt(memory, position)?.access ?? junkToken)),
   }
 }
 
-async function refresh(asker: Asker, memory: Memory, position: number, more: object = {}) {
+async function refresh(caller: Caller, memory: Memory, position: number, more: object = {}) {
   const old = pairAt(memory, position)
-  const reply = await askRefresh(asker, old?.refresh ?? junkToken, more)
+  const reply = await requestRefresh(caller, old?.refresh ?? junkToken, more)
   const next = pairOf(reply)
   if (next !== null && old !== null) {
     memory.used.push(old)
@@ -65,8 +65,8 @@ export const tokenCalls: readonly SessionCall[] = [
   granting('for another address', ['solution', `ipAddr:${foreignAddress}`]),
   granting('session one', ['solution', 'session:svc-diff-one']),
   granting('session two', ['solution', 'session:svc-diff-two']),
-  granting('a right header', ['solution'], (asker) => ({ auth: basic(asker) })),
-  granting('a wrong header', ['solution'], (asker) => ({ auth: basic(asker, { secret: 'svc-wrong-secret' }) })),
+  granting('a right header', ['solution'], (caller) => ({ auth: basic(caller) })),
+  granting('a wrong header', ['solution'], (caller) => ({ auth: basic(caller, { secret: 'svc-wrong-secret' }) })),
   grantingWith('wrong secret', ({ keyId: apiKeyId }) => ({
     grantType: 'api_key_credentials',
     scope: ['solution'],
@@ -80,35 +80,35 @@ export const tokenCalls: readonly SessionCall[] = [
     apiKeySecret,
   })),
   grantingWith('unknown grant type', () => ({ grantType: 'svc' })),
-  using('listing', (asker, access) => ({ auth: token(asker, access) })),
-  using('listing again', (asker, access) => ({ auth: token(asker, access) })),
-  using('with a forwarding header', (asker, access) => ({
-    auth: token(asker, access),
+  using('listing', (caller, access) => ({ auth: token(caller, access) })),
+  using('listing again', (caller, access) => ({ auth: token(caller, access) })),
+  using('with a forwarding header', (caller, access) => ({
+    auth: token(caller, access),
     headers: [['x-forwarded-for', foreignAddress]],
   })),
-  using('its word in lower case', (asker, access) => ({ auth: token(asker, access, 'bearer') })),
-  using('without a word', (asker, access) => ({ auth: token(asker, access, '') })),
-  using('the word Token', (asker, access) => ({ auth: token(asker, access, 'Token') })),
-  using('createApiKey without params', (asker, access) => ({
-    auth: token(asker, access),
+  using('its word in lower case', (caller, access) => ({ auth: token(caller, access, 'bearer') })),
+  using('without a word', (caller, access) => ({ auth: token(caller, access, '') })),
+  using('the word Token', (caller, access) => ({ auth: token(caller, access, 'Token') })),
+  using('createApiKey without params', (caller, access) => ({
+    auth: token(caller, access),
     method: 'manager/createApiKey',
   })),
-  using('a further param', (asker, access) => ({ auth: token(asker, access), params: { extra: 1 } })),
-  { name: 'refresh', needs: 'sessions', ask: refresh },
+  using('a further param', (caller, access) => ({ auth: token(caller, access), params: { extra: 1 } })),
+  { name: 'refresh', needs: 'sessions', make: refresh },
   {
     name: 'refresh with a scope',
     needs: 'sessions',
-    ask: (asker, memory, position) => refresh(asker, memory, position, { scope: ['solution'] }),
+    make: (caller, memory, position) => refresh(caller, memory, position, { scope: ['solution'] }),
   },
-  { name: 'refresh, junk token', needs: 'sessions', ask: (asker) => askRefresh(asker, junkToken) },
+  { name: 'refresh, junk token', needs: 'sessions', make: (caller) => requestRefresh(caller, junkToken) },
   {
     name: 'refresh, a used token',
     needs: 'sessions',
-    ask: (asker, memory) => askRefresh(asker, lastUsed(memory)?.refresh ?? junkToken),
+    make: (caller, memory) => requestRefresh(caller, lastUsed(memory)?.refresh ?? junkToken),
   },
   {
     name: 'token, revoked',
     needs: 'sessions',
-    ask: (asker, memory) => asker.ask({ auth: token(asker, lastUsed(memory)?.access ?? junkToken) }),
+    make: (caller, memory) => caller.call({ auth: token(caller, lastUsed(memory)?.access ?? junkToken) }),
   },
 ]

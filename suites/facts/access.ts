@@ -1,5 +1,5 @@
 import { SuiteError } from '../engine/errors.ts'
-import { type Asker, basic, signed } from './asker.ts'
+import { basic, type Caller, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
@@ -11,21 +11,21 @@ const patienceMs = 250
  * @param patientMs how long to wait for a target that does not answer yet
  * @throws SuiteError (`unreachable`, exit code 3)
  */
-export async function demandAccess(asker: Asker, patientMs: number): Promise<void> {
-  const { baseUrl, clock } = asker.instance
+export async function demandAccess(caller: Caller, patientMs: number): Promise<void> {
+  const { baseUrl, clock } = caller.instance
   const untilMs = clock.now() + patientMs
-  let first = await asker.ask({ auth: signed(asker) })
+  let first = await caller.call({ auth: signed(caller) })
   while (first.status === null && clock.now() < untilMs) {
     await clock.sleep(patienceMs)
-    first = await asker.ask({ auth: signed(asker) })
+    first = await caller.call({ auth: signed(caller) })
   }
   if (first.outcome === 'accepted') return
   if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`, { exitCode: 3 })
-  const second = asker.secret === undefined ? first : await asker.ask({ auth: basic(asker) })
+  const second = caller.secret === undefined ? first : await caller.call({ auth: basic(caller) })
   if (second.outcome !== 'accepted')
     throw new SuiteError(
       'unreachable',
-      `Cannot use ${baseUrl}: it refuses the key "${asker.keyId}" (${describeReply(second)})`,
+      `Cannot use ${baseUrl}: it refuses the key "${caller.keyId}" (${describeReply(second)})`,
       { exitCode: 3 },
     )
 }

@@ -1,8 +1,8 @@
 /** Part 5.4: the headers from which a target takes the caller's address. */
-import type { Asker } from './asker.ts'
+import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Fact, type Finding, type Probe, word } from './fact.ts'
-import { askGrant, askRefresh, pairOf, works } from './granted.ts'
+import { type Fact, type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { pairOf, requestGrant, requestRefresh, works } from './granted.ts'
 
 /** From the range for documentation (RFC 5737), so no call comes from there. */
 const foreignAddress = '203.0.113.7'
@@ -16,8 +16,8 @@ const forwardingHeaders: readonly (readonly [name: string, value: string])[] = [
   ['CF-Connecting-IP', foreignAddress],
 ]
 
-async function forwarding(asker: Asker): Promise<Finding> {
-  const reply = await askGrant(asker, ['solution', `ipAddr:${foreignAddress}`])
+async function forwarding(caller: Caller): Promise<Finding> {
+  const reply = await requestGrant(caller, ['solution', `ipAddr:${foreignAddress}`])
   const pair = pairOf(reply)
   const granted = word(
     'addresses/foreign-grant',
@@ -26,14 +26,14 @@ async function forwarding(asker: Asker): Promise<Finding> {
     describeReply(reply),
   )
   if (pair === null) return { facts: [granted] }
-  if (await works(asker, pair.access))
+  if (await works(caller, pair.access))
     return {
       facts: [granted, word('addresses/forwarded', 'forwarding headers', 'not told', 'the address was not looked at')],
     }
   const facts: Fact[] = [granted]
   const counted: string[] = []
   for (const [name, value] of forwardingHeaders) {
-    const counts = await works(asker, pair.access, [[name, value]])
+    const counts = await works(caller, pair.access, [[name, value]])
     if (counts) counted.push(name)
     facts.push(
       word(
@@ -44,7 +44,7 @@ async function forwarding(asker: Asker): Promise<Finding> {
       ),
     )
   }
-  const refreshed = await askRefresh(asker, pair.refresh)
+  const refreshed = await requestRefresh(caller, pair.refresh)
   const isChecked = refreshed.outcome !== 'accepted'
   return {
     facts: [
@@ -61,11 +61,5 @@ async function forwarding(asker: Asker): Promise<Finding> {
 }
 
 export const addressProbes: readonly Probe[] = [
-  {
-    name: 'forwarding headers',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 9, refusals: 7, grants: 2 },
-    run: forwarding,
-  },
+  tokenProbe('forwarding headers', { calls: 9, refusals: 7, grants: 2 }, forwarding),
 ]

@@ -1,4 +1,4 @@
-import type { Reply } from './asker.ts'
+import type { Reply } from './caller.ts'
 
 /** Status and code in words: `accepted`, `HTTP 200, error 24879`. */
 export function describeReply({ outcome, status, code }: Reply): string {

@@ -1,7 +1,7 @@
 /** Part 1: which envelopes are accepted. All calls list solutions, so nothing lasts. */
-import { type Ask, type Asker, type Reply, signed } from './asker.ts'
+import { type Call, type Caller, type Reply, signed } from './caller.ts'
 import { describeReply, sameRefusal } from './compare-replies.ts'
-import { type Finding, type Probe, word } from './fact.ts'
+import { acceptance, type Finding, type Probe, word } from './fact.ts'
 
 const listSolutions = 'solution/listSolutions'
 
@@ -9,42 +9,40 @@ const listSolutions = 'solution/listSolutions'
 const envelopeWith = (members: { [name: string]: unknown }): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 7001, method: listSolutions, params: {}, ...members })
 
-const askWith = (asker: Asker, what: Ask): Promise<Reply> => asker.ask({ auth: signed(asker), ...what })
+const callWith = (caller: Caller, what: Call): Promise<Reply> => caller.call({ auth: signed(caller), ...what })
 
-const takenOrRefused = ({ outcome }: Reply): 'taken' | 'refused' => (outcome === 'accepted' ? 'taken' : 'refused')
-
-async function envelopeVersion(asker: Asker): Promise<Finding> {
-  const version = await askWith(asker, { body: envelopeWith({ jsonrpc: '1.0' }) })
-  const params = await askWith(asker, { body: envelopeWith({ params: [] }) })
-  const isTaken = version.outcome === 'accepted' && params.outcome === 'accepted'
+async function envelopeVersion(caller: Caller): Promise<Finding> {
+  const version = await callWith(caller, { body: envelopeWith({ jsonrpc: '1.0' }) })
+  const params = await callWith(caller, { body: envelopeWith({ params: [] }) })
+  const isAccepted = version.outcome === 'accepted' && params.outcome === 'accepted'
   return {
     facts: [
-      word('envelope/jsonrpc-version', 'jsonrpc "1.0"', takenOrRefused(version), describeReply(version)),
-      word('envelope/params-type', 'params as an array', takenOrRefused(params), describeReply(params)),
+      acceptance('envelope/jsonrpc-version', 'jsonrpc "1.0"', version),
+      acceptance('envelope/params-type', 'params as an array', params),
     ],
-    switches: { strictEnvelope: !isTaken },
+    switches: { strictEnvelope: !isAccepted },
   }
 }
 
-async function idTypes(asker: Asker): Promise<Finding> {
+async function idTypes(caller: Caller): Promise<Finding> {
   const kinds = { string: 'seven', fraction: 7.5, null: null, boolean: true }
-  const taken: string[] = []
+  const accepted: string[] = []
   const seen: string[] = []
   for (const [kind, id] of Object.entries(kinds)) {
-    const reply = await askWith(asker, { body: envelopeWith({ id }) })
-    if (reply.outcome === 'accepted') taken.push(kind)
+    const reply = await callWith(caller, { body: envelopeWith({ id }) })
+    if (reply.outcome === 'accepted') accepted.push(kind)
     seen.push(`${kind}: ${describeReply(reply)}`)
   }
-  const value = taken.length === 0 ? 'integers only' : `integers, ${taken.join(', ')}`
-  const choice = taken.includes('null') ? 'any' : taken.includes('string') ? 'strings-and-numbers' : 'integers'
+  const value = accepted.length === 0 ? 'integers only' : `integers, ${accepted.join(', ')}`
+  const choice = accepted.includes('null') ? 'any' : accepted.includes('string') ? 'strings-and-numbers' : 'integers'
   return {
-    facts: [word('envelope/id-types', 'ids that are taken', value, seen.join('; '))],
+    facts: [word('envelope/id-types', 'accepted types of ids', value, seen.join('; '))],
     switches: { idTypes: choice },
   }
 }
 
-async function missingId(asker: Asker): Promise<Finding> {
-  const reply = await askWith(asker, { body: envelopeWith({ id: undefined }) })
+async function missingId(caller: Caller): Promise<Finding> {
+  const reply = await callWith(caller, { body: envelopeWith({ id: undefined }) })
   const isSilent = reply.status !== null && reply.status < 300 && reply.bytes === 0
   const value = isSilent ? 'no-body' : reply.outcome === 'accepted' ? 'answered' : 'refused'
   return {
@@ -53,29 +51,29 @@ async function missingId(asker: Asker): Promise<Finding> {
   }
 }
 
-async function batch(asker: Asker): Promise<Finding> {
-  const reply = await askWith(asker, { body: `[${envelopeWith({})}]` })
+async function batch(caller: Caller): Promise<Finding> {
+  const reply = await callWith(caller, { body: `[${envelopeWith({})}]` })
   const value = Array.isArray(reply.json) ? 'answered' : 'refused'
   const evidence = value === 'answered' ? 'an array came back' : describeReply(reply)
   return { facts: [word('envelope/batch', 'a batch of one request', value, evidence)], switches: { batch: value } }
 }
 
-async function contentType(asker: Asker): Promise<Finding> {
-  const reply = await askWith(asker, { headers: [['content-type', 'text/plain']] })
+async function contentType(caller: Caller): Promise<Finding> {
+  const reply = await callWith(caller, { headers: [['content-type', 'text/plain']] })
   const value = reply.outcome === 'accepted' ? 'ignored' : 'json-only'
   return {
-    facts: [word('envelope/content-type', 'Content-Type text/plain', takenOrRefused(reply), describeReply(reply))],
+    facts: [acceptance('envelope/content-type', 'Content-Type text/plain', reply)],
     switches: { contentType: value },
   }
 }
 
-async function extraMembers(asker: Asker): Promise<Finding> {
-  const member = await askWith(asker, { body: envelopeWith({ extra: 1 }) })
-  const param = await askWith(asker, { params: { extra: 1 } })
+async function extraMembers(caller: Caller): Promise<Finding> {
+  const member = await callWith(caller, { body: envelopeWith({ extra: 1 }) })
+  const param = await callWith(caller, { params: { extra: 1 } })
   return {
     facts: [
-      word('envelope/extra-members', 'a further member of the envelope', takenOrRefused(member), describeReply(member)),
-      word('grants/extra-params', 'a further param', takenOrRefused(param), describeReply(param)),
+      acceptance('envelope/extra-members', 'a further member of the envelope', member),
+      acceptance('grants/extra-params', 'a further param', param),
     ],
     switches: {
       extraMembers: member.outcome === 'accepted' ? 'ignored' : 'refused',
@@ -85,12 +83,12 @@ async function extraMembers(asker: Asker): Promise<Finding> {
 }
 
 /** Sends an unknown method and wrong params without authorization: the refusal shows which check comes first. */
-async function orderOfChecks(asker: Asker): Promise<Finding> {
-  const unauthorized = await asker.ask({})
-  const unknown = await askWith(asker, { method: 'solution/svcNoSuchMethod' })
-  const unknownWithout = await asker.ask({ method: 'solution/svcNoSuchMethod' })
-  const badParams = await askWith(asker, { params: { extra: 1 } })
-  const badParamsWithout = await asker.ask({ params: { extra: 1 } })
+async function orderOfChecks(caller: Caller): Promise<Finding> {
+  const unauthorized = await caller.call({})
+  const unknown = await callWith(caller, { method: 'solution/svcNoSuchMethod' })
+  const unknownWithout = await caller.call({ method: 'solution/svcNoSuchMethod' })
+  const badParams = await callWith(caller, { params: { extra: 1 } })
+  const badParamsWithout = await caller.call({ params: { extra: 1 } })
   const isToldApart = !sameRefusal(unknown, unauthorized)
   const methodFirst = isToldApart ? sameRefusal(unknownWithout, unknown) : null
   const paramsFirst = sameRefusal(badParams, unauthorized) ? null : sameRefusal(badParamsWithout, badParams)
@@ -110,8 +108,8 @@ async function orderOfChecks(asker: Asker): Promise<Finding> {
   }
 }
 
-async function listing(asker: Asker): Promise<Finding> {
-  const { result, headers } = await askWith(asker, {})
+async function listing(caller: Caller): Promise<Finding> {
+  const { result, headers } = await callWith(caller, {})
   const members = typeof result === 'object' && result !== null ? Object.keys(result) : []
   const shape = members.includes('list') ? 'list' : members.includes('solutions') ? 'solutions' : 'counted'
   return {

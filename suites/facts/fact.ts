@@ -1,6 +1,7 @@
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Profile } from '../targets/bundled.ts'
-import type { Asker } from './asker.ts'
+import type { Caller, Reply } from './caller.ts'
+import { describeReply } from './compare-replies.ts'
 import type { Creation, KeyMaker } from './key-maker.ts'
 
 export type FactValue = string | number | boolean
@@ -44,13 +45,13 @@ interface ProbeBase {
 /** A short measurement. It stays within its safety classes. */
 export interface Probe extends ProbeBase {
   /** @param known switches that earlier probes found */
-  run(asker: Asker, known: Partial<Profile>, options: ProbeOptions): Promise<Finding>
+  run(caller: Caller, known: Partial<Profile>, options: ProbeOptions): Promise<Finding>
 }
 
 /** A measurement that creates API keys; what it says of refusals holds only while there is a free place for a key. */
 export interface KeyProbe extends ProbeBase {
   cost: Cost & { keys: number }
-  run(asker: Asker, maker: KeyMaker, options: KeyProbeOptions): Promise<Finding>
+  run(caller: Caller, maker: KeyMaker, options: KeyProbeOptions): Promise<Finding>
 }
 
 export interface KeyProbeOptions {
@@ -68,6 +69,18 @@ export interface ProbeOptions {
 /** A fact in words. */
 export function word(question: string, name: string, value: FactValue, evidence: string): Fact {
   return { question, name, value, unit: null, evidence }
+}
+
+/** Whether a call is accepted: a fact with the answer as its evidence. */
+export function acceptance(question: string, name: string, reply: Reply): Fact {
+  return word(question, name, isAccepted(reply) ? 'accepted' : 'refused', describeReply(reply))
+}
+
+export const isAccepted = ({ outcome }: Reply): boolean => outcome === 'accepted'
+
+/** A probe that requests tokens with the secret of the root key, and what else it needs. */
+export function tokenProbe(name: string, cost: Cost, run: Probe['run'], ...needs: SafetyClass[]): Probe {
+  return { name, needs: ['sessions', ...needs], needsSecret: true, cost, run }
 }
 
 /** A fact with a unit. The five values in the order of a sentence. */

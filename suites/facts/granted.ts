@@ -1,5 +1,5 @@
 /** Grants of tokens (part 4.2) for probes. */
-import { type Ask, type Asker, type Reply, token } from './asker.ts'
+import { type Call, type Caller, type Reply, token } from './caller.ts'
 
 export interface Pair {
   access: string
@@ -9,19 +9,19 @@ export interface Pair {
   scope: string[]
 }
 
-/** Asks for a pair with the credentials of the root key. */
-export function askGrant(
-  asker: Asker,
+/** Requests a pair with the credentials of the root key. */
+export function requestGrant(
+  caller: Caller,
   scope: readonly string[],
-  more: Omit<Ask, 'method' | 'params'> = {},
+  more: Omit<Call, 'method' | 'params'> = {},
 ): Promise<Reply> {
-  const { keyId: apiKeyId, secret: apiKeySecret } = asker
+  const { keyId: apiKeyId, secret: apiKeySecret } = caller
   const params = { grantType: 'api_key_credentials', scope, apiKeyId, apiKeySecret }
-  return asker.ask({ ...more, method: 'manager/auth', params })
+  return caller.call({ ...more, method: 'manager/auth', params })
 }
 
-export function askRefresh(asker: Asker, refreshToken: string, more: object = {}): Promise<Reply> {
-  return asker.ask({ method: 'manager/auth', params: { grantType: 'refresh_token', refreshToken, ...more } })
+export function requestRefresh(caller: Caller, refreshToken: string, more: object = {}): Promise<Reply> {
+  return caller.call({ method: 'manager/auth', params: { grantType: 'refresh_token', refreshToken, ...more } })
 }
 
 /** The pair in an accepted answer; null if the answer has none. */
@@ -44,10 +44,10 @@ export function pairOf({ result }: Reply): Pair | null {
 const isToken = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
 /** A pair, or null if the target grants none. */
-export const grant = async (asker: Asker, scope: readonly string[]): Promise<Pair | null> =>
-  pairOf(await askGrant(asker, scope))
+export const grant = async (caller: Caller, scope: readonly string[]): Promise<Pair | null> =>
+  pairOf(await requestGrant(caller, scope))
 
 /** Whether an access token lists solutions. */
-export async function works(asker: Asker, access: string, headers: [string, string][] = []): Promise<boolean> {
-  return (await asker.ask({ auth: token(asker, access), headers })).outcome === 'accepted'
+export async function works(caller: Caller, access: string, headers: [string, string][] = []): Promise<boolean> {
+  return (await caller.call({ auth: token(caller, access), headers })).outcome === 'accepted'
 }

@@ -1,12 +1,12 @@
 /** Part 4.2: which scopes and params a grant accepts. */
-import { type Asker, basic, type Reply } from './asker.ts'
+import { basic, type Caller, type Reply } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Finding, type Probe, word } from './fact.ts'
-import { askGrant, pairOf, works } from './granted.ts'
+import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { pairOf, requestGrant, works } from './granted.ts'
 
-async function scopeEcho(asker: Asker): Promise<Finding> {
+async function scopeEcho(caller: Caller): Promise<Finding> {
   const asked = ['solution', 'context', 'expiresIn:60000']
-  const reply = await askGrant(asker, asked)
+  const reply = await requestGrant(caller, asked)
   const pair = pairOf(reply)
   if (pair === null) return { facts: [] }
   const echo = pair.scope.join(',')
@@ -25,15 +25,15 @@ async function scopeEcho(asker: Asker): Promise<Finding> {
 const grantWord = (reply: Reply, isInForce: boolean): string =>
   reply.outcome !== 'accepted' ? 'refused' : isInForce ? 'granted' : 'left out'
 
-async function scopeWords(asker: Asker): Promise<Finding> {
-  const unknown = await askGrant(asker, ['solution', 'svcUnknown'])
+async function scopeWords(caller: Caller): Promise<Finding> {
+  const unknown = await requestGrant(caller, ['solution', 'svcUnknown'])
   const unknownScope = pairOf(unknown)?.scope ?? []
-  const empty = await askGrant(asker, [])
+  const empty = await requestGrant(caller, [])
   const emptyPair = pairOf(empty)
-  const opens = emptyPair !== null && (await works(asker, emptyPair.access))
-  const cased = await askGrant(asker, ['Solution'])
+  const opens = emptyPair !== null && (await works(caller, emptyPair.access))
+  const cased = await requestGrant(caller, ['Solution'])
   const casedPair = pairOf(cased)
-  const anyCase = casedPair !== null && (await works(asker, casedPair.access))
+  const anyCase = casedPair !== null && (await works(caller, casedPair.access))
   const emptyWord = emptyPair === null ? 'refused' : opens ? 'whole-key' : 'nothing'
   return {
     facts: [
@@ -60,26 +60,26 @@ const emptyScopeWords = {
   'whole-key': 'a token with the scope of the key',
 }
 
-async function apikeySpelling(asker: Asker): Promise<Finding> {
-  const taken: ('apikey' | 'apiKey')[] = []
+async function apikeySpelling(caller: Caller): Promise<Finding> {
+  const accepted: ('apikey' | 'apiKey')[] = []
   for (const spelling of ['apikey', 'apiKey'] as const) {
-    const pair = pairOf(await askGrant(asker, [spelling]))
-    if (pair !== null && pair.scope.length > 0) taken.push(spelling)
+    const pair = pairOf(await requestGrant(caller, [spelling]))
+    if (pair !== null && pair.scope.length > 0) accepted.push(spelling)
   }
-  const [only] = taken
+  const [only] = accepted
   if (only === undefined) return { facts: [] }
-  const value = taken.length === 2 ? 'both' : only
+  const value = accepted.length === 2 ? 'both' : only
   return {
     facts: [word('scopes/apikey-spelling', 'spelling of apikey in a grant', value, 'two grants')],
     switches: { apikeySpelling: value },
   }
 }
 
-async function solutionId(asker: Asker): Promise<Finding> {
-  const any = await askGrant(asker, ['solution:*'])
-  const id = asker.instance.settings.solutions[0] ?? (await firstSolution(asker))
+async function solutionId(caller: Caller): Promise<Finding> {
+  const any = await requestGrant(caller, ['solution:*'])
+  const id = caller.instance.settings.solutions[0] ?? (await firstSolution(caller))
   if (any.outcome !== 'accepted' || id === null) return { facts: [] }
-  const named = await askGrant(asker, [`solution:${id}`])
+  const named = await requestGrant(caller, [`solution:${id}`])
   const value = named.outcome === 'accepted'
   return {
     facts: [
@@ -95,8 +95,8 @@ async function solutionId(asker: Asker): Promise<Finding> {
 }
 
 /** The id of a solution that the target lists; null if the list is empty. */
-async function firstSolution(asker: Asker): Promise<string | null> {
-  const { result } = await asker.ask({ auth: basic(asker) })
+async function firstSolution(caller: Caller): Promise<string | null> {
+  const { result } = await caller.call({ auth: basic(caller) })
   if (typeof result !== 'object' || result === null) return null
   const list: unknown = Object.values(result).find(Array.isArray)
   const first: unknown = Array.isArray(list) ? list[0] : null
@@ -104,9 +104,9 @@ async function firstSolution(asker: Asker): Promise<string | null> {
   return typeof id === 'string' ? id : null
 }
 
-async function headerOnGrant(asker: Asker): Promise<Finding> {
-  const wrong = await askGrant(asker, ['solution'], { auth: basic(asker, { secret: 'svc-wrong-secret' }) })
-  const right = await askGrant(asker, ['solution'], { auth: basic(asker) })
+async function headerOnGrant(caller: Caller): Promise<Finding> {
+  const wrong = await requestGrant(caller, ['solution'], { auth: basic(caller, { secret: 'svc-wrong-secret' }) })
+  const right = await requestGrant(caller, ['solution'], { auth: basic(caller) })
   const value = wrong.outcome === 'accepted' ? 'ignored' : right.outcome === 'accepted' ? 'judged' : 'refused'
   return {
     facts: [
@@ -122,39 +122,9 @@ async function headerOnGrant(asker: Asker): Promise<Finding> {
 }
 
 export const grantProbes: readonly Probe[] = [
-  {
-    name: 'echo of scopes',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 1, refusals: 0, grants: 1 },
-    run: scopeEcho,
-  },
-  {
-    name: 'scope words',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 5, refusals: 3, grants: 1 },
-    run: scopeWords,
-  },
-  {
-    name: 'spelling of apikey',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 2, refusals: 0, grants: 2 },
-    run: apikeySpelling,
-  },
-  {
-    name: 'solution:ID',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 3, refusals: 0, grants: 2 },
-    run: solutionId,
-  },
-  {
-    name: 'header on a grant',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 2, refusals: 0, grants: 2 },
-    run: headerOnGrant,
-  },
+  tokenProbe('echo of scopes', { calls: 1, refusals: 0, grants: 1 }, scopeEcho),
+  tokenProbe('scope words', { calls: 5, refusals: 3, grants: 1 }, scopeWords),
+  tokenProbe('spelling of apikey', { calls: 2, refusals: 0, grants: 2 }, apikeySpelling),
+  tokenProbe('solution:ID', { calls: 3, refusals: 0, grants: 2 }, solutionId),
+  tokenProbe('header on a grant', { calls: 2, refusals: 0, grants: 2 }, headerOnGrant),
 ]

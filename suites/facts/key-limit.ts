@@ -1,6 +1,6 @@
 /** Part 8: the ten places for keys, and whose sessions are counted together. Fills limits. */
 import type { Profile } from '../targets/bundled.ts'
-import { type Asker, type Reply, signed } from './asker.ts'
+import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import { amount, type Fact, type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
 import { grant, pairOf, works } from './granted.ts'
@@ -12,11 +12,11 @@ const beyondTheLimit = placesForKeys + 1
 const refusedOnPurpose = 2
 const sessionLimit = 16
 
-async function keyLimit(asker: Asker, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<Finding> {
-  const last = await fillPlaces(asker, maker)
+async function keyLimit(caller: Caller, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<Finding> {
+  const last = await fillPlaces(caller, maker)
   const fit = maker.created.keys.length - (last.outcome === 'accepted' ? 1 : 0)
   const counted = maker.countedBeforeLast()
-  const eleventh = await eleventhKey(asker, maker, last)
+  const eleventh = await eleventhKey(caller, maker, last)
   const facts: Fact[] = [
     word('keys/limit-exceeded', 'a key beyond the limit', eleventh, describeReply(last)),
     // Elsewhere nobody knows how many were there before.
@@ -24,12 +24,12 @@ async function keyLimit(asker: Asker, maker: KeyMaker, { fresh }: KeyProbeOption
       ? [amount('keys/limit-exceeded', 'keys that fit', { value: fit, unit: 'keys' }, 'created until one was refused')]
       : []),
   ]
-  const freed = last.outcome === 'refused' ? await freedPlace(asker, maker) : null
+  const freed = last.outcome === 'refused' ? await freedPlace(caller, maker) : null
   if (freed !== null) facts.push(freed)
   if (!fresh || last.outcome !== 'refused') return { facts, switches: switchFor(eleventh) }
   const counting = countingOf(fit, counted)
   if (counting === null) return { facts, switches: switchFor(eleventh) }
-  const evidence = `${fit} keys fit on a fresh instance, after ${counted} creations that were refused or taken back`
+  const evidence = `${fit} keys fit on a fresh instance, after ${counted} creations that were refused or removed`
   facts.push(
     word('keys/limit-counts-initial', 'the initial key is one of the ten', counting.initial, evidence),
     word('keys/limit-counts-refused', 'refused and removed keys take places', counting.refused, evidence),
@@ -38,27 +38,27 @@ async function keyLimit(asker: Asker, maker: KeyMaker, { fresh }: KeyProbeOption
 }
 
 /** Finds out whether refused creations take places. Done before the places are full, because a refusal then has two reasons. */
-export async function beRefused(asker: Asker, maker: KeyMaker): Promise<void> {
+export async function beRefused(caller: Caller, maker: KeyMaker): Promise<void> {
   for (let number = 0; number < refusedOnPurpose; number += 1)
-    await maker.create({ name: `svc-facts-${asker.unique}-wrong-${number}`, scope: 'no list' })
+    await maker.create({ name: `svc-facts-${caller.unique}-wrong-${number}`, scope: 'no list' })
 }
 
 /** Creates keys until one is refused, or one more than may be was created. @returns the last answer */
-async function fillPlaces(asker: Asker, maker: KeyMaker): Promise<Reply> {
+async function fillPlaces(caller: Caller, maker: KeyMaker): Promise<Reply> {
   for (let number = 0; ; number += 1) {
-    const name = `svc-facts-${asker.unique}-fill-${number}`
+    const name = `svc-facts-${caller.unique}-fill-${number}`
     const { reply, key } = await maker.create({ name, scope: ordinaryScope })
     if (key === null || maker.created.keys.length >= beyondTheLimit) return reply
   }
 }
 
 /** Checks whether the oldest known key still works. */
-async function eleventhKey(asker: Asker, maker: KeyMaker, last: Reply): Promise<string> {
+async function eleventhKey(caller: Caller, maker: KeyMaker, last: Reply): Promise<string> {
   if (last.outcome !== 'accepted') return 'refused'
   const [oldest] = maker.created.keys
   if (oldest?.secret === undefined) return 'created'
-  const auth = signed(asker, { keyId: oldest.id, secret: oldest.secret })
-  if ((await asker.ask({ auth })).outcome === 'accepted') return 'created'
+  const auth = signed(caller, { keyId: oldest.id, secret: oldest.secret })
+  if ((await caller.call({ auth })).outcome === 'accepted') return 'created'
   maker.created.removed(oldest.id)
   return 'the oldest key is removed'
 }
@@ -67,16 +67,16 @@ const switchFor = (eleventh: string): Partial<Profile> =>
   eleventh === 'refused' ? { eleventhKey: 'refused' } : eleventh === 'created' ? {} : { eleventhKey: 'oldest-removed' }
 
 /** Where the target says how keys are removed: whether that makes room. */
-async function freedPlace(asker: Asker, maker: KeyMaker): Promise<Fact | null> {
+async function freedPlace(caller: Caller, maker: KeyMaker): Promise<Fact | null> {
   const before = maker.created.keys.length
   if (!(await maker.removeAll()) || maker.created.keys.length === before) return null
-  const { reply, key } = await maker.create({ name: `svc-facts-${asker.unique}-freed`, scope: ['solution'] })
+  const { reply, key } = await maker.create({ name: `svc-facts-${caller.unique}-freed`, scope: ['solution'] })
   return word('keys/limit-frees', 'removing a key frees its place', key !== null, describeReply(reply))
 }
 
 /**
  * @param fit how many keys were there at once
- * @param counted how many creations were refused or taken back before the last of them
+ * @param counted how many creations were refused or removed before the last of them
  * @returns null where this fits no reading
  */
 function countingOf(fit: number, counted: number): { initial: boolean; refused: boolean } | null {
@@ -88,19 +88,19 @@ function countingOf(fit: number, counted: number): { initial: boolean; refused: 
 }
 
 /** The sessions of a second key push out one of the root key, or do not. */
-async function sessionUser(asker: Asker, maker: KeyMaker): Promise<Finding> {
-  const { key } = await maker.create({ name: `svc-facts-${asker.unique}-user`, scope: ['solution'] })
-  const session = (what: string): string[] => ['solution', `session:${asker.unique}-${what}`]
-  const mine = await grant(asker, session('of-root'))
+async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
+  const { key } = await maker.create({ name: `svc-facts-${caller.unique}-user`, scope: ['solution'] })
+  const session = (what: string): string[] => ['solution', `session:${caller.unique}-${what}`]
+  const mine = await grant(caller, session('of-root'))
   if (key === null || key.secret === null || mine === null) return { facts: [] }
   const credentials = { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret }
   let opened = 0
   for (let number = 0; number < sessionLimit; number += 1) {
     const params = { ...credentials, scope: session(`of-other-${number}`) }
-    if (pairOf(await asker.ask({ method: 'manager/auth', params })) !== null) opened += 1
+    if (pairOf(await caller.call({ method: 'manager/auth', params })) !== null) opened += 1
   }
   if (opened < sessionLimit) return { facts: [] }
-  const isAlive = await works(asker, mine.access)
+  const isAlive = await works(caller, mine.access)
   return {
     facts: [
       word(

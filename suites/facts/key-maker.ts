@@ -1,7 +1,7 @@
 /** Creates API keys for measurements: every key is recorded before its creation, and removed again if the target file names a method. */
 import type { CreatedKeys } from '../engine/case/created-keys.ts'
 import { resolve } from '../engine/fixture/resolve.ts'
-import { type Asker, type Authorize, type Reply, signed } from './asker.ts'
+import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
 /** Part 8: at most ten. */
 export const placesForKeys = 10
@@ -36,7 +36,7 @@ export interface KeyMaker {
   placesLeft(): number
   /** Refusals since a key was created: they say nothing as long as the ten places may be taken. */
   refusalsInDoubt(): number
-  /** Creations that were refused or taken back before the last key was created: a target may count them all the same. */
+  /** Creations that were refused or removed before the last key was created: a target may count them all the same. */
   countedBeforeLast(): number
   create(params: KeyParams, auth?: Authorize): Promise<Creation>
   /** Removes the keys of this measurement where the target declares how. @returns whether it does */
@@ -44,8 +44,8 @@ export interface KeyMaker {
 }
 
 /** @param created the record of created keys; existing entries take places */
-export function createKeyMaker(asker: Asker, created: CreatedKeys): KeyMaker {
-  const { cleanup } = asker.instance.settings
+export function createKeyMaker(caller: Caller, created: CreatedKeys): KeyMaker {
+  const { cleanup } = caller.instance.settings
   const mine: MadeKey[] = []
   let inDoubt = 0
   let countedBeforeLast = 0
@@ -54,16 +54,16 @@ export function createKeyMaker(asker: Asker, created: CreatedKeys): KeyMaker {
     placesLeft: () => placesForKeys - created.keys.length - created.unanswered.length,
     refusalsInDoubt: () => inDoubt,
     countedBeforeLast: () => countedBeforeLast,
-    async create(params, auth = signed(asker)) {
-      asker.demandToGoOn()
+    async create(params, auth = signed(caller)) {
+      caller.demandToGoOn()
       const { name } = params
       created.intend(name)
-      const reply = await asker.ask({ method: 'manager/createApiKey', params, auth })
+      const reply = await caller.call({ method: 'manager/createApiKey', params, auth })
       const key = keyIn(reply, name)
       if (key !== null) {
         inDoubt = 0
         countedBeforeLast = created.perhapsCounted
-        if (key.secret !== null) asker.redactor.add(key.secret)
+        if (key.secret !== null) caller.redactor.add(key.secret)
         created.created({ id: key.id, name, ...(key.secret === null ? {} : { secret: key.secret }) })
         mine.push(key)
       } else if (reply.outcome === 'refused' || reply.outcome === 'throttled') {
@@ -76,7 +76,7 @@ export function createKeyMaker(asker: Asker, created: CreatedKeys): KeyMaker {
       if (cleanup === undefined) return false
       for (const { id, name } of mine.splice(0)) {
         const params = resolve(cleanup.params, { id, name })
-        const { outcome } = await asker.ask({ method: cleanup.method, params, auth: signed(asker) })
+        const { outcome } = await caller.call({ method: cleanup.method, params, auth: signed(caller) })
         if (outcome === 'accepted') created.removed(id)
       }
       return true

@@ -1,17 +1,15 @@
 /** Part 4.1: which keys can be created. Each takes one of ten places until it is removed. */
 import { ed25519KeyPair, publicKeyToPem } from '../engine/signer/pem.ts'
 import type { Profile } from '../targets/bundled.ts'
-import { type Asker, type Reply, signed } from './asker.ts'
+import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
+import { acceptance, type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
 import { type KeyMaker, ordinaryScope } from './key-maker.ts'
 
 const seedBytes = 32
 
-const nameOf = (asker: Asker, what: string): string => `svc-facts-${asker.unique}-${what}`
-const takenOrRefused = ({ outcome }: Reply): 'taken' | 'refused' => (outcome === 'accepted' ? 'taken' : 'refused')
-
-async function names(_asker: Asker, maker: KeyMaker, { first }: KeyProbeOptions): Promise<Finding> {
+const nameOf = (caller: Caller, what: string): string => `svc-facts-${caller.unique}-${what}`
+async function names(_caller: Caller, maker: KeyMaker, { first }: KeyProbeOptions): Promise<Finding> {
   if (first.key === null) return { facts: [] }
   const again = await maker.create({ name: first.key.name, scope: ordinaryScope })
   const isSame = again.key?.id === first.key.id
@@ -38,31 +36,19 @@ async function names(_asker: Asker, maker: KeyMaker, { first }: KeyProbeOptions)
 /** The area of part 5.4 that no example of part 2 shows. */
 const unshownArea = 'thread'
 
-async function scopes(asker: Asker, maker: KeyMaker): Promise<Finding> {
-  const ask = (what: string, words: readonly string[]) =>
-    maker.create({ name: nameOf(asker, what), scope: words }).then(({ reply }) => reply)
-  const unknown = await ask('unknown', ['solution', 'svcUnknown'])
-  const unshown = unknown.outcome === 'accepted' ? null : await ask('unshown', ['solution', unshownArea])
-  const empty = await ask('empty-scope', [])
+async function scopes(caller: Caller, maker: KeyMaker): Promise<Finding> {
+  const create = (what: string, words: readonly string[]) =>
+    maker.create({ name: nameOf(caller, what), scope: words }).then(({ reply }) => reply)
+  const unknown = await create('unknown', ['solution', 'svcUnknown'])
+  const unshown = unknown.outcome === 'accepted' ? null : await create('unshown', ['solution', unshownArea])
+  const empty = await create('empty-scope', [])
   return {
     facts: [
-      word(
-        'keys/unknown-scopes',
-        'an unknown word in the scope of a key',
-        takenOrRefused(unknown),
-        describeReply(unknown),
-      ),
+      acceptance('keys/unknown-scopes', 'an unknown word in the scope of a key', unknown),
       ...(unshown === null
         ? []
-        : [
-            word(
-              'keys/unknown-scopes',
-              `"${unshownArea}" in the scope of a key`,
-              takenOrRefused(unshown),
-              describeReply(unshown),
-            ),
-          ]),
-      word('keys/empty-scope', 'a key with an empty scope', takenOrRefused(empty), describeReply(empty)),
+        : [acceptance('keys/unknown-scopes', `"${unshownArea}" in the scope of a key`, unshown)]),
+      acceptance('keys/empty-scope', 'a key with an empty scope', empty),
     ],
     switches: { unknownKeyScopes: unknownScopes(unknown, unshown) },
   }
@@ -73,19 +59,17 @@ function unknownScopes(unknown: Reply, unshown: Reply | null): Profile['unknownK
   return unshown?.outcome === 'accepted' ? 'refused' : 'all-but-shown-refused'
 }
 
-/** Together first: where all three are taken, one place is enough. */
-async function restrictions(asker: Asker, maker: KeyMaker): Promise<Finding> {
-  const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', `session:${asker.unique}`]
-  const ask = async (what: string, some: readonly string[]) =>
-    (await maker.create({ name: nameOf(asker, what), scope: ['solution', ...some] })).reply
-  const all = await ask('restricted', words)
+/** Together first: where all three are accepted, one place is enough. */
+async function restrictions(caller: Caller, maker: KeyMaker): Promise<Finding> {
+  const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', `session:${caller.unique}`]
+  const create = async (what: string, some: readonly string[]) =>
+    (await maker.create({ name: nameOf(caller, what), scope: ['solution', ...some] })).reply
+  const all = await create('restricted', words)
   const facts: Finding['facts'] = []
   for (const one of words) {
-    const reply = all.outcome === 'accepted' ? all : await ask(`restricted-${words.indexOf(one)}`, [one])
+    const reply = all.outcome === 'accepted' ? all : await create(`restricted-${words.indexOf(one)}`, [one])
     const [form] = one.split(':')
-    facts.push(
-      word('keys/expires-in-scope', `${form}: in the scope of a key`, takenOrRefused(reply), describeReply(reply)),
-    )
+    facts.push(acceptance('keys/expires-in-scope', `${form}: in the scope of a key`, reply))
   }
   return { facts }
 }
@@ -93,14 +77,14 @@ async function restrictions(asker: Asker, maker: KeyMaker): Promise<Finding> {
 /** A neutral point: everybody can sign for it. */
 const neutralPoint = Uint8Array.from({ length: 32 }, (_, index) => (index === 0 ? 1 : 0))
 
-async function publicKeys(asker: Asker, maker: KeyMaker): Promise<Finding> {
-  const { publicKeyPem } = ed25519KeyPair(asker.random.bytes(seedBytes))
+async function publicKeys(caller: Caller, maker: KeyMaker): Promise<Finding> {
+  const { publicKeyPem } = ed25519KeyPair(caller.random.bytes(seedBytes))
   const create = (what: string, publicKey: string) =>
-    maker.create({ name: nameOf(asker, what), scope: ['solution'], publicKey })
+    maker.create({ name: nameOf(caller, what), scope: ['solution'], publicKey })
   const plain = await create('public', publicKeyPem)
   if (plain.key === null) return { facts: [] }
   const again = await create('public-again', publicKeyPem)
-  const other = ed25519KeyPair(asker.random.bytes(seedBytes)).publicKeyPem
+  const other = ed25519KeyPair(caller.random.bytes(seedBytes)).publicKeyPem
   const spaced = await create('public-crlf', `${other.replaceAll('\n', '\r\n')}\r\n`)
   const weak = await create('public-weak', publicKeyToPem(neutralPoint))
   const { secret } = plain.key
@@ -108,14 +92,9 @@ async function publicKeys(asker: Asker, maker: KeyMaker): Promise<Finding> {
   return {
     facts: [
       word('keys/secret-of-public-key', 'secret of a key with a public key', form, 'one created key'),
-      word(
-        'keys/public-key-repeated',
-        'a public key used again',
-        takenOrRefused(again.reply),
-        describeReply(again.reply),
-      ),
-      word('keys/pem-variants', 'a PEM with CRLF', takenOrRefused(spaced.reply), describeReply(spaced.reply)),
-      word('keys/small-order', 'a public key of small order', takenOrRefused(weak.reply), describeReply(weak.reply)),
+      acceptance('keys/public-key-repeated', 'a public key used again', again.reply),
+      acceptance('keys/pem-variants', 'a PEM with CRLF', spaced.reply),
+      acceptance('keys/small-order', 'a public key of small order', weak.reply),
     ],
     switches: {
       repeatedPublicKeys: again.key === null ? 'refused' : 'accepted',
@@ -124,38 +103,26 @@ async function publicKeys(asker: Asker, maker: KeyMaker): Promise<Finding> {
   }
 }
 
-async function aboveCreator(asker: Asker, maker: KeyMaker): Promise<Finding> {
-  const creator = (await maker.create({ name: nameOf(asker, 'creator'), scope: ['apikey'] })).key
+async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<Finding> {
+  const creator = (await maker.create({ name: nameOf(caller, 'creator'), scope: ['apikey'] })).key
   if (creator === null || creator.secret === null) return { facts: [] }
-  const auth = signed(asker, { keyId: creator.id, secret: creator.secret })
-  const { reply, key } = await maker.create({ name: nameOf(asker, 'above'), scope: ['solution'] }, auth)
+  const auth = signed(caller, { keyId: creator.id, secret: creator.secret })
+  const { reply, key } = await maker.create({ name: nameOf(caller, 'above'), scope: ['solution'] }, auth)
   return {
-    facts: [
-      word(
-        'keys/scope-above-creator',
-        'a key with more scope than its creator',
-        takenOrRefused(reply),
-        `a key with apikey asks for one with solution: ${describeReply(reply)}`,
-      ),
-    ],
+    facts: [acceptance('keys/scope-above-creator', 'a key with more scope than its creator', reply)],
     switches: { keyScopeAboveCreator: key === null ? 'refused' : 'kept' },
   }
 }
 
 const longName = 129
 
-async function nameLengths(asker: Asker, maker: KeyMaker): Promise<Finding> {
-  const long = await maker.create({ name: nameOf(asker, '').padEnd(longName, 'x'), scope: ['solution'] })
+async function nameLengths(caller: Caller, maker: KeyMaker): Promise<Finding> {
+  const long = await maker.create({ name: nameOf(caller, '').padEnd(longName, 'x'), scope: ['solution'] })
   const empty = await maker.create({ name: '', scope: ['solution'] })
   return {
     facts: [
-      word(
-        'keys/name-rules',
-        `a key name of ${longName} characters`,
-        takenOrRefused(long.reply),
-        describeReply(long.reply),
-      ),
-      word('keys/name-rules', 'an empty key name', takenOrRefused(empty.reply), describeReply(empty.reply)),
+      acceptance('keys/name-rules', `a key name of ${longName} characters`, long.reply),
+      acceptance('keys/name-rules', 'an empty key name', empty.reply),
     ],
   }
 }

@@ -1,6 +1,6 @@
-/** Asks the probes that create API keys, and believes refusals only where a place for a key was free. */
+/** Runs the probes that create API keys. Their refusals count only where a place for a key was free. */
 import type { SafetyClass } from '../engine/fixture/model.ts'
-import type { Asker } from './asker.ts'
+import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import type { Finding, KeyProbe, KeyProbeOptions } from './fact.ts'
 import { beRefused, keyLimitProbes } from './key-limit.ts'
@@ -21,7 +21,7 @@ const fillsPlaces = ({ cost }: KeyProbe): boolean => cost.keys === 0
 
 /** @param maker null: no key may be created */
 export async function measureKeys(
-  asker: Asker,
+  caller: Caller,
   maker: KeyMaker | null,
   allow: readonly SafetyClass[],
   fresh: boolean,
@@ -30,34 +30,34 @@ export async function measureKeys(
   const leave = (probes: readonly KeyProbe[], reason: string): void => {
     for (const { name } of probes) measurement.left.push({ name, reason })
   }
-  const hasSecret = asker.secret !== undefined
+  const hasSecret = caller.secret !== undefined
   const allowed = allKeyProbes.filter((probe) => {
     const reason = reasonToLeave(probe, allow, hasSecret)
     if (reason !== null) leave([probe], reason)
     return reason === null
   })
   if (maker === null || allowed.length === 0) return measurement
-  const first = await control(asker, maker, 'first')
+  const first = await control(caller, maker, 'first')
   if (first.key === null) {
     leave(allowed, `no key can be created: ${describeReply(first.reply)}`)
     return measurement
   }
-  if (allowed.some(fillsPlaces)) await beRefused(asker, maker)
-  await askWithPlaces(asker, maker, allowed, { options: { fresh, first }, measurement, leave })
+  if (allowed.some(fillsPlaces)) await beRefused(caller, maker)
+  await measureWithPlaces(caller, maker, allowed, { options: { fresh, first }, measurement, leave })
   return measurement
 }
 
-interface Asking {
+interface KeyRun {
   options: KeyProbeOptions
   measurement: KeyMeasurement
   leave(probes: readonly KeyProbe[], reason: string): void
 }
 
-async function askWithPlaces(
-  asker: Asker,
+async function measureWithPlaces(
+  caller: Caller,
   maker: KeyMaker,
   probes: readonly KeyProbe[],
-  { options, measurement, leave }: Asking,
+  { options, measurement, leave }: KeyRun,
 ): Promise<void> {
   /** Their refusals may have had another reason: no place for a key. */
   let inDoubt: { probe: KeyProbe; finding: Finding }[] = []
@@ -75,20 +75,20 @@ async function askWithPlaces(
     }
     const fillsTheLimit = fillsPlaces(probe)
     if (fillsTheLimit && inDoubt.length > 0 && maker.placesLeft() > 0) {
-      await control(asker, maker, 'control')
+      await control(caller, maker, 'control')
       settle()
       await maker.removeAll()
     }
-    const finding = await probe.run(asker, maker, options)
+    const finding = await probe.run(caller, maker, options)
     if (fillsTheLimit) measurement.findings.push(finding)
     else inDoubt.push({ probe, finding })
     settle()
     await maker.removeAll()
   }
-  if (inDoubt.length > 0 && maker.placesLeft() > 0) await control(asker, maker, 'control')
+  if (inDoubt.length > 0 && maker.placesLeft() > 0) await control(caller, maker, 'control')
   settle()
   await maker.removeAll()
-  const reason = 'a creation was refused, and no place for a key was free to try whether another one is taken'
+  const reason = 'a creation was refused, and no place for a key was free to try whether another one is accepted'
   leave(
     inDoubt.map(({ probe }) => probe),
     reason,
@@ -96,6 +96,6 @@ async function askWithPlaces(
 }
 
 /** A key that nothing is wrong with. */
-function control(asker: Asker, maker: KeyMaker, what: string): Promise<Creation> {
-  return maker.create({ name: `svc-facts-${asker.unique}-${what}`, scope: ordinaryScope })
+function control(caller: Caller, maker: KeyMaker, what: string): Promise<Creation> {
+  return maker.create({ name: `svc-facts-${caller.unique}-${what}`, scope: ordinaryScope })
 }

@@ -7,7 +7,7 @@ import type { Instance } from '../engine/target.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { demandAccess } from './access.ts'
 import { addressProbes } from './addresses.ts'
-import { type Asker, createAsker, signed } from './asker.ts'
+import { type Caller, createCaller, signed } from './caller.ts'
 import { envelopeProbes } from './envelope.ts'
 import { type Fact, type Finding, type Probe, word } from './fact.ts'
 import { grantProbes } from './grants.ts'
@@ -44,7 +44,7 @@ export interface FactSheet extends RefusalTable {
   calls: number
 }
 
-/** Every probe in the order in which it is asked; what fills a limit or waits comes last. */
+/** Every probe in the order of the measurement; those that fill a limit or wait come last. */
 export const probes: readonly Probe[] = [
   ...envelopeProbes,
   ...signatureProbes,
@@ -63,9 +63,9 @@ export const probes: readonly Probe[] = [
  */
 export async function measureFacts(instance: Instance, options: MeasureOptions): Promise<FactSheet> {
   const { allow, random, maxWaitMs, patientMs, fresh } = options
-  const asker = createAsker(instance, random, options.signal)
-  await demandAccess(asker, patientMs)
-  await learnClock(asker)
+  const caller = createCaller(instance, random, options.signal)
+  await demandAccess(caller, patientMs)
+  await learnClock(caller)
   const facts: Fact[] = []
   const profile: Partial<Profile> = { basePath: basePathOf(instance.baseUrl) }
   const left: FactSheet['left'] = []
@@ -73,37 +73,37 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
     facts.push(...found)
     Object.assign(profile, switches)
   }
-  const hasSecret = asker.secret !== undefined
-  const ask = async (some: readonly Probe[]): Promise<void> => {
+  const hasSecret = caller.secret !== undefined
+  const run = async (some: readonly Probe[]): Promise<void> => {
     for (const probe of some) {
       const reason = reasonToLeave(probe, allow, hasSecret)
-      if (reason === null) add(await probe.run(asker, profile, { maxWaitMs }))
+      if (reason === null) add(await probe.run(caller, profile, { maxWaitMs }))
       else left.push({ name: probe.name, reason })
     }
   }
   const early = probes.filter((probe) => !waitingProbes.includes(probe) && !limitProbes.includes(probe))
-  await ask(early)
-  const { finding, ...table } = await measureRefusals(asker, hasSecret && allow.includes('sessions'))
+  await run(early)
+  const { finding, ...table } = await measureRefusals(caller, hasSecret && allow.includes('sessions'))
   add(finding)
-  await ask(limitProbes)
-  const maker = options.created === null ? null : createKeyMaker(asker, options.created)
-  const ofKeys = await measureKeys(asker, maker, allow, fresh)
+  await run(limitProbes)
+  const maker = options.created === null ? null : createKeyMaker(caller, options.created)
+  const ofKeys = await measureKeys(caller, maker, allow, fresh)
   for (const one of ofKeys.findings) add(one)
   left.push(...ofKeys.left)
-  if (maxWaitMs >= shortestWaitMs) await ask(waitingProbes)
+  if (maxWaitMs >= shortestWaitMs) await run(waitingProbes)
   else left.push(...waitingProbes.map(({ name }) => ({ name, reason: 'it needs --nonce-wait SECONDS, 5 or more' })))
-  facts.push(throttling(asker))
-  return { ...redactValue({ facts, ...table }, asker.redactor), profile, left, calls: asker.counts.calls }
+  facts.push(throttling(caller))
+  return { ...redactValue({ facts, ...table }, caller.redactor), profile, left, calls: caller.counts.calls }
 }
 
 const clockSamples = 5
 const betweenMs = 190
 
 /** A Date header has whole seconds: calls at several parts of a second tell the clock to a fifth of one. */
-async function learnClock(asker: Asker): Promise<void> {
+async function learnClock(caller: Caller): Promise<void> {
   for (let sample = 0; sample < clockSamples; sample += 1) {
-    await asker.ask({ auth: signed(asker) })
-    await asker.instance.clock.sleep(betweenMs)
+    await caller.call({ auth: signed(caller) })
+    await caller.instance.clock.sleep(betweenMs)
   }
 }
 
@@ -111,7 +111,7 @@ function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, '')
 }
 
-function throttling({ counts }: Asker): Fact {
+function throttling({ counts }: Caller): Fact {
   const value = counts.throttled === 0 ? 'none seen' : 'throttled'
   return word('limits/rate', 'rate limit', value, `${counts.throttled} of ${counts.calls} calls were throttled`)
 }

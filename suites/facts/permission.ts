@@ -1,7 +1,7 @@
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { KeyProbe, Probe } from './fact.ts'
 
-/** Why a probe is not asked; null: it is. */
+/** Why a probe is left out; null: it is not. */
 export function reasonToLeave(
   { needs, needsSecret }: Pick<Probe | KeyProbe, 'needs' | 'needsSecret'>,
   allow: readonly SafetyClass[],

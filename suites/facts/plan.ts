@@ -5,7 +5,7 @@ import { probes } from './measure.ts'
 import { allKeyProbes } from './measure-keys.ts'
 import { reasonToLeave } from './permission.ts'
 
-/** What the table of refusals asks, without and with tokens. */
+/** The calls of the table of refusals, without and with tokens. */
 const refusalCost = { calls: 10, refusals: 10, withTokens: { calls: 12, refusals: 9, grants: 4 } }
 const controlKeys = 2
 

@@ -1,26 +1,26 @@
 /** Part 3: what a refresh keeps, and what a used refresh token does. */
-import type { Asker } from './asker.ts'
+import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Finding, type Probe, word } from './fact.ts'
-import { askRefresh, grant, pairOf, works } from './granted.ts'
+import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { grant, pairOf, requestRefresh, works } from './granted.ts'
 
-async function family(asker: Asker): Promise<Finding> {
-  const first = await grant(asker, ['solution'])
-  const second = first === null ? null : pairOf(await askRefresh(asker, first.refresh))
+async function family(caller: Caller): Promise<Finding> {
+  const first = await grant(caller, ['solution'])
+  const second = first === null ? null : pairOf(await requestRefresh(caller, first.refresh))
   if (first === null || second === null) return { facts: [] }
-  const reuse = await askRefresh(asker, first.refresh)
+  const reuse = await requestRefresh(caller, first.refresh)
   if (reuse.outcome === 'accepted') return { facts: [] }
-  const isRevoked = !(await works(asker, second.access))
+  const isRevoked = !(await works(caller, second.access))
   return {
     facts: [word('refresh/family', 'a used refresh token revokes the newer pair', isRevoked, describeReply(reuse))],
     switches: { reuseRevokesFamily: isRevoked },
   }
 }
 
-async function scopeOnRefresh(asker: Asker): Promise<Finding> {
-  const pair = await grant(asker, ['solution', 'context'])
+async function scopeOnRefresh(caller: Caller): Promise<Finding> {
+  const pair = await grant(caller, ['solution', 'context'])
   if (pair === null) return { facts: [] }
-  const reply = await askRefresh(asker, pair.refresh, { scope: ['solution'] })
+  const reply = await requestRefresh(caller, pair.refresh, { scope: ['solution'] })
   const next = pairOf(reply)
   const value = next === null ? 'refused' : next.scope.includes('context') ? 'ignored' : 'narrows'
   return {
@@ -31,14 +31,14 @@ async function scopeOnRefresh(asker: Asker): Promise<Finding> {
 
 const shortLifeMs = 47_000
 
-async function keptLifetimes(asker: Asker): Promise<Finding> {
-  const pair = await grant(asker, ['solution', `expiresIn:${shortLifeMs}`])
+async function keptLifetimes(caller: Caller): Promise<Finding> {
+  const pair = await grant(caller, ['solution', `expiresIn:${shortLifeMs}`])
   if (pair === null) return { facts: [] }
   // Longer than a server rounds expiries.
-  await asker.instance.clock.sleep(1300)
-  const next = pairOf(await askRefresh(asker, pair.refresh))
+  await caller.instance.clock.sleep(1300)
+  const next = pairOf(await requestRefresh(caller, pair.refresh))
   if (next === null) return { facts: [] }
-  const lifeMs = next.accessExpiryMs - asker.serverNowMs()
+  const lifeMs = next.accessExpiryMs - caller.serverNowMs()
   const isKept = Math.abs(lifeMs - shortLifeMs) < 2000
   const lifetime = next.refreshExpiryMs - pair.refreshExpiryMs < 600 ? 'kept' : 'new'
   return {
@@ -61,25 +61,7 @@ async function keptLifetimes(asker: Asker): Promise<Finding> {
 }
 
 export const refreshProbes: readonly Probe[] = [
-  {
-    name: 'used refresh tokens',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 4, refusals: 1, grants: 2 },
-    run: family,
-  },
-  {
-    name: 'scope on a refresh',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 2, refusals: 1, grants: 1 },
-    run: scopeOnRefresh,
-  },
-  {
-    name: 'lifetimes after a refresh',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 2, refusals: 0, grants: 2 },
-    run: keptLifetimes,
-  },
+  tokenProbe('used refresh tokens', { calls: 4, refusals: 1, grants: 2 }, family),
+  tokenProbe('scope on a refresh', { calls: 2, refusals: 1, grants: 1 }, scopeOnRefresh),
+  tokenProbe('lifetimes after a refresh', { calls: 2, refusals: 0, grants: 2 }, keptLifetimes),
 ]

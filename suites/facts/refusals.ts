@@ -1,8 +1,8 @@
 /** Part 7: how each kind of refusal is answered, and what it gives away. For information only. */
-import { type Asker, basic, type Reply, signed, token } from './asker.ts'
+import { basic, type Caller, type Reply, signed, token } from './caller.ts'
 import { describeReply, difference } from './compare-replies.ts'
 import { type Fact, type Finding, word } from './fact.ts'
-import { askGrant, askRefresh, grant, pairOf } from './granted.ts'
+import { grant, pairOf, requestGrant, requestRefresh } from './granted.ts'
 
 /** One kind of refusal, as a caller sees it. */
 export interface Refusal {
@@ -29,11 +29,11 @@ export interface RefusalTable {
 
 type Replies = Map<string, Reply>
 
-/** Asks one call of each kind; with tokens where they are allowed. */
-export async function measureRefusals(asker: Asker, mayGrant: boolean): Promise<RefusalTable & { finding: Finding }> {
+/** Makes one call of each kind; with tokens where they are allowed. */
+export async function measureRefusals(caller: Caller, mayGrant: boolean): Promise<RefusalTable & { finding: Finding }> {
   const replies: Replies = new Map()
-  await askWithoutTokens(asker, replies)
-  if (mayGrant) await askWithTokens(asker, replies)
+  await refuseWithoutTokens(caller, replies)
+  if (mayGrant) await refuseWithTokens(caller, replies)
   const refusals = [...replies].map(([kind, { outcome, status, code, message }]) => ({
     kind,
     outcome,
@@ -44,51 +44,51 @@ export async function measureRefusals(asker: Asker, mayGrant: boolean): Promise<
   return { refusals, givesAway: givenAway(replies), finding: shapeOf(replies) }
 }
 
-async function askWithoutTokens(asker: Asker, replies: Replies): Promise<void> {
+async function refuseWithoutTokens(caller: Caller, replies: Replies): Promise<void> {
   const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
-  await note('not JSON', asker.ask({ auth: signed(asker), body: '{"jsonrpc":' }))
-  await note('unknown method', asker.ask({ auth: signed(asker), method: 'solution/svcNoSuchMethod' }))
-  await note('no authorization', asker.ask({}))
-  await note('unknown scheme word', asker.ask({ auth: () => 'SvcNoSuchScheme x' }))
-  await note('junk token', asker.ask({ auth: token(asker, 'svc-no-such-token') }))
+  await note('not JSON', caller.call({ auth: signed(caller), body: '{"jsonrpc":' }))
+  await note('unknown method', caller.call({ auth: signed(caller), method: 'solution/svcNoSuchMethod' }))
+  await note('no authorization', caller.call({}))
+  await note('unknown scheme word', caller.call({ auth: () => 'SvcNoSuchScheme x' }))
+  await note('junk token', caller.call({ auth: token(caller, 'svc-no-such-token') }))
   await note(
     'signature, wrong',
-    asker.ask({ auth: signed(asker, { change: (header) => `${header.slice(0, -8)}AAAAAAA=` }) }),
+    caller.call({ auth: signed(caller, { change: (header) => `${header.slice(0, -8)}AAAAAAA=` }) }),
   )
-  await note('signature, unknown key', asker.ask({ auth: signed(asker, { keyId: 'svc-no-such-key' }) }))
-  await note('signature, old timestamp', asker.ask({ auth: signed(asker, { timestampMs: 1_000_000_000_000 }) }))
-  if (asker.secret === undefined) return
-  await note('Basic, wrong secret', asker.ask({ auth: basic(asker, { secret: 'svc-wrong-secret' }) }))
-  await note('Basic, unknown key', asker.ask({ auth: basic(asker, { id: 'svc-no-such-key' }) }))
+  await note('signature, unknown key', caller.call({ auth: signed(caller, { keyId: 'svc-no-such-key' }) }))
+  await note('signature, old timestamp', caller.call({ auth: signed(caller, { timestampMs: 1_000_000_000_000 }) }))
+  if (caller.secret === undefined) return
+  await note('Basic, wrong secret', caller.call({ auth: basic(caller, { secret: 'svc-wrong-secret' }) }))
+  await note('Basic, unknown key', caller.call({ auth: basic(caller, { id: 'svc-no-such-key' }) }))
 }
 
-async function askWithTokens(asker: Asker, replies: Replies): Promise<void> {
-  const { keyId, secret, instance } = asker
+async function refuseWithTokens(caller: Caller, replies: Replies): Promise<void> {
+  const { keyId, secret, instance } = caller
   const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
   const credentials = (apiKeyId: string, apiKeySecret: string | undefined): Promise<Reply> =>
-    asker.ask({
+    caller.call({
       method: 'manager/auth',
       params: { grantType: 'api_key_credentials', scope: ['solution'], apiKeyId, apiKeySecret },
     })
   await note('grant, wrong secret', credentials(keyId, 'svc-wrong-secret'))
   await note('grant, unknown key', credentials('svc-no-such-key', secret))
-  await note('grant, unknown grant type', asker.ask({ method: 'manager/auth', params: { grantType: 'svc' } }))
-  await note('refresh, junk token', askRefresh(asker, 'svc-no-such-token'))
-  const narrow = await grant(asker, ['context'])
+  await note('grant, unknown grant type', caller.call({ method: 'manager/auth', params: { grantType: 'svc' } }))
+  await note('refresh, junk token', requestRefresh(caller, 'svc-no-such-token'))
+  const narrow = await grant(caller, ['context'])
   if (narrow !== null) {
-    const auth = token(asker, narrow.access)
-    await note('token, beyond its scope', asker.ask({ auth }))
-    await note('token, beyond its scope, and wrong params', asker.ask({ auth, params: { extra: 1 } }))
+    const auth = token(caller, narrow.access)
+    await note('token, beyond its scope', caller.call({ auth }))
+    await note('token, beyond its scope, and wrong params', caller.call({ auth, params: { extra: 1 } }))
   }
-  const short = pairOf(await askGrant(asker, ['solution', 'expiresIn:1000']))
-  const old = await grant(asker, ['solution'])
+  const short = pairOf(await requestGrant(caller, ['solution', 'expiresIn:1000']))
+  const old = await grant(caller, ['solution'])
   if (short === null || old === null) return
-  await askRefresh(asker, old.refresh)
-  await note('token, revoked', asker.ask({ auth: token(asker, old.access) }))
-  await note('refresh, revoked token', askRefresh(asker, old.refresh))
+  await requestRefresh(caller, old.refresh)
+  await note('token, revoked', caller.call({ auth: token(caller, old.access) }))
+  await note('refresh, revoked token', requestRefresh(caller, old.refresh))
   // Servers may round an expiry to the next second.
   await instance.clock.sleep(2500)
-  await note('token, expired', asker.ask({ auth: token(asker, short.access) }))
+  await note('token, expired', caller.call({ auth: token(caller, short.access) }))
 }
 
 const pairs: readonly { one: [words: string, kind: string]; other: [words: string, kind: string]; where: string }[] = [

@@ -1,4 +1,4 @@
-/** Finds the largest value that a target takes. */
+/** Finds the largest value that a target accepts. */
 
 interface SearchRange {
   /** The first value that is tried; doubled until one is refused. */
@@ -12,24 +12,24 @@ interface SearchRange {
 /**
  * Doubles a value until it is refused, then halves the distance.
  *
- * @param accepts whether the target takes a value
- * @returns the largest value that was taken (0: not one), and whether the limit of the search was taken
+ * @param accepts whether the target accepts a value
+ * @returns the largest accepted value (0: there is none), and whether the limit of the search was accepted
  */
 export async function findLargest(
   accepts: (value: number) => Promise<boolean>,
   { from, limit, resolution }: SearchRange,
 ): Promise<{ largest: number; unbounded: boolean }> {
-  let taken = 0
+  let accepted = 0
   let refused = from
   while (await accepts(refused)) {
-    taken = refused
-    if (refused >= limit) return { largest: taken, unbounded: true }
+    accepted = refused
+    if (refused >= limit) return { largest: accepted, unbounded: true }
     refused = Math.min(limit, refused * 2)
   }
-  while (refused - taken > resolution) {
-    const middle = Math.floor((taken + refused) / 2)
-    if (await accepts(middle)) taken = middle
+  while (refused - accepted > resolution) {
+    const middle = Math.floor((accepted + refused) / 2)
+    if (await accepts(middle)) accepted = middle
     else refused = middle
   }
-  return { largest: taken, unbounded: false }
+  return { largest: accepted, unbounded: false }
 }

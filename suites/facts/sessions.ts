@@ -1,23 +1,23 @@
 /** Part 2: what a re-used session name does, and how sessions are counted. Counting fills the limit of a user. */
 import type { Profile } from '../targets/bundled.ts'
-import type { Asker } from './asker.ts'
-import { type Finding, type Probe, word } from './fact.ts'
+import type { Caller } from './caller.ts'
+import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
 import { grant, type Pair, works } from './granted.ts'
 
 const sessionLimit = 16
 /** So that no two sessions are of one moment. */
 const betweenMs = 5
 
-async function open(asker: Asker, name: string | null): Promise<Pair | null> {
-  await asker.instance.clock.sleep(betweenMs)
-  return grant(asker, ['solution', ...(name === null ? [] : [`session:${asker.unique}-${name}`])])
+async function open(caller: Caller, name: string | null): Promise<Pair | null> {
+  await caller.instance.clock.sleep(betweenMs)
+  return grant(caller, ['solution', ...(name === null ? [] : [`session:${caller.unique}-${name}`])])
 }
 
-async function reusedName(asker: Asker): Promise<Finding> {
-  const first = await open(asker, 'again')
-  const second = await open(asker, 'again')
+async function reusedName(caller: Caller): Promise<Finding> {
+  const first = await open(caller, 'again')
+  const second = await open(caller, 'again')
   if (first === null || second === null) return { facts: [] }
-  const isReplaced = !(await works(asker, first.access))
+  const isReplaced = !(await works(caller, first.access))
   const value = isReplaced ? 'replaces the session' : 'leaves it alive'
   return {
     facts: [
@@ -33,14 +33,14 @@ async function reusedName(asker: Asker): Promise<Finding> {
 }
 
 /** With `--allow limits`: whether the two grants of one name are two sessions. */
-async function joinedName(asker: Asker, known: Partial<Profile>): Promise<Finding> {
+async function joinedName(caller: Caller, known: Partial<Profile>): Promise<Finding> {
   if (known.reusedSessionName !== 'adds') return { facts: [] }
-  await fill(asker, sessionLimit, 'before')
-  const first = await open(asker, 'joined')
-  await open(asker, 'joined')
-  await fill(asker, sessionLimit - 1, 'joins')
+  await fill(caller, sessionLimit, 'before')
+  const first = await open(caller, 'joined')
+  await open(caller, 'joined')
+  await fill(caller, sessionLimit - 1, 'joins')
   if (first === null) return { facts: [] }
-  const joins = await works(asker, first.access)
+  const joins = await works(caller, first.access)
   return {
     facts: [
       word(
@@ -54,15 +54,15 @@ async function joinedName(asker: Asker, known: Partial<Profile>): Promise<Findin
   }
 }
 
-async function fill(asker: Asker, count: number, name: string | null): Promise<void> {
-  for (let number = 0; number < count; number += 1) await open(asker, name === null ? null : `${name}-${number}`)
+async function fill(caller: Caller, count: number, name: string | null): Promise<void> {
+  for (let number = 0; number < count; number += 1) await open(caller, name === null ? null : `${name}-${number}`)
 }
 
-async function counting(asker: Asker): Promise<Finding> {
-  const named = await open(asker, 'counted')
-  await fill(asker, sessionLimit + 1, null)
+async function counting(caller: Caller): Promise<Finding> {
+  const named = await open(caller, 'counted')
+  await fill(caller, sessionLimit + 1, null)
   if (named === null) return { facts: [] }
-  const isCounted = !(await works(asker, named.access))
+  const isCounted = !(await works(caller, named.access))
   return {
     facts: [
       word(
@@ -76,16 +76,16 @@ async function counting(asker: Asker): Promise<Finding> {
   }
 }
 
-async function oldest(asker: Asker): Promise<Finding> {
-  const first = await open(asker, 'first')
-  const second = await open(asker, 'second')
+async function oldest(caller: Caller): Promise<Finding> {
+  const first = await open(caller, 'first')
+  const second = await open(caller, 'second')
   if (first === null || second === null) return { facts: [] }
-  await fill(asker, sessionLimit - 2, 'others')
-  await asker.instance.clock.sleep(betweenMs)
-  await works(asker, first.access)
-  await open(asker, 'beyond')
-  const firstLives = await works(asker, first.access)
-  const secondLives = await works(asker, second.access)
+  await fill(caller, sessionLimit - 2, 'others')
+  await caller.instance.clock.sleep(betweenMs)
+  await works(caller, first.access)
+  await open(caller, 'beyond')
+  const firstLives = await works(caller, first.access)
+  const secondLives = await works(caller, second.access)
   if (firstLives === secondLives) return { facts: [] }
   return {
     facts: [
@@ -101,35 +101,11 @@ async function oldest(asker: Asker): Promise<Finding> {
 }
 
 export const sessionProbes: readonly Probe[] = [
-  {
-    name: 're-used session names',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 3, refusals: 1, grants: 2 },
-    run: reusedName,
-  },
+  tokenProbe('re-used session names', { calls: 3, refusals: 1, grants: 2 }, reusedName),
 ]
 
 export const limitProbes: readonly Probe[] = [
-  {
-    name: 'oldest session',
-    needs: ['sessions', 'limits'],
-    needsSecret: true,
-    cost: { calls: 20, refusals: 1, grants: 17 },
-    run: oldest,
-  },
-  {
-    name: 'counting of sessions',
-    needs: ['sessions', 'limits'],
-    needsSecret: true,
-    cost: { calls: 19, refusals: 0, grants: 18 },
-    run: counting,
-  },
-  {
-    name: 'sessions of one name',
-    needs: ['sessions', 'limits'],
-    needsSecret: true,
-    cost: { calls: 34, refusals: 0, grants: 33 },
-    run: joinedName,
-  },
+  tokenProbe('oldest session', { calls: 20, refusals: 1, grants: 17 }, oldest, 'limits'),
+  tokenProbe('counting of sessions', { calls: 19, refusals: 0, grants: 18 }, counting, 'limits'),
+  tokenProbe('sessions of one name', { calls: 34, refusals: 0, grants: 33 }, joinedName, 'limits'),
 ]

@@ -1,8 +1,8 @@
 /** Part 5.1: time and nonces of signatures, and how they may be written. Nothing lasts. */
 import type { Profile } from '../targets/bundled.ts'
-import { type Asker, basic, freshNonce, type SignatureOptions, signed } from './asker.ts'
+import { basic, type Caller, freshNonce, type SignatureOptions, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { amount, type Fact, type Finding, type Probe, type ProbeOptions, word } from './fact.ts'
+import { acceptance, amount, type Fact, type Finding, type Probe, type ProbeOptions, word } from './fact.ts'
 import { findLargest } from './search.ts'
 
 const day = 24 * 60 * 60_000
@@ -10,13 +10,13 @@ const day = 24 * 60 * 60_000
 const widestWindowMs = 400 * day
 const secondsOf = (ms: number): number => Math.round(ms / 1000)
 
-const isTaken = async (asker: Asker, options: SignatureOptions): Promise<boolean> =>
-  (await asker.ask({ auth: signed(asker, options) })).outcome === 'accepted'
+const isAccepted = async (caller: Caller, options: SignatureOptions): Promise<boolean> =>
+  (await caller.call({ auth: signed(caller, options) })).outcome === 'accepted'
 
-async function timeWindow(asker: Asker): Promise<Finding> {
+async function timeWindow(caller: Caller): Promise<Finding> {
   const range = { from: 1000, limit: widestWindowMs, resolution: 50 }
   const search = (side: -1 | 1) =>
-    findLargest((ms) => isTaken(asker, { timestampMs: asker.serverNowMs() + side * ms }), range)
+    findLargest((ms) => isAccepted(caller, { timestampMs: caller.serverNowMs() + side * ms }), range)
   const past = await search(-1)
   const future = await search(1)
   const side = (name: string, { largest, unbounded }: typeof past): Fact =>
@@ -24,12 +24,12 @@ async function timeWindow(asker: Asker): Promise<Finding> {
       'signatures/time-window',
       name,
       { value: secondsOf(largest), unit: 'seconds' },
-      unbounded ? 'every timestamp that was tried was taken' : `taken at ${largest} ms, refused 50 ms further`,
+      unbounded ? 'every timestamp that was tried was accepted' : `accepted at ${largest} ms, refused 50 ms further`,
     )
   // An error of the measured clock lengthens one side and shortens the other.
   const isSymmetric = Math.abs(past.largest - future.largest) <= 2000
   const widthMs = isSymmetric ? (past.largest + future.largest) / 2 : past.largest
-  const clock = secondsOf(asker.clockOffsetMs())
+  const clock = secondsOf(caller.clockOffsetMs())
   return {
     facts: [
       side('time window, the past', past),
@@ -40,13 +40,13 @@ async function timeWindow(asker: Asker): Promise<Finding> {
   }
 }
 
-async function nonceLength(asker: Asker): Promise<Finding> {
+async function nonceLength(caller: Caller): Promise<Finding> {
   const ofLength = (length: number): string => {
     let text = ''
-    while (text.length < length) text += freshNonce(asker.random).replaceAll(/[^A-Za-z0-9]/g, 'x')
+    while (text.length < length) text += freshNonce(caller.random).replaceAll(/[^A-Za-z0-9]/g, 'x')
     return text.slice(0, length)
   }
-  const accepts = (length: number) => isTaken(asker, { nonce: ofLength(length) })
+  const accepts = (length: number) => isAccepted(caller, { nonce: ofLength(length) })
   const { largest, unbounded } = await findLargest(accepts, { from: 16, limit: 4096, resolution: 1 })
   // A nonce of one character may have been used before, so that a refusal would say little.
   const shortest = await accepts(3)
@@ -58,23 +58,23 @@ async function nonceLength(asker: Asker): Promise<Finding> {
         { value: largest, unit: 'characters' },
         unbounded ? 'the longest that was tried' : `${largest + 1} characters were refused`,
       ),
-      word('signatures/nonce-length', 'a nonce of 3 characters', shortest ? 'taken' : 'refused', 'one signed call'),
+      word('signatures/nonce-length', 'a nonce of 3 characters', shortest ? 'accepted' : 'refused', 'one signed call'),
     ],
     switches: { nonceMaxLength: largest },
   }
 }
 
-async function nonceReuse(asker: Asker): Promise<Finding> {
-  const nonce = freshNonce(asker.random)
-  await isTaken(asker, { nonce })
-  const again = await asker.ask({ auth: signed(asker, { nonce }) })
+async function nonceReuse(caller: Caller): Promise<Finding> {
+  const nonce = freshNonce(caller.random)
+  await isAccepted(caller, { nonce })
+  const again = await caller.call({ auth: signed(caller, { nonce }) })
   const value = again.outcome === 'accepted' ? 'accepted' : 'refused'
   const facts = [
     word('signatures/nonce-reuse', 'a nonce used before', value, `the second call: ${describeReply(again)}`),
   ]
   if (value === 'accepted') return { facts, switches: { nonceReuse: value } }
-  const burnt = await burntBy(asker, { change: withWrongSignature })
-  const unknown = await burntBy(asker, { keyId: 'svc-no-such-key' })
+  const burnt = await burntBy(caller, { change: withWrongSignature })
+  const unknown = await burntBy(caller, { keyId: 'svc-no-such-key' })
   const text = (isBurnt: boolean): string => (isBurnt ? 'used up' : 'still good')
   const how = 'the same nonce in a right call afterwards'
   return {
@@ -93,10 +93,10 @@ const withWrongSignature = (header: string): string => {
 }
 
 /** Whether a nonce is refused after it stood in a call that was refused for another reason. */
-async function burntBy(asker: Asker, wrong: SignatureOptions): Promise<boolean> {
-  const nonce = freshNonce(asker.random)
-  await isTaken(asker, { ...wrong, nonce })
-  return !(await isTaken(asker, { nonce }))
+async function burntBy(caller: Caller, wrong: SignatureOptions): Promise<boolean> {
+  const nonce = freshNonce(caller.random)
+  await isAccepted(caller, { ...wrong, nonce })
+  return !(await isAccepted(caller, { nonce }))
 }
 
 const minute = 60_000
@@ -116,17 +116,17 @@ const waitsMs = [
 ]
 
 /** Waits, as long as it may, until a nonce is forgotten. */
-async function nonceMemory(asker: Asker, known: Partial<Profile>, { maxWaitMs }: ProbeOptions): Promise<Finding> {
+async function nonceMemory(caller: Caller, known: Partial<Profile>, { maxWaitMs }: ProbeOptions): Promise<Finding> {
   if (known.nonceReuse === 'accepted') return { facts: [] }
-  const { clock } = asker.instance
+  const { clock } = caller.instance
   const waits = waitsMs.filter((ms) => ms <= maxWaitMs)
-  const nonces = waits.map(() => freshNonce(asker.random))
-  for (const nonce of nonces) await isTaken(asker, { nonce })
+  const nonces = waits.map(() => freshNonce(caller.random))
+  for (const nonce of nonces) await isAccepted(caller, { nonce })
   const startMs = clock.now()
   let rememberedMs = 0
   for (const [index, ms] of waits.entries()) {
     await clock.sleep(Math.max(0, startMs + ms - clock.now()))
-    if (await isTaken(asker, { nonce: nonces[index] ?? '' }))
+    if (await isAccepted(caller, { nonce: nonces[index] ?? '' }))
       return memory(rememberedMs, `forgotten after ${secondsOf(ms)} s`)
     rememberedMs = ms
   }
@@ -138,20 +138,20 @@ function memory(rememberedMs: number, evidence: string): Finding {
   return { facts: [amount('signatures/nonce-reuse', 'a nonce is remembered', measured, evidence)] }
 }
 
-async function spelling(asker: Asker): Promise<Finding> {
+async function spelling(caller: Caller): Promise<Finding> {
   // 20 characters: with padding the document's sample pair has 24.
-  const headerNonce = freshNonce(asker.random).slice(0, 22)
-  const padded = await asker.ask({ auth: signed(asker, { nonce: `${headerNonce}==`, headerNonce }) })
-  const unpadded = await asker.ask({ auth: signed(asker, { change: (header) => header.replace(/=+$/, '') }) })
-  const { scheme } = asker.instance.settings
+  const headerNonce = freshNonce(caller.random).slice(0, 22)
+  const padded = await caller.call({ auth: signed(caller, { nonce: `${headerNonce}==`, headerNonce }) })
+  const unpadded = await caller.call({ auth: signed(caller, { change: (header) => header.replace(/=+$/, '') }) })
+  const { scheme } = caller.instance.settings
   const other = scheme.toUpperCase() === scheme ? scheme.toLowerCase() : scheme.toUpperCase()
-  const cased = await asker.ask({ auth: signed(asker, { scheme: other }) })
+  const cased = await caller.call({ auth: signed(caller, { scheme: other }) })
   const text = ({ outcome }: typeof padded) => (outcome === 'accepted' ? 'accepted' : 'refused')
   return {
     facts: [
-      word('signatures/nonce-padding', 'header nonce without the signed padding', text(padded), describeReply(padded)),
-      word('signatures/base64-padding', 'a signature without padding', text(unpadded), describeReply(unpadded)),
-      word('signatures/scheme-case', `scheme word "${other}"`, text(cased), describeReply(cased)),
+      acceptance('signatures/nonce-padding', 'header nonce without the signed padding', padded),
+      acceptance('signatures/base64-padding', 'a signature without padding', unpadded),
+      acceptance('signatures/scheme-case', `scheme word "${other}"`, cased),
     ],
     switches: {
       scheme,
@@ -162,10 +162,11 @@ async function spelling(asker: Asker): Promise<Finding> {
   }
 }
 
-async function requestSize(asker: Asker): Promise<Finding> {
-  const auth = asker.secret === undefined ? signed(asker) : basic(asker)
+async function requestSize(caller: Caller): Promise<Finding> {
+  const auth = caller.secret === undefined ? signed(caller) : basic(caller)
   const call = JSON.stringify({ jsonrpc: '2.0', id: 7002, method: 'solution/listSolutions', params: {} })
-  const accepts = async (bytes: number) => (await asker.ask({ auth, body: call.padEnd(bytes) })).outcome === 'accepted'
+  const accepts = async (bytes: number) =>
+    (await caller.call({ auth, body: call.padEnd(bytes) })).outcome === 'accepted'
   const { largest, unbounded } = await findLargest(accepts, { from: 1024, limit: 4 * 2 ** 20, resolution: 16 * 1024 })
   return {
     facts: [
@@ -188,7 +189,7 @@ export const signatureProbes: readonly Probe[] = [
   { name: 'size of requests', needs: [], cost: { calls: 18, refusals: 4 }, run: requestSize },
 ]
 
-/** Asked last, since it waits. */
+/** Comes last, because it waits. */
 export const waitingProbes: readonly Probe[] = [
   { name: 'memory of nonces', needs: [], cost: { calls: 4, refusals: 2 }, run: nonceMemory },
 ]

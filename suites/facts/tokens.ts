@@ -1,26 +1,26 @@
 /** Part 5.3: words before a token, lifetimes, and how a token looks. Grants a few tokens. */
-import { type Asker, basic, token } from './asker.ts'
+import { basic, type Caller, token } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { amount, type Finding, type Probe, word } from './fact.ts'
-import { askGrant, type Pair, pairOf } from './granted.ts'
+import { acceptance, amount, type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Pair, pairOf, requestGrant } from './granted.ts'
 
 const likelyWords = ['Bearer', 'Token', '', 'bearer', 'BEARER', 'token']
 
-async function tokenWords(asker: Asker): Promise<Finding> {
-  const reply = await askGrant(asker, ['solution'])
+async function tokenWords(caller: Caller): Promise<Finding> {
+  const reply = await requestGrant(caller, ['solution'])
   const pair = pairOf(reply)
   if (pair === null) return { facts: [] }
   const { tokenType } = reply.result as { tokenType?: unknown }
-  const words = [asker.tokenPrefix, ...likelyWords, ...(isWord(tokenType) ? [tokenType] : [])]
-  const taken: string[] = []
+  const words = [caller.tokenPrefix, ...likelyWords, ...(isWord(tokenType) ? [tokenType] : [])]
+  const accepted: string[] = []
   for (const one of new Set(words)) {
-    const { outcome } = await asker.ask({ auth: token(asker, pair.access, one) })
-    if (outcome === 'accepted') taken.push(one)
+    const { outcome } = await caller.call({ auth: token(caller, pair.access, one) })
+    if (outcome === 'accepted') accepted.push(one)
   }
-  const [prefix] = taken
-  if (prefix !== undefined) asker.tokenPrefix = prefix
-  const shown = taken.map((one) => (one === '' ? '(none)' : one)).join(', ') || 'none of them'
-  const lowerBasic = await asker.ask({ auth: basic(asker, { word: 'basic' }) })
+  const [prefix] = accepted
+  if (prefix !== undefined) caller.tokenPrefix = prefix
+  const shown = accepted.map((one) => (one === '' ? '(none)' : one)).join(', ') || 'none of them'
+  const lowerBasic = await caller.call({ auth: basic(caller, { word: 'basic' }) })
   return {
     facts: [
       word(
@@ -29,12 +29,7 @@ async function tokenWords(asker: Asker): Promise<Finding> {
         shown,
         `tried ${[...new Set(words)].map((one) => `"${one}"`).join(', ')}`,
       ),
-      word(
-        'signatures/scheme-case',
-        '"basic" in lower case',
-        lowerBasic.outcome === 'accepted' ? 'accepted' : 'refused',
-        describeReply(lowerBasic),
-      ),
+      acceptance('signatures/scheme-case', '"basic" in lower case', lowerBasic),
       word('tokens/format', 'form of a token', formOf(pair.access), `${pair.access.length} characters`),
       amount('tokens/format', 'length of a token', { value: pair.access.length, unit: 'characters' }, 'one grant'),
     ],
@@ -55,18 +50,18 @@ function formOf(text: string): string {
 const samples = 4
 const betweenMs = 137
 
-async function lifetimes(asker: Asker): Promise<Finding> {
+async function lifetimes(caller: Caller): Promise<Finding> {
   const access: number[] = []
   const refresh: number[] = []
   const moments: number[] = []
   for (let sample = 0; sample < samples; sample += 1) {
-    const pair = pairOf(await askGrant(asker, ['solution']))
+    const pair = pairOf(await requestGrant(caller, ['solution']))
     if (pair === null || !Number.isFinite(pair.accessExpiryMs)) return { facts: [] }
-    const nowMs = asker.serverNowMs()
+    const nowMs = caller.serverNowMs()
     access.push(pair.accessExpiryMs - nowMs)
     refresh.push(pair.refreshExpiryMs - nowMs)
     moments.push(pair.accessExpiryMs, pair.refreshExpiryMs)
-    await asker.instance.clock.sleep(betweenMs)
+    await caller.instance.clock.sleep(betweenMs)
   }
   const isRounded = moments.every((ms) => ms % 1000 === 0)
   const accessMs = wholeSeconds(Math.min(...access))
@@ -85,11 +80,11 @@ async function lifetimes(asker: Asker): Promise<Finding> {
 
 const wholeSeconds = (ms: number): number => Math.max(1000, Math.round(ms / 1000) * 1000)
 
-async function expiresIn(asker: Asker): Promise<Finding> {
-  const first = pairOf(await askGrant(asker, ['solution']))
+async function expiresIn(caller: Caller): Promise<Finding> {
+  const first = pairOf(await requestGrant(caller, ['solution']))
   if (first === null) return { facts: [] }
-  const refreshLifeMs = first.refreshExpiryMs - asker.serverNowMs()
-  const long = await askGrant(asker, ['solution', `expiresIn:${Math.round(refreshLifeMs + 3_600_000)}`])
+  const refreshLifeMs = first.refreshExpiryMs - caller.serverNowMs()
+  const long = await requestGrant(caller, ['solution', `expiresIn:${Math.round(refreshLifeMs + 3_600_000)}`])
   const facts = [
     word(
       'expires-in/too-long',
@@ -99,15 +94,8 @@ async function expiresIn(asker: Asker): Promise<Finding> {
     ),
   ]
   for (const form of ['0', '-5', '1.5', 'soon']) {
-    const reply = await askGrant(asker, ['solution', `expiresIn:${form}`])
-    facts.push(
-      word(
-        'expires-in/forms',
-        `expiresIn:${form}`,
-        reply.outcome === 'accepted' ? 'taken' : 'refused',
-        describeReply(reply),
-      ),
-    )
+    const reply = await requestGrant(caller, ['solution', `expiresIn:${form}`])
+    facts.push(acceptance('expires-in/forms', `expiresIn:${form}`, reply))
   }
   return { facts, switches: { expiresInTooLong: long.outcome === 'accepted' ? 'capped' : 'refused' } }
 }
@@ -118,25 +106,7 @@ function longWord(outcome: string, pair: Pair | null): string {
 }
 
 export const tokenProbes: readonly Probe[] = [
-  {
-    name: 'words before a token',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 9, refusals: 6, grants: 1 },
-    run: tokenWords,
-  },
-  {
-    name: 'lifetimes',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 4, refusals: 0, grants: 4 },
-    run: lifetimes,
-  },
-  {
-    name: 'expiresIn',
-    needs: ['sessions'],
-    needsSecret: true,
-    cost: { calls: 6, refusals: 5, grants: 1 },
-    run: expiresIn,
-  },
+  tokenProbe('words before a token', { calls: 9, refusals: 6, grants: 1 }, tokenWords),
+  tokenProbe('lifetimes', { calls: 4, refusals: 0, grants: 4 }, lifetimes),
+  tokenProbe('expiresIn', { calls: 6, refusals: 5, grants: 1 }, expiresIn),
 ]

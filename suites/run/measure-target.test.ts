@@ -32,13 +32,13 @@ async function measure(allow: string, withCleanup: boolean) {
   }
 }
 
-test('keys are recorded, and taken back where the target file says how', async () => {
+test('keys are recorded, and removed where the target file says how', async () => {
   const { sheet, left, record, creations } = await measure('keys', true)
   expect(sheet.facts.map(({ question }) => question)).toContain('keys/name-rules')
   expect([left, record, creations > 0]).toEqual([[], null, true])
 })
 
-test('keys that cannot be taken back are said, and stay in the record', async () => {
+test('keys that cannot be removed are printed, and stay in the record', async () => {
   const { left, record } = await measure('keys', false)
   expect(left[0]).toMatch(/^API key [0-9a-f]{32} \("svc-facts-.*-first"\)$/)
   expect(left.at(-1)).toContain('cleanup in the target file')

@@ -69,6 +69,18 @@ export function count(flag: string, text: string): number {
   return number
 }
 
+/** A whole number from 0 on; 0 when the flag was not given. @throws SuiteError (`usage`) */
+export function wholeNumber(flag: string, text: string | undefined, most: number): number {
+  const value = positive(flag, text, 0)
+  if (Number.isInteger(value) && value <= most) return value
+  throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a whole number from 0 to ${most}`)
+}
+
+/** A port; 0, any free port, when the flag was not given. @throws SuiteError (`usage`) */
+export function portNumber(flag: string, text: string | undefined): number {
+  return wholeNumber(flag, text, 65_535)
+}
+
 /** `FORMAT[=FILE]`; text goes to stdout if no other format does. @throws SuiteError (`usage`) */
 export function readReports(texts: readonly string[]): ReportRequest[] {
   const reports = texts.map((text): ReportRequest => {

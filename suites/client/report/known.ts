@@ -1,5 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
-import { SuiteError } from '../../engine/errors.ts'
 import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 import { demand } from '../../engine/fixture/schemas.ts'
 import { readYaml } from '../../engine/fixture/yaml-source.ts'
@@ -7,30 +5,12 @@ import { checks } from '../all-checks.ts'
 import type { CheckResult } from '../judge-journals.ts'
 import type { CheckReport, ClientKnownEntry } from './model.ts'
 
-const longestBytes = 4 * 2 ** 20
-
 /**
- * Reads a baseline of known failures of a client.
+ * Parses a baseline of known failures of a client.
  *
- * @throws SuiteError (`usage`, `fixture`): no such file, an unknown key or check, with its place and a did-you-mean
+ * @param file the path that errors name
+ * @throws SuiteError (`fixture`): an unknown key or check, with its place and a did-you-mean
  */
-export function readClientKnown(file: string): ClientKnownEntry[] {
-  const fail = (why: string): SuiteError => new SuiteError('usage', `Cannot read the baseline "${file}": ${why}`)
-  try {
-    const found = statSync(file, { throwIfNoEntry: false })
-    if (found === undefined) throw fail('there is no such file')
-    if (!found.isFile()) throw fail('it is not a file')
-    if (found.size > longestBytes) throw fail(`it is longer than ${longestBytes / 2 ** 20} MiB`)
-    return parseClientKnown(readFileSync(file, 'utf8'), file)
-  } catch (cause) {
-    if (cause instanceof SuiteError) throw cause
-    throw new SuiteError('usage', `Cannot read the baseline "${file}": ${(cause as NodeJS.ErrnoException).code}`, {
-      cause,
-    })
-  }
-}
-
-/** @param file the path that errors name */
 export function parseClientKnown(text: string, file: string): ClientKnownEntry[] {
   const source = readYaml(text, file)
   if (source.value === null) return []

@@ -1,4 +1,4 @@
-/** Asks a target single calls, waits out throttling, and keeps track of the target's clock. Judges nothing. */
+/** Makes single calls to a target, waits out throttling, and keeps track of the target's clock. Judges nothing. */
 import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/case/clock-offset.ts'
 import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -13,7 +13,7 @@ import type { Instance, WireAnswer } from '../engine/target.ts'
 /** Makes the Authorization header for a body; undefined: no header. Called for each try, because a nonce can be used once. */
 export type Authorize = (body: Uint8Array) => string | undefined
 
-export interface Ask {
+export interface Call {
   /** `solution/listSolutions` by default. */
   method?: string
   /** `{}` by default. */
@@ -42,7 +42,7 @@ export interface Reply {
   bytes: number
 }
 
-export interface Asker {
+export interface Caller {
   readonly instance: Instance
   readonly random: Random
   readonly keyId: string
@@ -60,9 +60,9 @@ export interface Asker {
   serverNowMs(): number
   /** The server's clock minus ours. */
   clockOffsetMs(): number
-  /** @throws SuiteError (`interrupted`, exit code 130) once the measurement was ended from outside; `ask` does the same */
+  /** @throws SuiteError (`interrupted`, exit code 130) once the measurement was ended from outside; `call` does the same */
   demandToGoOn(): void
-  ask(what: Ask): Promise<Reply>
+  call(what: Call): Promise<Reply>
 }
 
 /** How a signature differs from an ordinary one. */
@@ -90,11 +90,11 @@ const nonceBytes = 18
  * @param random where nonces and names come from
  * @param signal ends the measurement
  */
-export function createAsker(instance: Instance, random: Random, signal?: AbortSignal): Asker {
+export function createCaller(instance: Instance, random: Random, signal?: AbortSignal): Caller {
   const { root, settings, clock } = instance
   const state: { offset: ClockOffset | undefined; nextId: number } = { offset: undefined, nextId: 1 }
   const pace = paceOf(instance, random)
-  const asker: Asker = {
+  const caller: Caller = {
     instance,
     random,
     keyId: root.id,
@@ -115,42 +115,42 @@ export function createAsker(instance: Instance, random: Random, signal?: AbortSi
       if (signal?.aborted === true)
         throw new SuiteError('interrupted', 'Interrupted', { exitCode: interruptedExitCode })
     },
-    ask: async (what) => {
+    call: async (what) => {
       for (let tries = 1; ; tries += 1) {
-        asker.demandToGoOn()
+        caller.demandToGoOn()
         await pace.take(clock, 1)
         const body = what.body ?? envelope(what, state.nextId++)
         const { wire, sentMs } = await send(instance, what, body)
         const headers = wire.kind === 'none' ? {} : wire.headers
         state.offset = narrowOffset(state.offset, headers.date, sentMs, clock.now())
         const answer = classify(wire, clock.now())
-        asker.counts.calls += 1
+        caller.counts.calls += 1
         if (answer.outcome === 'throttled') {
-          asker.counts.throttled += 1
+          caller.counts.throttled += 1
           if (tries < mostThrottledTries) {
             pace.slowDown(clock)
             await clock.sleep(Math.min(longestPauseMs, answer.retryAfterMs ?? pace.backOffMs(tries)))
             continue
           }
         }
-        if (answer.outcome === 'refused') asker.counts.refusals += 1
-        if (answer.outcome === 'accepted' && what.method === 'manager/auth') noteGrant(asker, answer.result)
+        if (answer.outcome === 'refused') caller.counts.refusals += 1
+        if (answer.outcome === 'accepted' && what.method === 'manager/auth') noteGrant(caller, answer.result)
         return replyOf(answer, wire)
       }
     },
   }
-  signedAt.set(asker, () => clock.now() + signingOffsetMs(state.offset))
-  return asker
+  signedAt.set(caller, () => clock.now() + signingOffsetMs(state.offset))
+  return caller
 }
 
-function noteGrant({ counts, redactor }: Asker, result: unknown): void {
+function noteGrant({ counts, redactor }: Caller, result: unknown): void {
   counts.grants += 1
   if (!isObject(result)) return
   for (const text of [result.accessToken, result.refreshToken]) if (typeof text === 'string') redactor.add(text)
 }
 
 /** The earliest moment that the server's clock may show now: a signature from the future may be refused. */
-const signedAt = new WeakMap<Asker, () => number>()
+const signedAt = new WeakMap<Caller, () => number>()
 
 function paceOf({ baseUrl, settings, clock }: Instance, random: Random): Pace {
   const isLoopback = /^https?:\/\/(127\.|localhost|\[::1\])/.test(baseUrl)
@@ -158,13 +158,13 @@ function paceOf({ baseUrl, settings, clock }: Instance, random: Random): Pace {
   return createPace({ limit: settings.rate, start, facts: {}, random })
 }
 
-function envelope({ method = 'solution/listSolutions', params = {} }: Ask, id: number): string {
+function envelope({ method = 'solution/listSolutions', params = {} }: Call, id: number): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
 async function send(
   { settings, clock, send: sendRequest }: Instance,
-  { auth, method, headers = [] }: Ask,
+  { auth, method, headers = [] }: Call,
   text: string,
 ): Promise<{ wire: WireAnswer; sentMs: number }> {
   const body = utf8(text)
@@ -219,14 +219,14 @@ export function freshNonce(random: Random): string {
 }
 
 /** Signs with the root key; `options` says what differs from an ordinary signature. */
-export function signed(asker: Asker, options: SignatureOptions = {}): Authorize {
-  const { settings } = asker.instance
+export function signed(caller: Caller, options: SignatureOptions = {}): Authorize {
+  const { settings } = caller.instance
   return (body) => {
-    const { nonce = freshNonce(asker.random), headerNonce = nonce } = options
-    const timestamp = String(Math.round(options.timestampMs ?? signedAt.get(asker)?.() ?? 0))
-    const keyId = options.keyId ?? asker.keyId
+    const { nonce = freshNonce(caller.random), headerNonce = nonce } = options
+    const timestamp = String(Math.round(options.timestampMs ?? signedAt.get(caller)?.() ?? 0))
+    const keyId = options.keyId ?? caller.keyId
     const scheme = options.scheme ?? settings.scheme
-    const key: SigningKey = options.secret === undefined ? asker.key : { kind: 'secret', secret: options.secret }
+    const key: SigningKey = options.secret === undefined ? caller.key : { kind: 'secret', secret: options.secret }
     const { signature } = sign({ scheme, keyId, key, method: 'POST', uri: settings.signedUri, body, timestamp, nonce })
     const header = `${scheme} ${keyId};1;${timestamp};${headerNonce};${signature}`
     return options.change?.(header) ?? header
@@ -234,10 +234,13 @@ export function signed(asker: Asker, options: SignatureOptions = {}): Authorize 
 }
 
 /** Basic credentials, by default those of the root key. */
-export function basic(asker: Asker, { id = asker.keyId, secret = asker.secret ?? '', word = 'Basic' } = {}): Authorize {
+export function basic(
+  caller: Caller,
+  { id = caller.keyId, secret = caller.secret ?? '', word = 'Basic' } = {},
+): Authorize {
   return () => `${word} ${toBase64(utf8(`${id}:${secret}`))}`
 }
 
-export function token(asker: Asker, text: string, word: string = asker.tokenPrefix): Authorize {
+export function token(caller: Caller, text: string, word: string = caller.tokenPrefix): Authorize {
   return () => (word === '' ? text : `${word} ${text}`)
 }
