@@ -8,6 +8,7 @@ import { lockoutVariants } from './variants/lockouts.ts'
 import { refusalVariants } from './variants/refusals.ts'
 import { scopeVariants } from './variants/scopes.ts'
 import { secondAnswerVariants } from './variants/second-answers.ts'
+import { secondRequestVariants } from './variants/second-requests.ts'
 import { sessionVariants } from './variants/sessions.ts'
 import { signatureVariants } from './variants/signatures.ts'
 import { throttlingVariants } from './variants/throttling.ts'
@@ -15,7 +16,10 @@ import { tokenVariants } from './variants/tokens.ts'
 import { transportVariants } from './variants/transport.ts'
 
 /** The second set: another author, who knows neither the cases nor the first set. */
-export const secondVariants: readonly IndependentVariant[] = [...secondAnswerVariants]
+export const secondVariants: readonly IndependentVariant[] = [
+  ...secondAnswerVariants,
+  ...secondRequestVariants,
+]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [
