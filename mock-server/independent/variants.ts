@@ -8,6 +8,7 @@ import { lockoutVariants } from './variants/lockouts.ts'
 import { refusalVariants } from './variants/refusals.ts'
 import { scopeVariants } from './variants/scopes.ts'
 import { secondAnswerVariants } from './variants/second-answers.ts'
+import { secondKeyVariants } from './variants/second-keys.ts'
 import { secondRequestVariants } from './variants/second-requests.ts'
 import { sessionVariants } from './variants/sessions.ts'
 import { signatureVariants } from './variants/signatures.ts'
@@ -19,6 +20,7 @@ import { transportVariants } from './variants/transport.ts'
 export const secondVariants: readonly IndependentVariant[] = [
   ...secondAnswerVariants,
   ...secondRequestVariants,
+  ...secondKeyVariants,
 ]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
