@@ -10,6 +10,7 @@ import { scopeVariants } from './variants/scopes.ts'
 import { secondAnswerVariants } from './variants/second-answers.ts'
 import { secondKeyVariants } from './variants/second-keys.ts'
 import { secondRequestVariants } from './variants/second-requests.ts'
+import { secondSessionVariants } from './variants/second-sessions.ts'
 import { secondTokenVariants } from './variants/second-tokens.ts'
 import { sessionVariants } from './variants/sessions.ts'
 import { signatureVariants } from './variants/signatures.ts'
@@ -23,6 +24,7 @@ export const secondVariants: readonly IndependentVariant[] = [
   ...secondRequestVariants,
   ...secondKeyVariants,
   ...secondTokenVariants,
+  ...secondSessionVariants,
 ]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
