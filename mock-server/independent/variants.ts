@@ -8,6 +8,7 @@ import { lockoutVariants } from './variants/lockouts.ts'
 import { refusalVariants } from './variants/refusals.ts'
 import { scopeVariants } from './variants/scopes.ts'
 import { secondAnswerVariants } from './variants/second-answers.ts'
+import { secondCombinedVariants } from './variants/second-combined.ts'
 import { secondKeyVariants } from './variants/second-keys.ts'
 import { secondRequestVariants } from './variants/second-requests.ts'
 import { secondSessionVariants } from './variants/second-sessions.ts'
@@ -25,6 +26,7 @@ export const secondVariants: readonly IndependentVariant[] = [
   ...secondKeyVariants,
   ...secondTokenVariants,
   ...secondSessionVariants,
+  ...secondCombinedVariants,
 ]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
