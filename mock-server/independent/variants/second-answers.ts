@@ -116,12 +116,10 @@ export const secondAnswerVariants: IndependentVariant[] = [
     }),
   },
   {
-    id: 'error-is-true-and-id-is-zero',
+    id: 'error-is-true-with-a-reason',
     questions: ['errors/shape', 'errors/id', 'errors/codes'],
     create: () => ({
-      around: changeJson((envelope) =>
-        envelope.error === undefined ? envelope : { id: 0, error: true, reason: 'refused' },
-      ),
+      around: changeJson((envelope) => (envelope.error === undefined ? envelope : { error: true, reason: 'refused' })),
     }),
   },
   {
