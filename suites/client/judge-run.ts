@@ -62,7 +62,7 @@ async function watch(options: JudgeOptions): Promise<{ journals: Journal[]; inte
   const result = await runScenarios({ command, scenarios: selected.scenarios, timeoutSeconds, signal, onDone })
   if (result.kind === 'journals') return result
   const said = result.stderr.trim() === '' ? 'the shell says nothing' : `the shell says "${result.stderr.trim()}"`
-  throw new SuiteError('command', `Cannot start the command "${command}": ${said}`, { exitCode: 3 })
+  throw new SuiteError('command', `Cannot start the command "${command}": ${said}`)
 }
 
 function cannotListen(port: number): (cause: NodeJS.ErrnoException) => never {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import { languageVersion } from '../engine/fixture/folder.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { counted } from '../engine/group.ts'
@@ -15,7 +15,6 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { type Effort, type Explored, exploreUrl } from '../run/explore-url.ts'
 import type { RunFlags } from '../run/flags.ts'
 import { demandPlaceFor } from '../run/inputs.ts'
-import { interruptedExitCode } from '../run/signals.ts'
 import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/target-options.ts'
 import { positive, readReports } from '../run/values.ts'
 import { packageVersion } from './package-version.ts'
@@ -108,10 +107,10 @@ interface Ending {
 function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, ending: Ending): number {
   const { outlet, reports, corpus, target } = ending
   if (stopped !== null && exploration.findings.length === 0)
-    throw new SuiteError('interrupted', 'Interrupted; nothing was found until then', { exitCode: interruptedExitCode })
+    throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')
   if (!exploration.letIn) {
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
-    throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`, { exitCode: 3 })
+    throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
   }
   if (flags.save !== undefined && exploration.findings.length > 0)
     outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`]))

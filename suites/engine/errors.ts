@@ -6,9 +6,18 @@ export class SuiteError extends Error {
   /** 2 for wrong usage and unreadable files, 3 for a target that cannot be used, 130 for a run that was interrupted before it began. */
   readonly exitCode: 2 | 3 | 130
 
-  constructor(code: string, message: string, options: { exitCode?: 2 | 3 | 130; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+  constructor(code: string, message: string, { cause }: { cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    this.exitCode = options.exitCode ?? 2
+    this.exitCode = exitCodes[code] ?? 2
   }
+}
+
+/** 128 + SIGINT. */
+export const interruptedExitCode = 130
+
+const exitCodes: { readonly [code: string]: 3 | 130 } = {
+  unreachable: 3,
+  command: 3,
+  interrupted: interruptedExitCode,
 }

@@ -115,3 +115,9 @@ export interface Target {
   /** Releases what was kept between instances. */
   close?(): Promise<void>
 }
+
+/** Whether a URL belongs to this machine. */
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url)
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}

@@ -20,12 +20,11 @@ export async function demandAccess(caller: Caller, patientMs: number): Promise<v
     first = await caller.call({ auth: signed(caller) })
   }
   if (first.outcome === 'accepted') return
-  if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`, { exitCode: 3 })
+  if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`)
   const second = caller.secret === undefined ? first : await caller.call({ auth: basic(caller) })
   if (second.outcome !== 'accepted')
     throw new SuiteError(
       'unreachable',
       `Cannot use ${baseUrl}: it refuses the key "${caller.keyId}" (${describeReply(second)})`,
-      { exitCode: 3 },
     )
 }

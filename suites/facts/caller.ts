@@ -1,14 +1,16 @@
 /** Makes single calls to a target, waits out throttling, and keeps track of the target's clock. Judges nothing. */
+
 import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/case/clock-offset.ts'
 import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
 import { SuiteError } from '../engine/errors.ts'
+import { membersOf, parseJson } from '../engine/json.ts'
 import { classify } from '../engine/judge/classify.ts'
 import type { Random } from '../engine/random.ts'
 import { createRedactor, type Redactor } from '../engine/redact.ts'
 import { toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { type SigningKey, sign } from '../engine/signer/sign.ts'
-import type { Instance, WireAnswer } from '../engine/target.ts'
+import { type Instance, isLoopback, type WireAnswer } from '../engine/target.ts'
 
 /** Makes the Authorization header for a body; undefined: no header. Called for each try, because a nonce can be used once. */
 export type Authorize = (body: Uint8Array) => string | undefined
@@ -78,8 +80,6 @@ export interface SignatureOptions {
   change?: (header: string) => string
 }
 
-/** 128 + SIGINT. */
-const interruptedExitCode = 130
 const contentType: [string, string] = ['content-type', 'application/json']
 const mostThrottledTries = 6
 const longestPauseMs = 5000
@@ -112,8 +112,7 @@ export function createCaller(instance: Instance, random: Random, signal?: AbortS
     serverNowMs: () => clock.now() + offsetMs(state.offset),
     clockOffsetMs: () => offsetMs(state.offset),
     demandToGoOn() {
-      if (signal?.aborted === true)
-        throw new SuiteError('interrupted', 'Interrupted', { exitCode: interruptedExitCode })
+      if (signal?.aborted === true) throw new SuiteError('interrupted', 'Interrupted')
     },
     call: async (what) => {
       for (let tries = 1; ; tries += 1) {
@@ -145,16 +144,15 @@ export function createCaller(instance: Instance, random: Random, signal?: AbortS
 
 function noteGrant({ counts, redactor }: Caller, result: unknown): void {
   counts.grants += 1
-  if (!isObject(result)) return
-  for (const text of [result.accessToken, result.refreshToken]) if (typeof text === 'string') redactor.add(text)
+  const { accessToken, refreshToken } = membersOf(result)
+  for (const text of [accessToken, refreshToken]) if (typeof text === 'string') redactor.add(text)
 }
 
 /** The earliest moment that the server's clock may show now: a signature from the future may be refused. */
 const signedAt = new WeakMap<Caller, () => number>()
 
 function paceOf({ baseUrl, settings, clock }: Instance, random: Random): Pace {
-  const isLoopback = /^https?:\/\/(127\.|localhost|\[::1\])/.test(baseUrl)
-  const start = isLoopback || clock.controlled ? null : gentleStart
+  const start = isLoopback(baseUrl) || clock.controlled ? null : gentleStart
   return createPace({ limit: settings.rate, start, facts: {}, random })
 }
 
@@ -186,14 +184,10 @@ async function send(
   return first.wire.kind === 'none' && first.wire.stale ? once('fresh') : first
 }
 
-const isObject = (value: unknown): value is { [name: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function replyOf(answer: ReturnType<typeof classify>, wire: WireAnswer): Reply {
   const text = wire.kind === 'answer' ? new TextDecoder().decode(wire.body) : ''
-  const json = parsed(text)
-  const error = answer.outcome === 'refused' && isObject(answer.error) ? answer.error : {}
-  const { code, message } = error
+  const json = parseJson(text)
+  const { code, message } = membersOf(answer.outcome === 'refused' ? answer.error : undefined)
   return {
     outcome: answer.outcome,
     status: answer.status,
@@ -203,14 +197,6 @@ function replyOf(answer: ReturnType<typeof classify>, wire: WireAnswer): Reply {
     json,
     headers: answer.headers,
     bytes: text.length,
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,4 +1,5 @@
 /** Part 1: which envelopes are accepted. All calls list solutions, so nothing lasts. */
+import { membersOf } from '../engine/json.ts'
 import { type Call, type Caller, type Reply, signed } from './caller.ts'
 import { describeReply, sameRefusal } from './compare-replies.ts'
 import { acceptance, type Finding, type Probe, word } from './fact.ts'
@@ -110,7 +111,7 @@ async function orderOfChecks(caller: Caller): Promise<Finding> {
 
 async function listing(caller: Caller): Promise<Finding> {
   const { result, headers } = await callWith(caller, {})
-  const members = typeof result === 'object' && result !== null ? Object.keys(result) : []
+  const members = Object.keys(membersOf(result))
   const shape = members.includes('list') ? 'list' : members.includes('solutions') ? 'solutions' : 'counted'
   return {
     facts: [

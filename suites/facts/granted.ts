@@ -1,4 +1,5 @@
 /** Grants of tokens (part 4.2) for probes. */
+import { membersOf } from '../engine/json.ts'
 import { type Call, type Caller, type Reply, token } from './caller.ts'
 
 export interface Pair {
@@ -26,10 +27,7 @@ export function requestRefresh(caller: Caller, refreshToken: string, more: objec
 
 /** The pair in an accepted answer; null if the answer has none. */
 export function pairOf({ result }: Reply): Pair | null {
-  if (typeof result !== 'object' || result === null) return null
-  const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope } = result as {
-    [name: string]: unknown
-  }
+  const { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope } = membersOf(result)
   if (!isToken(accessToken) || !isToken(refreshToken)) return null
   return {
     access: accessToken,

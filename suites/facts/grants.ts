@@ -1,4 +1,5 @@
 /** Part 4.2: which scopes and params a grant accepts. */
+import { membersOf } from '../engine/json.ts'
 import { basic, type Caller, type Reply } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
@@ -97,10 +98,8 @@ async function solutionId(caller: Caller): Promise<Finding> {
 /** The id of a solution that the target lists; null if the list is empty. */
 async function firstSolution(caller: Caller): Promise<string | null> {
   const { result } = await caller.call({ auth: basic(caller) })
-  if (typeof result !== 'object' || result === null) return null
-  const list: unknown = Object.values(result).find(Array.isArray)
-  const first: unknown = Array.isArray(list) ? list[0] : null
-  const { id } = (typeof first === 'object' && first !== null ? first : {}) as { id?: unknown }
+  const list: unknown[] = Object.values(membersOf(result)).find(Array.isArray) ?? []
+  const { id } = membersOf(list[0])
   return typeof id === 'string' ? id : null
 }
 

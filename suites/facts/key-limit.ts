@@ -1,18 +1,18 @@
 /** Part 8: the ten places for keys, and whose sessions are counted together. Fills limits. */
+import { keyLimit, sessionLimit } from '../engine/document.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import { amount, type Fact, type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
 import { grant, pairOf, works } from './granted.ts'
-import { type KeyMaker, ordinaryScope, placesForKeys } from './key-maker.ts'
+import { type KeyMaker, ordinaryScope } from './key-maker.ts'
 
 /** One more than fit. */
-const beyondTheLimit = placesForKeys + 1
+const beyondTheLimit = keyLimit + 1
 /** Two, since one could be taken for the initial key. */
 const refusedOnPurpose = 2
-const sessionLimit = 16
 
-async function keyLimit(caller: Caller, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<Finding> {
+async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<Finding> {
   const last = await fillPlaces(caller, maker)
   const fit = maker.created.keys.length - (last.outcome === 'accepted' ? 1 : 0)
   const counted = maker.countedBeforeLast()
@@ -81,9 +81,9 @@ async function freedPlace(caller: Caller, maker: KeyMaker): Promise<Fact | null>
  */
 function countingOf(fit: number, counted: number): { initial: boolean; refused: boolean } | null {
   if (counted < refusedOnPurpose) return null
-  if (fit === placesForKeys) return { initial: false, refused: false }
-  if (fit === placesForKeys - 1) return { initial: true, refused: false }
-  const free = placesForKeys - fit - counted
+  if (fit === keyLimit) return { initial: false, refused: false }
+  if (fit === keyLimit - 1) return { initial: true, refused: false }
+  const free = keyLimit - fit - counted
   return free === 0 || free === 1 ? { initial: free === 1, refused: true } : null
 }
 
@@ -122,5 +122,5 @@ export const keyLimitProbes: readonly KeyProbe[] = [
     cost: { calls: 19, refusals: 0, grants: 17, keys: 1 },
     run: sessionUser,
   },
-  { name: 'places for keys', needs: ['keys', 'limits'], cost: { calls: 16, refusals: 3, keys: 0 }, run: keyLimit },
+  { name: 'places for keys', needs: ['keys', 'limits'], cost: { calls: 16, refusals: 3, keys: 0 }, run: placesForKeys },
 ]

@@ -1,10 +1,10 @@
 /** Creates API keys for measurements: every key is recorded before its creation, and removed again if the target file names a method. */
-import type { CreatedKeys } from '../engine/case/created-keys.ts'
-import { resolve } from '../engine/fixture/resolve.ts'
-import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
-/** Part 8: at most ten. */
-export const placesForKeys = 10
+import type { CreatedKeys } from '../engine/case/created-keys.ts'
+import { keyLimit } from '../engine/document.ts'
+import { resolve } from '../engine/fixture/resolve.ts'
+import { membersOf } from '../engine/json.ts'
+import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
 /** Of a key that nothing is wrong with. */
 export const ordinaryScope = ['apikey', 'solution']
@@ -51,7 +51,7 @@ export function createKeyMaker(caller: Caller, created: CreatedKeys): KeyMaker {
   let countedBeforeLast = 0
   return {
     created,
-    placesLeft: () => placesForKeys - created.keys.length - created.unanswered.length,
+    placesLeft: () => keyLimit - created.keys.length - created.unanswered.length,
     refusalsInDoubt: () => inDoubt,
     countedBeforeLast: () => countedBeforeLast,
     async create(params, auth = signed(caller)) {
@@ -85,7 +85,8 @@ export function createKeyMaker(caller: Caller, created: CreatedKeys): KeyMaker {
 }
 
 function keyIn({ outcome, result }: Reply, name: string): MadeKey | null {
-  if (outcome !== 'accepted' || typeof result !== 'object' || result === null) return null
-  const { id, secret } = result as { id?: unknown; secret?: unknown }
-  return typeof id === 'string' ? { id, name, secret: typeof secret === 'string' ? secret : null } : null
+  const { id, secret } = membersOf(result)
+  return outcome === 'accepted' && typeof id === 'string'
+    ? { id, name, secret: typeof secret === 'string' ? secret : null }
+    : null
 }

@@ -1,6 +1,6 @@
+import { keyLimit } from '../engine/document.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import type { Cost } from './fact.ts'
-import { placesForKeys } from './key-maker.ts'
 import { probes } from './measure.ts'
 import { allKeyProbes } from './measure-keys.ts'
 import { reasonToLeave } from './permission.ts'
@@ -49,7 +49,7 @@ export function planLines({ calls, refusals, grants, keys, left }: FactsPlan, re
     ...(grants === 0 ? [] : [`about ${grants} token pairs`, 'some sessions']),
     ...(keys === 0
       ? []
-      : [removesKeys ? `about ${keys} API keys, which it removes` : `up to ${placesForKeys} API keys, which stay`]),
+      : [removesKeys ? `about ${keys} API keys, which it removes` : `up to ${keyLimit} API keys, which stay`]),
   ]
   return [
     `Plan: about ${calls} calls, ${refusals} of them meant to be refused; creates ${lasting.join(', ') || 'nothing that lasts'}`,

@@ -1,4 +1,5 @@
 /** Part 7: how each kind of refusal is answered, and what it gives away. For information only. */
+import { membersOf } from '../engine/json.ts'
 import { basic, type Caller, type Reply, signed, token } from './caller.ts'
 import { describeReply, difference } from './compare-replies.ts'
 import { type Fact, type Finding, word } from './fact.ts'
@@ -156,5 +157,4 @@ function paramsOrScope(replies: Replies): Fact[] {
   return [word('errors/outcomes', 'params or scope first', first, describeReply(both))]
 }
 
-const isRpc = (json: unknown): json is { [name: string]: unknown } =>
-  typeof json === 'object' && json !== null && !Array.isArray(json) && 'error' in json
+const isRpc = (json: unknown): json is { [name: string]: unknown } => 'error' in membersOf(json)

@@ -1,10 +1,10 @@
 /** Part 2: what a re-used session name does, and how sessions are counted. Counting fills the limit of a user. */
+import { sessionLimit } from '../engine/document.ts'
 import type { Profile } from '../targets/bundled.ts'
 import type { Caller } from './caller.ts'
 import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
 import { grant, type Pair, works } from './granted.ts'
 
-const sessionLimit = 16
 /** So that no two sessions are of one moment. */
 const betweenMs = 5
 

@@ -1,4 +1,5 @@
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
+import { keyLimit } from '../engine/document.ts'
 import type { SafetyClass } from '../engine/fixture/model.ts'
 import { ed25519KeyPair } from '../engine/signer/pem.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../explore/explore.ts'
@@ -20,7 +21,6 @@ const timeShare = 0.5
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 const mostNewKeys = 3
 const placesLeft = 2
-const keyLimit = 10
 
 /** What the cases left, and what the run allows. */
 interface AfterCases {

@@ -2,6 +2,7 @@
  * The record of created keys: one file for each target and root key that outlives its run, whatever ends it. A header line, then one JSON
  * line for each entry, written to the disk before the call that it describes.
  */
+
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -19,6 +20,7 @@ import { dirname, join } from 'node:path'
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
 import { SuiteError } from '../engine/errors.ts'
+import { parseJson } from '../engine/json.ts'
 import { fileProblem, readText } from './inputs.ts'
 
 const ownerOnly = 0o600
@@ -66,12 +68,12 @@ export function keyRecordFiles(folder: string): string[] {
 export function readKeyRecord(file: string): KeyRecord | null {
   if (!existsSync(file)) return null
   const [first = '', ...lines] = readText(file, 'the record of created keys').split('\n')
-  const header = parsed<Header>(first)
+  const header = parseJson(first) as Header | undefined
   if (header?.format !== format) throw unusable(file, 'it is not a record that svc-conformance wrote')
   if (header.version !== version) throw unusable(file, `it has version ${header.version}, expected ${version}`)
   const entries: CreatedKeysEntry[] = []
   for (const [index, line] of lines.entries()) {
-    const entry = parsed<CreatedKeysEntry>(line)
+    const entry = parseJson(line) as CreatedKeysEntry | undefined
     if (entry !== undefined) entries.push(entry)
     // A killed process may have left half of its last line.
     else if (line !== '' && index < lines.length - 1) throw unusable(file, `line ${index + 2} is not JSON`)
@@ -164,14 +166,6 @@ function writeDurably(file: string, flags: 'a' | 'w' | 'wx', lines: readonly obj
 
 function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: ownerOnlyFolder })
-}
-
-function parsed<T>(line: string): T | undefined {
-  try {
-    return JSON.parse(line) as T
-  } catch {
-    return undefined
-  }
 }
 
 const unusable = (file: string, why: string): SuiteError =>

@@ -1,4 +1,5 @@
 import { SuiteError } from '../engine/errors.ts'
+import { isLoopback } from '../engine/target.ts'
 import { shellWord } from '../report/shell.ts'
 import type { RunFlags } from './flags.ts'
 import type { Environment } from './inputs.ts'
@@ -114,8 +115,6 @@ function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['e
   const calls = flags.exploreCalls === undefined ? nearby : count('--explore-calls', flags.exploreCalls)
   return { calls, only: rows.length === 0 ? null : rows }
 }
-
-const isLoopback = (url: string): boolean => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
 
 function selectionOf(flags: RunFlags, target: TargetOptions | null): SelectionOptions {
   const shard = readShard(flags.shard)

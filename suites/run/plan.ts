@@ -2,6 +2,7 @@ import type { Item } from '../engine/case/cases.ts'
 import { provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { parseDuration } from '../engine/case/wait.ts'
+import { keyLimit } from '../engine/document.ts'
 import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/model.ts'
 import { counted } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
@@ -12,7 +13,6 @@ import { joinReasons, keyOfReason } from '../report/reasons.ts'
 /** About how many calls the preflight makes. */
 const preflightCalls = 20
 /** The number of API keys that can be created (part 8). */
-const keyLimit = 10
 
 /** What a plan must know about the target. */
 export interface PlannedTarget {

@@ -1,4 +1,5 @@
 import { SuiteError } from '../engine/errors.ts'
+import { isLoopback } from '../engine/target.ts'
 import { type Environment, given } from './inputs.ts'
 
 /**
@@ -23,12 +24,6 @@ export function proxyFor(url: string, env: Environment): string | null {
 
 const variable = (env: Environment, name: string): string | undefined =>
   given(env[name]) ?? given(env[name.toLowerCase()])
-
-/** Whether a URL belongs to this machine. */
-export function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url)
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
-}
 
 /** `*`, a host name, a domain with all below it, each with or without a port. */
 function names(entry: string, hostname: string, port: string): boolean {

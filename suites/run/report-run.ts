@@ -1,5 +1,6 @@
 import { skipItem } from '../engine/case/cases.ts'
 import { offsetMs } from '../engine/case/clock-offset.ts'
+import { interruptedExitCode } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import { exploredOf } from '../explore/explored.ts'
 import { buildReport } from '../report/build.ts'
@@ -9,7 +10,6 @@ import { stopText } from '../report/obstacle-text.ts'
 import type { RequirementSet } from '../report/requirement-set.ts'
 import type { RunOptions } from './options.ts'
 import type { PlannedRun } from './plan-run.ts'
-import { interruptedExitCode } from './signals.ts'
 import type { SuiteResult } from './suite-run.ts'
 
 const goneExitCode = 3

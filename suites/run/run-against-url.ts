@@ -90,8 +90,8 @@ const both =
 
 function demandToGoOn({ cases }: Endings): void {
   if (cases.reason === null) return
-  const exitCode = cases.reason.kind === 'interrupted' ? 130 : 3
-  throw new SuiteError('interrupted', `Ended before the first case: ${stopText(cases.reason)}`, { exitCode })
+  const code = cases.reason.kind === 'interrupted' ? 'interrupted' : 'unreachable'
+  throw new SuiteError(code, `Ended before the first case: ${stopText(cases.reason)}`)
 }
 
 /** What cleaning up needs of a run. */

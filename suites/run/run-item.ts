@@ -3,10 +3,10 @@ import type { Run } from '../engine/case/client.ts'
 import { createTestKey } from '../engine/case/create-test-key.ts'
 import { type RanCase, runCase } from '../engine/case/run-case.ts'
 import { unjudged } from '../engine/case/test-case.ts'
+import { keyLimit } from '../engine/document.ts'
 import { removeKeys } from './remove-keys.ts'
 
 /** The number of created keys that the interface allows (part 8). */
-const keyLimit = 10
 /** The places for keys that cases leave free on a target without a clean-up method. */
 const placesKept = 3
 

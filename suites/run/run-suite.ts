@@ -89,5 +89,5 @@ function notReached(
 /** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
 function interruptedInstead(error: unknown, { reason }: Ending): unknown {
   if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
-  return new SuiteError('interrupted', 'Interrupted before the first case', { exitCode: 130, cause: error })
+  return new SuiteError('interrupted', 'Interrupted before the first case', { cause: error })
 }

@@ -1,11 +1,10 @@
+import { interruptedExitCode } from '../engine/errors.ts'
+
 /** Handles Ctrl-C and SIGTERM; each further signal ends the process faster. */
 interface SignalSteps {
   first(): void
   second(): void
 }
-
-/** 128 + SIGINT. */
-export const interruptedExitCode = 130
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 

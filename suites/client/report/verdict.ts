@@ -1,4 +1,5 @@
 /** The verdict about a client, its exit code, and the sentences that explain both. */
+import { interruptedExitCode } from '../../engine/errors.ts'
 import { counted } from '../../engine/group.ts'
 import type { CheckReport, ClientKnownEntry, ClientMeta, ClientReport, ClientSummary, ClientVerdict } from './model.ts'
 
@@ -24,9 +25,6 @@ interface VerdictInput {
   /** No request reached a server. */
   nothingCame: boolean
 }
-
-/** 128 + SIGINT. */
-const interruptedExitCode = 130
 
 export function judgeClient(input: VerdictInput): Pick<ClientReport, 'verdict' | 'exitCode' | 'conclusion'> {
   const { summary, strict, meta } = input

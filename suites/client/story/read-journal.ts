@@ -1,8 +1,9 @@
 import { createPublicKey } from 'node:crypto'
+import type { JsonObject } from '../../engine/json.ts'
 import type { Exchange, Journal, JournalKey, Start } from '../journal.ts'
 import { readAuthorization } from './authorization.ts'
 import { outcomeOf } from './outcome.ts'
-import { asObject, type JsonObject, readBody, readObject, textOf, textsOf } from './rpc.ts'
+import { asObject, readBody, readObject, textOf, textsOf } from './rpc.ts'
 import type { Pair, Request, Story } from './story.ts'
 
 /** Reads a journal once, for all checks. Pure. */

@@ -1,8 +1,5 @@
+import { isObject, type JsonObject, parseJson } from '../../engine/json.ts'
 import type { Exchange } from '../journal.ts'
-
-export interface JsonObject {
-  readonly [member: string]: unknown
-}
 
 /** The body of a request as JSON. */
 export type Body = { kind: 'json'; value: unknown } | { kind: 'not-json' } | { kind: 'cut-off' }
@@ -19,15 +16,11 @@ export function readBody({ body, bodyBytes }: Pick<Exchange, 'body' | 'bodyBytes
 
 /** A JSON text as an object; null if it is not one. */
 export function readObject(text: string | undefined): JsonObject | null {
-  try {
-    return asObject(JSON.parse(text ?? ''))
-  } catch {
-    return null
-  }
+  return asObject(parseJson(text ?? ''))
 }
 
 export function asObject(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+  return isObject(value) ? value : null
 }
 
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)

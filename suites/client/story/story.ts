@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../engine/json.ts'
 import type { Exchange, JournalKey, Setting, Start } from '../journal.ts'
 import type { Authorization } from './authorization.ts'
 import type { Outcome } from './outcome.ts'
-import type { Body, JsonObject } from './rpc.ts'
+import type { Body } from './rpc.ts'
 
 /** A journal prepared for checks: every request with its kind, its outcome, and its tokens. */
 export interface Story {

@@ -1,8 +1,10 @@
 /** One try of a case: asks each step, has it judged, and records what it showed. */
+
 import { SuiteError } from '../errors.ts'
 import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/model.ts'
 import { referencesIn, withCase } from '../fixture/references.ts'
 import { type Names, resolve, UnresolvedReference, valueAt } from '../fixture/resolve.ts'
+import { membersOf } from '../json.ts'
 import { type Attempt, emptyAttempt } from '../judge/attempt.ts'
 import type { Called } from '../judge/called.ts'
 import { envelopeRequirements } from '../judge/envelope.ts'
@@ -210,7 +212,7 @@ function rootControl(step: Step): 'basic' | 'hmac' | undefined {
 
 function credentialKindOf({ call, auth, params }: CallStep): CredentialKind {
   if (call === 'manager/auth') {
-    const grant = typeof params === 'object' && params !== null && 'grantType' in params ? params.grantType : undefined
+    const grant = membersOf(params).grantType
     return grant === 'refresh_token' ? 'refresh' : 'credentials'
   }
   if (auth === 'none' || 'header' in auth) return 'none'

@@ -2,7 +2,9 @@
  * After a broken answer to a call that must be refused: was the caller kept out? A control right after it shows that the server still
  * answers, and where the call would have had an effect, that effect must be absent.
  */
+
 import type { CallStep, SendStep } from '../fixture/model.ts'
+import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
 import type { KeptOut } from '../judge/kept-out.ts'
@@ -60,17 +62,12 @@ function effectOf({ request }: Called): Effect | undefined {
   return text.includes('manager/auth') ? 'token' : undefined
 }
 
-function resultIn(body: Uint8Array): { [name: string]: unknown } {
-  try {
-    const { result } = JSON.parse(new TextDecoder().decode(body)) as { result?: unknown }
-    return typeof result === 'object' && result !== null ? (result as { [name: string]: unknown }) : {}
-  } catch {
-    return {}
-  }
+function resultIn(body: Uint8Array): JsonObject {
+  return membersOf(membersOf(parseJson(new TextDecoder().decode(body))).result)
 }
 
 /** An answer without a token gives the caller nothing. */
-async function tokenWorks(client: Client, { accessToken }: { [name: string]: unknown }): Promise<boolean> {
+async function tokenWorks(client: Client, { accessToken }: JsonObject): Promise<boolean> {
   if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
   client.redactor.add(accessToken)
   const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
@@ -78,7 +75,7 @@ async function tokenWorks(client: Client, { accessToken }: { [name: string]: unk
 }
 
 /** An answer without a key proves nothing: the key may exist and take one of the ten places. */
-async function keyWorks(client: Client, { id, secret }: { [name: string]: unknown }): Promise<boolean | undefined> {
+async function keyWorks(client: Client, { id, secret }: JsonObject): Promise<boolean | undefined> {
   if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
   client.redactor.add(secret)
   const call = {

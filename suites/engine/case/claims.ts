@@ -2,8 +2,10 @@
  * What a case needs for itself while it runs, which decides which cases may run at the same time. It follows from the case's needs and
  * steps alone.
  */
+import { sessionLimit } from '../document.ts'
 import type { Case, Scenario, Step } from '../fixture/model.ts'
 import { withCase } from '../fixture/references.ts'
+import { membersOf } from '../json.ts'
 import type { Item } from './cases.ts'
 
 export interface Claims {
@@ -85,7 +87,7 @@ export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
 const manyCalls = 10
 
 /** A list whose length is known only during the run is assumed to have as many items as a user has sessions. */
-const unknownLength = 16
+const unknownLength = sessionLimit
 
 interface Grants {
   times: number
@@ -101,7 +103,7 @@ function grantsOf(step: Step): Grants[] {
     return body.includes('manager/auth') ? [{ times: 1, isNamed: body.includes('session:'), user: '*' }] : []
   }
   const { params } = step
-  const isRefresh = typeof params === 'object' && params !== null && 'refreshToken' in params
+  const isRefresh = 'refreshToken' in membersOf(params)
   if (step.call !== 'manager/auth' || isRefresh) return []
   const rounds = step.for === undefined ? 1 : Array.isArray(step.for) ? step.for.length : unknownLength
   const text = JSON.stringify(params ?? {})

@@ -3,7 +3,7 @@ import type { Hint } from '../judge/problem.ts'
 import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
-import type { Instance, RootKey, Target, WireRequest } from '../target.ts'
+import { type Instance, isLoopback, type RootKey, type Target, type WireRequest } from '../target.ts'
 import type { Credential } from './authorize.ts'
 import { createCallLimit } from './call-limit.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
@@ -177,11 +177,6 @@ function createCounter(): { next(): number } {
       return count
     },
   }
-}
-
-function isLoopback(baseUrl: string): boolean {
-  const { hostname } = new URL(baseUrl)
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
 }
 
 const secretHeader = /auth|key|token|secret|cookie|password/i

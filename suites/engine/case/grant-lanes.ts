@@ -2,6 +2,7 @@
  * Which grants may be under way at once. A server may miscount simultaneous grants and keep too many sessions. So grants of one user are
  * made one at a time, except in a race and for grants that must be refused.
  */
+import { membersOf } from '../json.ts'
 import type { CallSpec } from './call-spec.ts'
 import { unnamedAreFree } from './session-facts.ts'
 import type { TargetFacts } from './target-facts.ts'
@@ -24,9 +25,7 @@ export function laneOf(specs: readonly CallSpec[], facts: TargetFacts): Lane | u
   if (first === undefined || !specs.some(({ method }) => method === 'manager/auth')) return undefined
   if (specs.length > 1) return { kind: 'race' }
   if (first.mustBeRefused) return undefined
-  const params = (typeof first.params === 'object' && first.params !== null ? first.params : {}) as {
-    [name: string]: unknown
-  }
+  const params = membersOf(first.params)
   if (params.grantType === 'refresh_token') return { kind: 'refresh', free: unnamedAreFree(facts) }
   const scope: unknown[] = Array.isArray(params.scope) ? params.scope.flat() : []
   const named = scope.some((word) => typeof word === 'string' && word.startsWith('session:'))

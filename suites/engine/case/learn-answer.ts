@@ -1,4 +1,5 @@
 /** What an answer shows about the target, independent of its case. */
+import { membersOf } from '../json.ts'
 import type { Delivered } from '../judge/called.ts'
 import type { Moment } from '../judge/match.ts'
 import type { CallSpec } from './call-spec.ts'
@@ -8,29 +9,25 @@ import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 /** The moment of a grant, with what else is known about the clock of its expiry. Remembers what this grant says about it. */
 export function witnessed({ facts }: Client, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
   const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
-  if (answer.outcome === 'accepted' && typeof answer.result === 'object' && answer.result !== null) {
-    const { accessTokenExpiry } = answer.result as { accessTokenExpiry?: unknown }
-    sightTokenClock(facts, lifeAskedMs, accessTokenExpiry, moment)
-  }
+  if (answer.outcome === 'accepted')
+    sightTokenClock(facts, lifeAskedMs, membersOf(answer.result).accessTokenExpiry, moment)
   return { ...moment, witnesses }
 }
 
 export function lifeAsked({ method, params }: CallSpec): number | undefined {
-  if (method !== 'manager/auth' || typeof params !== 'object' || params === null || !('scope' in params))
-    return undefined
-  const scopes: unknown[] = Array.isArray(params.scope) ? params.scope : []
-  const asked = scopes.flatMap((scope) => /^expiresIn:(\d+)$/.exec(String(scope))?.[1] ?? [])
+  const { scope } = membersOf(params)
+  if (method !== 'manager/auth' || !Array.isArray(scope)) return undefined
+  const asked = scope.flatMap((word) => /^expiresIn:(\d+)$/.exec(String(word))?.[1] ?? [])
   return asked.length === 0 ? undefined : Math.max(...asked.map(Number))
 }
 
 export function tokenUsed({ auth, params }: CallSpec): string {
   if (typeof auth === 'object' && 'token' in auth) return String(auth.token)
-  return typeof params === 'object' && params !== null && 'refreshToken' in params ? String(params.refreshToken) : ''
+  return String(membersOf(params).refreshToken ?? '')
 }
 
-export function keyName(spec: CallSpec): string {
-  const { params } = spec
-  const name = typeof params === 'object' && params !== null && 'name' in params ? params.name : undefined
+export function keyName({ params }: CallSpec): string {
+  const { name } = membersOf(params)
   return typeof name === 'string' ? name : '(no name)'
 }
 
@@ -46,9 +43,7 @@ export function learnAnswer(client: Client, spec: CallSpec, { answer, moment, wi
     return
   }
   if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)
-  const result = (typeof answer.result === 'object' && answer.result !== null ? answer.result : {}) as {
-    [name: string]: unknown
-  }
+  const result = membersOf(answer.result)
   for (const name of ['secret', 'accessToken', 'refreshToken']) {
     const value = result[name]
     if (typeof value === 'string') client.redactor.add(value)

@@ -1,3 +1,4 @@
+import { membersOf } from '../json.ts'
 import type { Client } from './client.ts'
 
 /** Params that carry a secret, rightly or wrongly. */
@@ -38,8 +39,7 @@ function inHeader(header: string): string[] {
 }
 
 function inParams(params: unknown): string[] {
-  if (typeof params !== 'object' || params === null) return []
-  return Object.entries(params).flatMap(([name, value]) =>
+  return Object.entries(membersOf(params)).flatMap(([name, value]) =>
     secretParams.includes(name) && typeof value === 'string' ? [value] : [],
   )
 }

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject, parseJson } from '../json.ts'
 import type { WireAnswer } from '../target.ts'
 import type { AnswerSummary } from './problem.ts'
 
@@ -11,11 +12,6 @@ export type Classified =
   | { outcome: 'broken'; status: number | null; headers: Headers; reason: string; refusedConnection: boolean }
 
 type Headers = { [name: string]: string }
-type JsonObject = { [name: string]: unknown }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * Accepted: 2xx and a JSON object with `result` and no `error`. Refused: a JSON-RPC `error`, a 4xx of any body (429 apart), a 5xx
  * that carries an error. Throttled: 429, or 503 with Retry-After. Unread: longer than the suite reads. Broken: everything else, JSON
@@ -68,15 +64,6 @@ function parseRetryAfter(value: string | undefined, nowMs: number): number | und
   if (/^\d+(\.\d+)?$/.test(value.trim())) return Math.ceil(Number(value) * 1000)
   const date = Date.parse(value)
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
-}
-
-/** Returns undefined if the text is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Deeper JSON could overflow the stack of a recursive function. */

@@ -1,4 +1,5 @@
-import { hasDocumentedResult } from '../fixture/documented-methods.ts'
+import { hasDocumentedResult } from '../document.ts'
+import { isObject } from '../json.ts'
 import type { Classified } from './classify.ts'
 import type { EnvelopeProblem } from './problem.ts'
 import { showJson } from './show-json.ts'
@@ -23,7 +24,7 @@ export function envelopeProblems(answer: Classified, sentId: unknown, method: st
     problems.push({ kind: 'wrong-id', sent: showJson(sentId), got: showJson(id) })
   }
   const { result } = answer
-  if (hasDocumentedResult(method) && (typeof result !== 'object' || result === null || Array.isArray(result))) {
+  if (hasDocumentedResult(method) && !isObject(result)) {
     problems.push({ kind: 'wrong-result-type', method, got: showJson(result) })
   }
   return problems

@@ -1,4 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { isObject } from '../json.ts'
 import { firstTimestampMs, roundingMs } from './margins.ts'
 import type { Mismatch } from './problem.ts'
 import { showJson } from './show-json.ts'
@@ -49,7 +50,7 @@ type Word = (typeof words)[number] | 'equals'
 
 /** The word of a matcher; a plain value means `equals`. */
 function ruleOf(matcher: unknown): { word: Word; value: unknown } {
-  if (typeof matcher === 'object' && matcher !== null && !Array.isArray(matcher)) {
+  if (isObject(matcher)) {
     const entries = matcher as { [word: string]: unknown }
     const word = words.find((candidate) => candidate in entries)
     if (word !== undefined) return { word, value: entries[word] }
@@ -96,9 +97,7 @@ function same(left: unknown, right: unknown): boolean {
 function stable(value: unknown): string {
   return (
     JSON.stringify(value, (_key, inner: unknown) =>
-      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : inner,
+      isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
     ) ?? 'undefined'
   )
 }

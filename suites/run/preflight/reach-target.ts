@@ -27,9 +27,7 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
     if (!answer.refusedConnection && (await answersRoot(client))) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
-      throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`, {
-        exitCode: 3,
-      })
+      throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`)
     }
     await clock.sleep(patienceMs)
   }
@@ -44,7 +42,6 @@ function throttledForGood({ instance }: Client, status: number): SuiteError {
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: it answers every call with HTTP ${status}, however slowly the calls come`,
-    { exitCode: 3 },
   )
 }
 
@@ -65,7 +62,6 @@ function throttledFromTheStart(
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
-    { exitCode: 3 },
   )
 }
 

@@ -1,6 +1,7 @@
 import type { Client } from '../../engine/case/client.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import { membersOf } from '../../engine/json.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import { describe } from '../../engine/judge/classify.ts'
 import { printable } from '../../engine/printable.ts'
@@ -52,17 +53,14 @@ export async function tryRootKey(client: Client, first: Called, allow: readonly 
   throw new SuiteError(
     'unreachable',
     `Cannot use ${client.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
-    { exitCode: 3 },
   )
 }
 
-const hasResult = (json: unknown): boolean =>
-  typeof json === 'object' && json !== null && 'result' in json && json.result !== null && json.result !== undefined
+const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
 
 function tooLong({ instance }: Client, limitBytes: number): SuiteError {
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; raise maxAnswerBytes in the target file`,
-    { exitCode: 3 },
   )
 }

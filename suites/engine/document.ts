@@ -1,0 +1,15 @@
+/** Numbers and names of the document that several rooms need. */
+
+/** The three methods that the document describes (part 4). */
+const documentedMethods: readonly string[] = ['manager/createApiKey', 'manager/auth', 'solution/listSolutions']
+
+/** The document describes the result of these methods; the type of any other result is not judged. */
+export function hasDocumentedResult(method: string): boolean {
+  return documentedMethods.includes(method)
+}
+
+/** The maximum number of API keys (part 8). */
+export const keyLimit = 10
+
+/** The maximum number of sessions of a user (part 2). */
+export const sessionLimit = 16
