@@ -5,9 +5,8 @@ import { applyKnown } from './report/known.ts'
 import { problemText } from './report/problem-text.ts'
 import { openCorpus } from './run/corpus-cache.ts'
 import { receiveEnding } from './run/ending-channel.ts'
+import { announceEvents } from './run/events-channel.ts'
 import { recordKeys } from './run/key-record.ts'
-import { announceKeys } from './run/keys-channel.ts'
-import { announceProgress } from './run/progress-channel.ts'
 import { openRun } from './run/run.ts'
 import type { WorkerRequest } from './run/worker-request.ts'
 import { bundledTarget } from './targets/bundled.ts'
@@ -39,10 +38,9 @@ const request = handed ?? (await everything())
 const { url, corpus, seed, keyRecord, bail } = request
 
 const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
-const keysChannel = announceKeys(request.endingChannel)
 /** Nobody removes the keys of the bundled server, and none of its cases waits. */
 const bundledEveryMs = 100
-const progress = announceProgress(request.endingChannel, url === null ? bundledEveryMs : 0)
+const events = announceEvents(request.endingChannel, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
@@ -54,15 +52,13 @@ const run = await openRun({
   ending,
   listener: (event) => {
     noteKeys(event)
-    if (url !== null) keysChannel.listener(event)
-    progress.listener(event)
+    events.listener(event)
   },
 })
 afterAll(async () => {
   await run.end()
   close()
-  keysChannel.close()
-  progress.close()
+  events.close()
 })
 
 /** Which of the workers this is, where there are several. */

@@ -73,7 +73,7 @@ async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: stri
               {
                 key: item.key,
                 case: item.testCase.name,
-                proves: [...new Set(provesOf(item))],
+                proves: provesOf(item),
                 alone: aloneReasons(claimsOf(item)),
               },
             ]

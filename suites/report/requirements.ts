@@ -60,6 +60,6 @@ function withoutWords(problem: ReportedProblem | null): Problem | null {
 export function plannedCases(corpus: Corpus): Map<string, string[]> {
   const planned = new Map<string, string[]>()
   for (const item of allItems(corpus))
-    for (const id of new Set(provesOf(item))) planned.set(id, [...(planned.get(id) ?? []), item.key])
+    for (const id of provesOf(item)) planned.set(id, [...(planned.get(id) ?? []), item.key])
   return planned
 }

@@ -6,11 +6,10 @@ import { unjudged } from '../engine/case/test-case.ts'
 import { keyLimit } from '../engine/document.ts'
 import { removeKeys } from './remove-keys.ts'
 
-/** The number of created keys that the interface allows (part 8). */
 /** The places for keys that cases leave free on a target without a clean-up method. */
 const placesKept = 3
 
-/** Runs one item of a run. capabilities.ts has already decided whether it can be asked; this decides only what the run itself shows. */
+/** Runs one item of a run. capabilities.ts has already decided whether it can run; this decides only what the run itself shows. */
 export async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item.member)
   const { scenario, testCase } = item

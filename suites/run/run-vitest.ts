@@ -8,7 +8,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Endings } from './ending.ts'
 import { announceEnding } from './ending-channel.ts'
-import { receiveProgress } from './progress-channel.ts'
+import { receiveEvents } from './events-channel.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 interface VitestRun {
@@ -31,7 +31,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   // The report decides the exit code.
   const exitCode = process.exitCode
   const closeEnding = announceEnding(ending, request.endingChannel)
-  const closeProgress = receiveProgress(request.endingChannel, listener)
+  const closeEvents = receiveEvents(request.endingChannel, listener)
   const workers = workersFor(request)
   const folder = makeSuiteFolder(workers)
   const vitest = await startVitest(request, reporter, { folder, workers })
@@ -48,7 +48,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
     return { ...result(), isStuck }
   } finally {
     closeEnding()
-    closeProgress()
+    closeEvents()
     rmSync(folder, { recursive: true, force: true })
     process.exitCode = exitCode
   }

@@ -2,7 +2,7 @@ import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/mo
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { type Random, shuffled } from '../random.ts'
-import { caseKey, unjudged } from './test-case.ts'
+import { allProves, caseKey, unjudged } from './test-case.ts'
 import { creationCase, creationScenario } from './test-key-scenario.ts'
 
 /** What a run consists of: cases of scenarios, and the creation of each test key, which is evidence itself. */
@@ -22,12 +22,7 @@ export function allItems(corpus: Corpus): Item[] {
 
 /** Every requirement that an item proves. */
 export function provesOf(item: Item): string[] {
-  if (item.kind === 'test-key') return item.member.proves
-  const { scenario, testCase } = item
-  return [
-    ...(testCase.proves ?? scenario.proves),
-    ...[...scenario.given, ...scenario.steps].flatMap(({ proves }) => proves ?? []),
-  ]
+  return item.kind === 'test-key' ? item.member.proves : allProves(item.scenario, item.testCase)
 }
 
 export interface Selection {
