@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { allItems, type Item } from './engine/case/cases.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
+import type { Target } from './engine/target.ts'
 import { applyKnown } from './report/known.ts'
 import { problemText } from './report/problem-text.ts'
 import { openCorpus } from './run/corpus-cache.ts'
@@ -9,8 +10,6 @@ import { announceEvents } from './run/events-channel.ts'
 import { recordKeys } from './run/key-record.ts'
 import { openRun } from './run/run.ts'
 import type { WorkerRequest } from './run/worker-request.ts'
-import { bundledTarget } from './targets/bundled.ts'
-import { urlTarget } from './targets/url.ts'
 
 /** Under plain vitest nothing is handed over: then everything is asked of the bundled server. */
 async function everything(): Promise<WorkerRequest> {
@@ -37,6 +36,12 @@ const handed: WorkerRequest | undefined = inject('request')
 const request = handed ?? (await everything())
 const { url, corpus, seed, keyRecord, bail } = request
 
+/** Only one of the two is needed, and loading the other takes time. */
+async function openTarget(): Promise<Target> {
+  if (url === null) return (await import('./targets/bundled.ts')).bundledTarget()
+  return (await import('./targets/url.ts')).urlTarget(url)
+}
+
 const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
 /** Nobody removes the keys of the bundled server, and none of its cases waits. */
 const bundledEveryMs = 100
@@ -45,7 +50,7 @@ const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
 const items = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
   ...request,
-  target: url === null ? bundledTarget() : urlTarget(url),
+  target: await openTarget(),
   items: request.items.map((key) => items.get(key) as Item),
   random: url === null ? seededRandom(seed) : systemRandom,
   bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },

@@ -154,7 +154,7 @@ export interface Plan {
   /** About how many calls, and how many of them at least are meant to be refused; observed calls may be refused too. */
   calls: number
   refusals: number
-  /** About how long it takes. */
+  /** About how long it takes; 0: too short to plan. */
   seconds: number
   /** What stays on the target: `5 API keys`, `about 40 sessions`. */
   creates: string[]

@@ -18,7 +18,7 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
   const leftOut = plan.cannot.reduce((sum, { cases }) => sum + cases, 0)
   const lines = [
     // Observed calls may be refused too, which is not known in advance.
-    `Plan: ${plan.cases} of ${casesOf(plan.total)}, about ${plan.calls} calls in ${duration(plan.seconds)}, at least ${plan.refusals} of them meant to be refused`,
+    `Plan: ${plan.cases} of ${casesOf(plan.total)}, about ${plan.calls} calls${duration(plan.seconds)}, at least ${plan.refusals} of them meant to be refused`,
     ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
     ...(plan.notSelected > 0
       ? [`  ${casesOf(plan.notSelected)} ${plan.notSelected === 1 ? 'is' : 'are'} not selected`]
@@ -36,8 +36,10 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
   return vouchedFor(`${lines.join('\n')}\n`)
 }
 
-const duration = (seconds: number): string =>
-  seconds >= 120 ? `${Math.round(seconds / 60)} min` : `${Math.max(1, seconds)} s`
+function duration(seconds: number): string {
+  if (seconds === 0) return ''
+  return seconds >= 120 ? ` in ${Math.round(seconds / 60)} min` : ` in ${seconds} s`
+}
 
 function openBy(requirements: readonly string[], ids: boolean): string {
   if (requirements.length === 0) return 'only observed'

@@ -20,7 +20,7 @@ export interface PlannedRun {
   /** Cases were chosen, so the run gives no verdict on the whole document. */
   isPartial: boolean
   plan: Plan
-  /** The duration of each selected item, in sequential calls. */
+  /** The duration of each selected item, in sequential calls; empty where all take about the same time. */
   work: ReadonlyMap<string, number>
 }
 
@@ -55,8 +55,9 @@ export function planRun(
     },
   )
   const isPartial = again !== null || selection.only.length > 0 || selection.rowsAlone
+  const timed = target === null ? [] : selected
   const work = new Map(
-    selected.map((item) => [item.key, cannotAsk(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
+    timed.map((item) => [item.key, cannotAsk(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
   )
   return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan, work }
 }
@@ -65,8 +66,8 @@ export function planRun(
 const nearCallMs = 5
 const farCallMs = 110
 
-function callMsOf(target: RunOptions['target']): number {
-  if (target === null) return 0
+function callMsOf(target: RunOptions['target']): number | null {
+  if (target === null) return null
   return isLoopback(target.url) ? nearCallMs : farCallMs
 }
 

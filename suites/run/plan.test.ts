@@ -41,3 +41,7 @@ test('several calls at once take less time, as far as a rate allows', () => {
   expect(seconds({ atOnce: 16 })).toBeLessThan(seconds({ atOnce: 1 }) / 2)
   expect(seconds({ atOnce: 16, rate: 5 })).toBeGreaterThan(seconds({ atOnce: 1 }))
 })
+
+test('on a virtual clock nothing takes time', () => {
+  expect(makePlan(items, { ...target, callMs: null }).seconds).toBe(0)
+})

@@ -22,8 +22,8 @@ export interface PlannedTarget {
   cleanup: boolean
   /** The created keys stay on the target, because it is not disposable. */
   lasts: boolean
-  /** About how long a call takes. In ms. */
-  callMs: number
+  /** About how long a call takes. In ms; null: neither calls nor waits take time worth planning, because the clock is virtual. */
+  callMs: number | null
   /** How many calls may be under way at once. */
   atOnce: number
   /** Calls a second at most; 0: no limit. */
@@ -62,6 +62,7 @@ export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
 }
 
 function secondsOf(asked: readonly Item[], calls: number, { callMs, atOnce, rate }: PlannedTarget): number {
+  if (callMs === null) return 0
   const work = preflightCalls + asked.reduce((sum, item) => sum + workOf(item, atOnce), 0)
   const pacedMs = rate > 0 ? (calls * 1000) / rate : 0
   return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(asked)) / 1000)
