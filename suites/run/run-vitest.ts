@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import type { Reporter, Vitest } from 'vitest/node'
 import { createVitest } from 'vitest/node'
 import type { RunListener } from '../engine/case/events.ts'
@@ -32,6 +33,8 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   const exitCode = process.exitCode
   const closeEnding = announceEnding(ending, request.endingChannel)
   const closeEvents = receiveEvents(request.endingChannel, listener)
+  // A bundled run ends before optimized code pays off, and optimizing takes a quarter of its processor time.
+  if (request.url === null) setFlagsFromString('--no-opt')
   const workers = workersFor(request)
   const folder = makeSuiteFolder(workers)
   const vitest = await startVitest(request, reporter, { folder, workers })
