@@ -101,7 +101,8 @@ async function inProcess({ server, wire, startMs }: Bundled, settings: Partial<T
   const { openInProcess } = await import('./in-process.ts')
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   const send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
-  return { server, startMs, wire: { ...wire, send: (request) => send(request) ?? wire.send(request) } }
+  // The few others go out as they are, so that supertest, which takes time to load, is not needed.
+  return { server, startMs, wire: { ...wire, send: (request) => send(request) ?? wire.send({ ...request, raw: true }) } }
 }
 
 async function stop({ server, wire }: Bundled): Promise<void> {

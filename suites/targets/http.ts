@@ -1,6 +1,5 @@
 import http from 'node:http'
 import https from 'node:https'
-import supertest from 'supertest'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { collectAnswers } from './long-answers.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
@@ -128,6 +127,8 @@ function answerLimit({ sharedBy = 1 }: WireRequest, { maxAnswerBytes }: Limits):
 async function sendOne(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Promise<WireAnswer> {
   if (request.raw) return sendRaw(baseUrl, request, agent, limits)
   const timeoutMs = request.timeoutMs ?? limits.requestTimeoutMs
+  // A bundled run never gets here, and loading it takes time.
+  const { default: supertest } = await import('supertest')
   let answer: WireAnswer | undefined
   // supertest must not parse the body: a JSON parser that rejects bad JSON would hide the answer.
   const read = (response: http.IncomingMessage, done: (error: Error | null) => void): void => {
