@@ -177,6 +177,7 @@ test('2,000 connections that idle or abort their upload leave nothing behind', a
   expect((await httpCall(`http://127.0.0.1:${port}/api`, { body: listing })).status).toBe(200)
   for (const socket of sockets.splice(0)) socket.destroy()
   while ((await connections()) > 0) await new Promise((resolve) => setImmediate(resolve))
-  expect((await heldBytes()) - before).toBeLessThan(8 * 1024 * 1024)
+  // On a busy machine sockets give their memory back a little later; a leak never does.
+  await expect.poll(async () => (await heldBytes()) - before, { timeout: 20_000 }).toBeLessThan(8 * 1024 * 1024)
   await closeHttpServer(httpServer)
 })

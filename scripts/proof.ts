@@ -14,7 +14,14 @@ interface Proof {
   env?: { [name: string]: string }
 }
 
-const vitest = (file: string): Proof['command'] => ['npx', 'vitest', 'run', '--config', 'suites/vitest.config.ts', file]
+const vitest = (...files: string[]): Proof['command'] => [
+  'npx',
+  'vitest',
+  'run',
+  '--config',
+  'suites/vitest.config.ts',
+  ...files,
+]
 
 const script = (name: string, ...args: string[]): Proof['command'] => [
   process.execPath,
@@ -27,6 +34,15 @@ const proofs: readonly Proof[] = [
   {
     name: 'the runner in Python reaches every verdict of the suite, on ten broken servers too',
     command: vitest('suites/self/python-runner.test.ts'),
+    env: { SVC_PROOF: '1' },
+  },
+  {
+    name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
+    command: vitest(
+      ...['null-servers', 'unusual-targets', 'variants-alone', 'variants-together', 'variants-lasting'].map(
+        (name) => `suites/self/${name}.test.ts`,
+      ),
+    ),
     env: { SVC_PROOF: '1' },
   },
   {

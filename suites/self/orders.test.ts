@@ -1,9 +1,10 @@
-/** The short form of `npm run orders`: two orders of the cases that bear on the defects. */
+/** The short form of `npm run orders`: some sets of defects, in two orders of the cases that bear on them. */
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { askInOrders } from './ask-in-orders.ts'
 import { defectSets } from './defects.ts'
+import { partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const areas = [
@@ -21,14 +22,12 @@ const areas = [
 ]
 const items = allItems(corpus).filter((item) => areas.some((id) => answersTo(item, id)))
 
-test.each(defectSets.map((defects) => ({ name: defects.map(({ id }) => id).join(' and '), defects })))(
-  'a server that keeps its state is judged the same in two orders: $name',
-  { timeout: 60_000 },
-  async ({ defects }) => {
-    const { problems } = await askInOrders({ corpus, items }, defects, [1, 2])
-    expect(problems).toEqual([])
-  },
-)
+test.each(
+  partUnlessProof(defectSets, 3).map((defects) => ({ name: defects.map(({ id }) => id).join(' and '), defects })),
+)('a server that keeps its state is judged the same in two orders: $name', { timeout: 60_000 }, async ({ defects }) => {
+  const { problems } = await askInOrders({ corpus, items }, defects, [1, 2])
+  expect(problems).toEqual([])
+})
 
 test('a server that lost a race spoils what comes after it: blocked, and not failed', { timeout: 60_000 }, async () => {
   const lost = defectSets.filter(([first]) => first?.id === 'races-lost').slice(0, 1)

@@ -12,10 +12,10 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, loadMutants } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
+import { isProof } from './proof-form.ts'
 import { shipped } from './shipped.ts'
 
-/** `SVC_PROOF=1` compares every case on all of the servers, which takes a minute; else a sample of the cases on three. */
-const isWhole = process.env.SVC_PROOF !== undefined
+/** A proof compares every case on all of the servers, which takes a minute; else a sample of the cases on three. */
 const sample = { areas: ['basic', 'authorization', 'grants/p', 'tokens'], servers: 3 }
 const servers = [
   'reference',
@@ -44,7 +44,7 @@ interface Judged {
 }
 
 describe(`the runner in Python${missing}`, () => {
-  test.skipIf(!isThere).concurrent.each(isWhole ? servers : servers.slice(0, sample.servers))(
+  test.skipIf(!isThere).concurrent.each(isProof ? servers : servers.slice(0, sample.servers))(
     'reaches the verdicts of the suite: %s',
     { timeout: 300_000 },
     async (server) => {
@@ -52,7 +52,7 @@ describe(`the runner in Python${missing}`, () => {
       const skipped = new Set(Object.values(unsupported).flat())
       const ours = await judgeHere(server)
       expect(verdicts).toEqual(Object.fromEntries(ours.filter(([key]) => !skipped.has(key))))
-      expect(Object.keys(verdicts).length).toBeGreaterThan(isWhole ? 650 : 60)
+      expect(Object.keys(verdicts).length).toBeGreaterThan(isProof ? 650 : 60)
     },
   )
 
@@ -81,7 +81,7 @@ async function judgeInPython(server: string): Promise<Judged> {
     '--virtual-clock',
   ]
   const broken = server === 'reference' ? [] : ['--mutant', server]
-  const only = isWhole ? [] : sample.areas.flatMap((area) => ['--only', area])
+  const only = isProof ? [] : sample.areas.flatMap((area) => ['--only', area])
   const flags = ['-B', join(folder, 'run.py'), '--json', ...only, '--', ...serve, ...broken]
   const printed = await new Promise<string>((resolve, reject) => {
     execFile('python3', flags, { maxBuffer: 2 ** 26 }, (error, stdout) => (error ? reject(error) : resolve(stdout)))
@@ -92,7 +92,7 @@ async function judgeInPython(server: string): Promise<Judged> {
 async function judgeHere(server: string): Promise<[key: string, verdict: string][]> {
   const rules = mutants.find(({ id }) => id === server)?.with
   expect(server === 'reference' || rules !== undefined, `${server} is a mutant`).toBe(true)
-  const items = allItems(corpus).filter(({ key }) => isWhole || sample.areas.some((area) => key.startsWith(area)))
+  const items = allItems(corpus).filter(({ key }) => isProof || sample.areas.some((area) => key.startsWith(area)))
   const outcomes = await runAll({ target: bundledTarget(rules === undefined ? {} : { rules }), corpus, items })
   return outcomes.map(({ key, verdict }) => [key, verdict])
 }

@@ -70,8 +70,3 @@ const alone = new Set([
   'scheme-of-its-own',
   'base-url-with-a-path',
 ])
-
-/** One part of a list, where several test files share the work. */
-export function partOf<Item>(all: readonly Item[], part: number, parts: number): Item[] {
-  return all.filter((_item, index) => index % parts === part - 1)
-}

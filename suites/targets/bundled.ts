@@ -102,7 +102,11 @@ async function inProcess({ server, wire, startMs }: Bundled, settings: Partial<T
   const { secondAddress } = { ...bundledSettings([]), ...settings }
   const send = openInProcess({ handle: server.handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
   // The few others go out as they are, so that supertest, which takes time to load, is not needed.
-  return { server, startMs, wire: { ...wire, send: (request) => send(request) ?? wire.send({ ...request, raw: true }) } }
+  return {
+    server,
+    startMs,
+    wire: { ...wire, send: (request) => send(request) ?? wire.send({ ...request, raw: true }) },
+  }
 }
 
 async function stop({ server, wire }: Bundled): Promise<void> {

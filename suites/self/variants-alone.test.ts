@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { departuresOf } from './expected-departures.ts'
+import { partUnlessProof } from './proof-form.ts'
+import { runVariant, triedAlone } from './variant-run.ts'
+
+test.each(partUnlessProof(await triedAlone(), 6))(
+  'nothing fails where the document is silent: $id',
+  { timeout: 60_000 },
+  async (variant) => {
+    const { departures, messages, verdict, exitCode } = await runVariant(variant)
+    expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))
+    expect({ verdict, exitCode }).toEqual({ verdict: 'conforms', exitCode: 0 })
+  },
+)
