@@ -1,4 +1,4 @@
-/** The whole way: the command, a process for each scenario, the report. */
+/** From the command over a process for each scenario to the report. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ const wrong = ({ checks }: ClientReport): string[] =>
   checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').map(({ id }) => id)
 
 describe('the command', { timeout: 30_000 }, () => {
-  test('lets a right client pass, and says what it tried', async () => {
+  test('passes a right client, and prints what it tried', async () => {
     const { report, exitCode } = await judge('none', '--auth', 'hmac', '--only', 'plain', '--only', 'error-in-200')
     expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'conforms', 0])
     expect(Object.fromEntries(report.scenarios.map(({ id, ok }) => [id, ok]))).toEqual({
@@ -64,7 +64,7 @@ describe('the command', { timeout: 30_000 }, () => {
     })
   })
 
-  test('names a mistake with its sentence, its bytes and its diagnosis, and tells no secret', async () => {
+  test('names a mistake with its sentence, its bytes and its diagnosis, and shows no secret', async () => {
     const { report, exitCode } = await judge('whole-mac', '--auth', 'hmac', '--only', 'plain')
     expect([wrong(report), report.verdict, exitCode]).toEqual([['signature/twenty-bytes'], 'does-not-conform', 1])
     const check = report.checks.find(({ id }) => id === 'signature/twenty-bytes')
@@ -74,7 +74,7 @@ describe('the command', { timeout: 30_000 }, () => {
     expect(check?.again).toMatch(/ --auth hmac --only signature\/twenty-bytes$/)
   })
 
-  test('a practice that is missed warns, and fails under --strict', async () => {
+  test('a missed practice is a warning, and fails the run with --strict', async () => {
     const mild = await judge('repeats-creations', '--auth', 'hmac', '--only', 'create-key')
     expect([wrong(mild.report), mild.exitCode]).toEqual([['retry/create-key-not-repeated'], 0])
     const strict = await judge('repeats-creations', '--auth', 'hmac', '--only', 'create-key', '--strict')
@@ -89,7 +89,7 @@ describe('the command', { timeout: 30_000 }, () => {
     }
   })
 
-  test('ok for a call that was not accepted, and a client that does not end, count against the scenario', async () => {
+  test('"ok" for a refused call, and a client that does not end, fail the check of the scenario', async () => {
     const liar = await judge('takes-any-id', '--auth', 'basic', '--only', 'foreign-id')
     expect(wrong(liar.report)).toEqual(['answers/foreign-id-rejected'])
     const slow = await judge('hangs', '--auth', 'basic', '--only', 'plain', '--timeout', '1')
@@ -97,7 +97,7 @@ describe('the command', { timeout: 30_000 }, () => {
     expect(slow.report.checks.find(({ id }) => id === 'request/envelope')?.message).toContain('still running after 1 s')
   })
 
-  test('a baseline makes failures known, and is stale when they are gone', async () => {
+  test('a baseline makes failures known, and is stale once they pass', async () => {
     const known = join(folder, 'known.yaml')
     writeFileSync(known, '- check: signature/twenty-bytes\n  reason: not yet\n')
     const flags = ['--auth', 'hmac', '--only', 'plain', '--known', known]
@@ -126,7 +126,7 @@ describe('the command', { timeout: 30_000 }, () => {
     expect(exitCode).toBe(0)
   })
 
-  test('a command that cannot be started is exit 3', async () => {
+  test('a command that cannot be started gives exit code 3', async () => {
     const { stderr, exitCode } = await call('--command', './no-such-adapter')
     expect(stderr).toMatch(/^Cannot start the command ".\/no-such-adapter": the shell says ".*not found"/)
     expect(exitCode).toBe(3)
@@ -186,7 +186,7 @@ describe('a command', () => {
   const run = (command: string, timeoutSeconds = 10) =>
     runCommand({ command, env: { SVC_CALLS: '3' }, timeoutSeconds, now: () => 0, stop: new Promise(() => {}) })
 
-  test('is counted by its lines, and keeps the end of stderr', async () => {
+  test('has its lines counted and the end of its stderr kept', async () => {
     const result = await run('printf "ok\\nerror\\r\\nOK\\n ok \\nok"; echo reason >&2; exit 4')
     expect(result).toMatchObject({
       kind: 'ran',
@@ -194,14 +194,14 @@ describe('a command', () => {
     })
   })
 
-  test('gets our variables and none of the user', async () => {
+  test("gets our variables and none of the user's", async () => {
     vi.stubEnv('SVC_URL', 'http://127.0.0.1:1')
     const result = await run('test -z "$SVC_URL" && test "$SVC_CALLS" = 3 && echo ok')
     vi.unstubAllEnvs()
     expect(result).toMatchObject({ kind: 'ran', start: { ok: 1 } })
   })
 
-  test('ends with its whole group', async () => {
+  test('is ended with its whole process group', async () => {
     const traces = join(folder, 'traces')
     const result = await run(`(sleep 0.6; touch '${traces}') & wait`, 0.2)
     expect(result).toMatchObject({ kind: 'ran', start: { ended: { kind: 'timeout' } } })
@@ -209,7 +209,7 @@ describe('a command', () => {
     expect(existsSync(traces)).toBe(false)
   })
 
-  test('does not wait for what it left in the background', async () => {
+  test('is not waited for while a background process of it runs', async () => {
     const result = await run('sleep 60 & echo ok')
     expect(result).toMatchObject({ kind: 'ran', start: { ok: 1, ended: { kind: 'exit', code: 0 } } })
   })

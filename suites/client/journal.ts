@@ -1,4 +1,4 @@
-/** What a client did in one scenario, as plain data: the only thing that checks see. SECRETS INCLUDED. Moments are ms since 1970. */
+/** What a client did in one scenario, as plain data. Checks see nothing else. SECRETS INCLUDED. Moments are ms since 1970. */
 
 export const clientAuths = ['hmac', 'ecc', 'basic', 'token'] as const
 export type ClientAuth = (typeof clientAuths)[number]
@@ -24,7 +24,7 @@ export interface Setting {
   scope: readonly string[] | null
   method: string
   calls: number | null
-  /** null: unknown, so several calls may be under way at once. */
+  /** null: unknown, so calls may be simultaneous. */
   parallel: number | null
   scheme: string
   tokenPrefix: string
@@ -44,7 +44,7 @@ export type JournalKey =
 export interface Start {
   fromMs: number
   toMs: number
-  /** Lines that said `ok`, and lines that said `error`. */
+  /** The number of lines with `ok`, and of lines with `error`. */
   ok: number
   error: number
   ended: Ending
@@ -68,11 +68,11 @@ export interface Exchange {
   connection: number
   /** When the header of the request had arrived. */
   startedMs: number
-  /** When its body had arrived; null: it never did. */
+  /** When its body had arrived; null: it did not arrive. */
   receivedMs: number | null
-  /** When the answer was ready; null: it never was. */
+  /** When the answer was ready; null: there was none. */
   answeredMs: number | null
-  /** When the last byte of the answer was sent; null: it never was. */
+  /** When the last byte of the answer was sent; null: it was not sent. */
   deliveredMs: number | null
   httpMethod: string
   /** Path and query as received. */

@@ -8,7 +8,7 @@ import { readJournal } from './story/read-journal.ts'
 import { type Explain, judgeSignatures } from './story/signatures.ts'
 import type { Story } from './story/story.ts'
 
-/** What all journals together show about one check. */
+/** The result of one check over all journals. */
 export interface CheckResult {
   check: Check
   verdict: 'passed' | 'failed' | 'warned' | 'not-exercised'

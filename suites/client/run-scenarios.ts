@@ -16,7 +16,7 @@ interface RunOptions {
 
 type RunResult =
   | { kind: 'journals'; journals: Journal[]; interrupted: boolean }
-  /** The command cannot be started; what the shell said. */
+  /** The command cannot be started; the message of the shell. */
   | { kind: 'not-started'; stderr: string }
 
 /** Starts of clients are staggered: a start needs much of a core, and many at once would delay timed clients. */
@@ -79,7 +79,7 @@ export async function runScenarios(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** A gate that lets this many in at once; leaving twice has no effect. */
+/** Lets at most this many in at the same time; leaving twice has no effect. */
 function createGate(places: number): { enter(): Promise<() => void> } {
   let free = places
   const waiting: (() => void)[] = []

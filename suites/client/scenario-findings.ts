@@ -14,7 +14,7 @@ export function scenarioFindings(story: Story, takesErrors: boolean): Finding[] 
   return [...tooManyOk(story, starts, takesErrors), ...starts.flatMap((start) => noEnd(story, start))]
 }
 
-/** True where a client says `ok` more often than its calls were accepted. */
+/** Whether a client prints `ok` more often than its calls were accepted. */
 export function saysTooManyOk(story: Story): boolean {
   return story.starts !== null && tooManyOk(story, story.starts, false).length > 0
 }

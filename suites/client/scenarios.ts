@@ -189,7 +189,7 @@ const ofTokens: readonly Scenario[] = [
     calls: 26,
     parallel: 2,
     pauseMs: 150,
-    // Long enough for a refresh after the expiry, and short enough for its pair to be good still, also where the call comes late.
+    // Long enough for a refresh after the expiry, and so short that its pair is still valid when the call comes late.
     faults: [{ fault: 'delay', ms: 1800, ...call(2) }],
   }),
   ...(['lost', 'malformed', 'foreign-id'] as const).map((what) =>

@@ -8,7 +8,7 @@ const all = { auth: clientAuths, only: [], skip: [] }
 const idsOf = (only: string[], auth: readonly (typeof clientAuths)[number][] = clientAuths): string[] =>
   selectChecks({ ...all, auth, only }).scenarios.map(({ id }) => id)
 
-test('every check has a scenario of its own, or is seen in every one', () => {
+test('every check has a scenario of its own, or applies to every scenario', () => {
   const made = new Set(scenarios.flatMap(({ check, exercises }) => [check, ...exercises]))
   const everywhere = checks.map(({ id }) => id).filter((id) => !made.has(id))
   expect(everywhere.filter((id) => !/^(request|signature|keys|secrets\/not-in-url)/.test(id))).toEqual([])
@@ -22,7 +22,7 @@ test('answers, retries and redirects are tried with every way to authorize; a dr
   expect(idsOf(['dropped'])).toEqual(['dropped/hmac', 'dropped/ecc'])
 })
 
-test('a check selects what shows it, a scenario itself', () => {
+test('a check selects the scenarios that show it, and a scenario selects itself', () => {
   expect(selectChecks(all).scenarios).toEqual(scenarios)
   expect(idsOf(['refresh/single-flight'])).toEqual(['workers/token'])
   expect(idsOf(['signature/base64'], ['hmac', 'ecc'])).toEqual(['plain/hmac', 'plain/ecc'])
@@ -33,7 +33,7 @@ test('a check selects what shows it, a scenario itself', () => {
   expect(byScenario.isReported('nonce/unique')).toBe(true)
 })
 
-test('what is skipped neither runs nor is reported', () => {
+test('a skipped check neither runs nor is reported', () => {
   const skip = [
     { id: 'workers', reason: 'no workers' },
     { id: 'nonce', reason: 'known' },
@@ -43,7 +43,7 @@ test('what is skipped neither runs nor is reported', () => {
   expect([isReported('nonce/unique'), isReported('retry/signed-anew')]).toEqual([false, true])
 })
 
-test('nothing left, or an unknown id, is wrong usage', () => {
+test('an unknown id, or an empty selection, is wrong usage', () => {
   expect(() => idsOf(['expiry/token'], ['hmac'])).toThrow('Nothing is selected')
   expect(() => idsOf(['refresh/single-fligth'])).toThrow('did you mean "refresh/single-flight"?')
   expect(() => selectChecks({ ...all, skip: [{ id: 'x', reason: 'y' }] })).toThrow('"--skip x"')

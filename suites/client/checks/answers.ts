@@ -35,7 +35,7 @@ export const foreignId: Check = {
 const isSpoiltBy = ({ exchange, outcome }: Request, fault: string): boolean =>
   outcome === 'spoilt' && exchange.faults.includes(fault)
 
-/** Tokens that only a foreign answer brought are in use. */
+/** Whether tokens are used that came only in the answer to another request. */
 function takenUp({ requests }: Story, foreign: Request): Finding[] {
   const use = requests.find(({ pair }) => pair !== null && pair === foreign.issued)
   if (use === undefined) return []
@@ -68,7 +68,7 @@ function crashAfter({ starts, setting }: Story, malformed: Request): Finding[] {
   return [{ message, exchanges: [malformed.exchange] }]
 }
 
-/** No further call is made, although there are some left. */
+/** Whether the client makes no further call although some are left. */
 function silentAfter({ requests, setting }: Story, malformed: Request): Finding[] {
   const calls = requests.filter(({ kind }) => kind === 'call')
   const isLast = requests.at(-1) === malformed

@@ -1,4 +1,4 @@
-/** Checks of the places that a client uses up: ten keys, sixteen sessions. */
+/** Checks of how a client uses the limits: ten keys, sixteen sessions. */
 import type { Check, Finding } from '../check.ts'
 import { textsOf } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'

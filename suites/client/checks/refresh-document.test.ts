@@ -19,7 +19,7 @@ test('refresh/old-pair-gone', () => {
   expect(judged(id, journal([...renewed, refresh(1200, 'a', null)]))).toContain('The refresh token of a pair')
 })
 
-test('refresh/old-pair-gone lets pass what was under way', () => {
+test('refresh/old-pair-gone passes a call that was under way', () => {
   const id = 'refresh/old-pair-gone'
   const late = (at: number, parallel: number) =>
     judged(id, journal([...renewed, call(at, 'a', refused), call(1600, 'b')], { parallel }))

@@ -80,7 +80,7 @@ function usesAfter(story: Story, pair: Pair): Request[] {
 function neverUsed(story: Story, pair: Pair): Finding[] {
   const later = usesAfter(story, pair)
   const [first] = later
-  // Its own calls, or those with a pair that came from it.
+  // Calls with this pair, or with a pair that came from it.
   if (first === undefined || later.some((request) => request.pair !== null && descends(request.pair, pair))) return []
   const message = 'A new pair was delivered, and later calls still send an older access token. Use the newest one'
   return [{ message, exchanges: [pair.issuedBy.exchange, first.exchange] }]

@@ -7,12 +7,12 @@ test('refresh/not-a-new-grant', () => {
   expect(judged(id, journal([...expired, refresh(1110, 'a', 'b')]))).toBe('passed')
   expect(judged(id, journal([grant(0, 'a'), call(10, 'a')]))).toBe('not exercised')
   expect(judged(id, journal([...expired, grant(1110, 'b')]))).toContain('instead of a refresh')
-  // Tried, and refused or lost: a grant is what is left.
+  // The refresh was tried, and refused or lost, so only a grant is left.
   expect(judged(id, journal([...expired, refresh(1110, 'a', null), grant(1120, 'b')]))).toBe('passed')
   expect(judged(id, journal([...expired, refresh(1110, 'a', 'b', { lost: true }), grant(1120, 'c')]))).toBe('passed')
 })
 
-test('refresh/not-a-new-grant lets the first two grants pass, and one at each start', () => {
+test('refresh/not-a-new-grant passes the first two grants, and one at each start', () => {
   const id = 'refresh/not-a-new-grant'
   const grants = (count: number) => Array.from({ length: count }, (_, index) => grant(index * 10, `p${index}`))
   expect(judged(id, journal(grants(2)))).toBe('not exercised')
@@ -39,7 +39,7 @@ test('refresh/late-loser-keeps-the-newer-pair', () => {
   expect(judged(id, journal([...late, call(1600, 'b')], { parallel: 2 }))).toBe('passed')
   expect(judged(id, journal([...late, grant(1600, 'c')], { parallel: 2 }))).toContain('a new grant is asked for')
   expect(judged(id, journal([...late, refresh(1600, 'b', 'c')], { parallel: 2 }))).toBe('passed')
-  // What came of the newer pair later does not matter.
+  // What happened to the newer pair later does not matter.
   const renewedLater = [...late, grant(1600, 'c'), call(1700, 'b'), refresh(2200, 'b', 'd')]
   expect(judged(id, journal(renewedLater, { parallel: 2 }))).toContain('a new grant is asked for')
   // The newer pair has expired in the meantime.

@@ -1,8 +1,8 @@
-/** When a client asks for new tokens with its key although it could refresh. */
+/** Checks of when a client requests new tokens with its key although it could refresh. */
 import type { Check, Finding } from '../check.ts'
 import { goesOnAfter, isGoodForRefresh, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
-/** Two grants do no harm; from the third on they pile up. */
+/** Two grants do no harm; from the third on, tokens pile up. */
 const grantsLetPass = 2
 
 export const notANewGrant: Check = {

@@ -9,7 +9,7 @@ test('refresh/no-expired-token-sent', () => {
   expect(judged(id, journal([...first, call(1200, 'a', refused)]))).toContain('sent again after it was refused')
   expect(judged(id, journal([...first, call(1200, 'a', refused)], { parallel: 4 }))).toBe('passed')
   expect(judged(id, journal([...first, call(1400, 'a', refused)], { parallel: 4 }))).toContain('sent again')
-  // Refused for another reason than its age.
+  // Refused for a reason other than its age.
   const young = [grant(0, 'a', { lifeMs: 5000 }), call(10, 'a', refused), call(20, 'a', refused)]
   expect(judged(id, journal(young))).toBe('not exercised')
 })
@@ -26,7 +26,7 @@ test('refresh/single-flight', () => {
   expect(judged(id, journal([...one, call(1210, 'b'), refresh(1220, 'b', 'c')], workers))).toBe('passed')
   // An idle client may refresh ahead of the expiry.
   expect(judged(id, journal([...one, refresh(2000, 'b', 'c')], workers))).toBe('passed')
-  // Repeated after a loss, and not at once.
+  // Repeated after a lost answer, and not immediately.
   const lost = [grant(0, 'a'), refresh(1100, 'a', 'b', { lost: true, took: 20 }), refresh(1130, 'a', null)]
   expect(judged(id, journal(lost, workers))).toBe('passed')
 })
@@ -38,7 +38,7 @@ test('refresh/lost-answer', () => {
   expect(judged(id, journal([...lost, refresh(1200, 'a', null), grant(1300, 'c')]))).toBe('passed')
   expect(judged(id, journal([...lost, refresh(1200, 'a', null), refresh(1300, 'a', null)]))).toContain('2 times')
   expect(judged(id, journal([...lost, call(1200, 'a', refused)]))).toContain('no grant follows')
-  // The last call may be given up; with more to come there must be a way out.
+  // The client may give up its last call; if more calls follow, it must recover.
   expect(judged(id, journal(lost, { calls: 1 }))).toBe('passed')
   expect(judged(id, journal(lost))).toContain('no grant follows')
   expect(judged(id, journal([grant(0, 'a'), refresh(1100, 'a', 'b')]))).toBe('not exercised')
@@ -64,7 +64,7 @@ test('refresh/no-loop-after-refusal', () => {
   expect(judged(id, journal([grant(0, 'a'), call(10, 'a')]))).toBe('not exercised')
 })
 
-test('refresh/no-loop-after-refusal lets four refreshes pass without an accepted call', () => {
+test('refresh/no-loop-after-refusal passes four refreshes without an accepted call', () => {
   const id = 'refresh/no-loop-after-refusal'
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   const loop = (count: number) =>

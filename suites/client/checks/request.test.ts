@@ -8,7 +8,7 @@ test('request/post-json', () => {
   expect(one({ contentType: 'Application/JSON; charset=utf-8' })).toBe('passed')
   expect(judged('request/post-json', journal([]))).toBe('not exercised')
   expect(one({ httpMethod: 'OPTIONS' })).toBe('not exercised')
-  // Neither a call nor a mistake: a look whether the server is there, or at its Date.
+  // Neither a call nor a mistake: the client checks whether the server is up, or reads its Date.
   expect(one({ httpMethod: 'HEAD', target: '/', body: '' })).toBe('not exercised')
   expect(one({ httpMethod: 'GET', body: '' })).toBe('not exercised')
   expect(one({ httpMethod: 'GET', body: '', authorization: 'Basic eDp5' })).toContain('The HTTP method is GET')

@@ -132,7 +132,7 @@ function refusedAgain(refused: readonly Request[]): Finding {
   return { message, exchanges: firstTwo(refused) }
 }
 
-/** Nothing more is sent after the first refusal, although there are calls left. */
+/** Whether the client sends nothing after the first refusal although calls are left. */
 function givenUp({ requests, setting }: Story, refused: Request | undefined): Finding[] {
   if (refused === undefined || requests.at(-1) !== refused || (setting.calls ?? 0) < 2) return []
   const message =

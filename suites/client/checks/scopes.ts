@@ -40,7 +40,7 @@ export const addressAndSession: Check = {
   judge: (evidence) => entriesKept(evidence, /^(ipAddr|session):/),
 }
 
-/** Every entry of SVC_SCOPE of this form stands in every grant, letter for letter. */
+/** Every entry of SVC_SCOPE of this form is in every grant, letter for letter. */
 function entriesKept({ story }: Evidence, form: RegExp): Judged {
   const wanted = (story.setting.scope ?? []).filter((entry) => form.test(entry))
   const grants = grantsOf(story)

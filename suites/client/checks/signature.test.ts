@@ -12,7 +12,7 @@ const checks = [
   'timestamp-ms',
 ]
 
-/** The checks that do not pass for a header that was changed, and whether the others do. */
+/** The checks that fail for a changed header, and whether the others pass. */
 function found(header: (right: string) => string, nonce = 'bm9uY2U='): string[] {
   const made = journal([signed(0, nonce, { header })], { auth: 'hmac' })
   const verdicts = judgedBy(
@@ -27,20 +27,20 @@ const withSignature = (change: (signature: string) => string) => (right: string)
 const bytesOf = (signature: string): Buffer => Buffer.from(signature, 'base64')
 
 describe('a signature', () => {
-  test('that is right passes', () => expect(found((right) => right)).toEqual([]))
+  test('passes if it is right', () => expect(found((right) => right)).toEqual([]))
 
   test('may leave out its padding, and that of the nonce', () => {
     expect(found(withSignature((signature) => signature.replace('=', '')))).toEqual([])
     expect(found((right) => right.replace('bm9uY2U=;', 'bm9uY2U;'))).toEqual([])
   })
 
-  test('is no hex, though hex is valid BASE64 text', () => {
+  test('is not hex, although hex is valid BASE64 text', () => {
     expect(found(withSignature((signature) => bytesOf(signature).toString('hex')))).toEqual(['base64'])
     // As many as an ED25519 signature has.
     expect(found(withSignature(() => 'ab'.repeat(64)))).toEqual(['base64'])
   })
 
-  test('is no base64url', () => {
+  test('is not base64url', () => {
     // A nonce that gives a signature with + or /.
     const nonces = Array.from({ length: 40 }, (_, index) => `nonce-${index}`)
     const changed = nonces.map((nonce) =>
@@ -83,7 +83,7 @@ describe('a signature', () => {
     expect(found((right) => right.replace(/;1;(\d+);/, ';1;$1;POST;'))).toEqual(['five-fields'])
   })
 
-  test('that nothing explains is told by what is certain', () => {
+  test('without an explanation is reported by what is certain', () => {
     // A search without a result takes half a second.
     const inVain: Explain = () => ({ valid: false, explained: false, mistakes: [], alternatives: [], ruledOut: [] })
     const other = Buffer.from('not a signature at all')
@@ -105,13 +105,13 @@ describe('a signature', () => {
     ])
   })
 
-  test('stands for the values of its header', () => {
+  test('covers the values of its header', () => {
     expect(found((right) => right.replace('bm9uY2U=', 'b3RoZXI='))).toContain('values-as-signed')
     expect(found((right) => right.replace(/;1;(\d{12})\d;/, ';1;$19;'))).toContain('values-as-signed')
   })
 })
 
-test('what is not signed exercises nothing', () => {
+test('is not exercised by requests without a signature', () => {
   expect(judged('signature/base64', journal([{ at: 0 }]))).toBe('not exercised')
   expect(judged('signature/five-fields', journal([{ at: 0, authorization: 'Basic eDp5' }], { auth: 'hmac' }))).toBe(
     'not exercised',

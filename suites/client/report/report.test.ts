@@ -70,7 +70,7 @@ describe('the verdict', () => {
     expect(problemWith(report, 'client-report')).toBeUndefined()
   })
 
-  test('is inconclusive where no check that was asked for was exercised', () => {
+  test('is inconclusive if no selected check was exercised', () => {
     const report = reportOf([right], { reported: (id) => id.startsWith('signature/') })
     expect([report.verdict, report.exitCode, report.conclusion[0]]).toEqual([
       'inconclusive',
@@ -79,7 +79,7 @@ describe('the verdict', () => {
     ])
   })
 
-  test('is inconclusive where no check of the document passed', () => {
+  test('is inconclusive if no check of the document passed', () => {
     const report = reportOf([journal([{ at: 0, httpMethod: 'OPTIONS', body: '' }])])
     expect([report.verdict, report.summary.notExercised]).toEqual(['inconclusive', checks.length])
   })
@@ -96,12 +96,12 @@ describe('a baseline', () => {
     expect(reportOf([right], { known: [{ ...entry, sometimes: true }] }).exitCode).toBe(0)
   })
 
-  test('may speak of one scenario', () => {
+  test('may name one scenario', () => {
     expect(reportOf([failed], { known: [{ ...entry, scenario: 'made-up/token' }] }).exitCode).toBe(0)
     expect(reportOf([failed], { known: [{ ...entry, scenario: 'plain/token' }] }).exitCode).toBe(1)
   })
 
-  test('is read with its reasons, and a misspelt check has a place', () => {
+  test('is read with its reasons, and the error for a misspelt check names its place', () => {
     expect(parseClientKnown('- check: request/envelope\n  reason: r\n', 'k.yaml')).toEqual([
       { check: 'request/envelope', reason: 'r', issue: null, sometimes: false },
     ])
@@ -127,7 +127,7 @@ describe('every format', () => {
     { starts },
   )
 
-  test('says what failed, and writes foreign text out', () => {
+  test('names what failed, and escapes text of others', () => {
     const report = reportOf([made])
     for (const text of formats.map((render) => render(report))) {
       expect(text).toMatch(/request.post-json/)
@@ -143,13 +143,13 @@ describe('every format', () => {
     expect(renderMarkdown(report).replaceAll(/```[\s\S]*?```/g, '')).not.toContain('<b>')
   })
 
-  test('tells no secret', () => {
+  test('shows no secret', () => {
     const report = reportOf([made])
     for (const text of [JSON.stringify(report), ...formats.map((render) => render(report))])
       for (const secret of [key.secret, 'access-token-a', 'refresh-token-a']) expect(text).not.toContain(secret)
   })
 
-  test('says what the client wrote itself where it ended badly', () => {
+  test('shows the output of a client that ended badly', () => {
     expect(renderText(reportOf([made]), { colour: false })).toContain(
       'the client ended with exit code 1; its stderr ends with:',
     )

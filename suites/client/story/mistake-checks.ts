@@ -37,7 +37,7 @@ const byRequirement: { readonly [requirement: string]: SignatureCheck } = {
   'signatures/public-key-refuses-hmac': 'keys/public-key-signs-only',
 }
 
-/** A value of the header that is wrong in itself, not only other than the signed one. */
+/** A value of the header that is wrong in itself, not only different from the signed one. */
 const byMistake: { readonly [id: string]: SignatureCheck } = {
   'data/with-newline-before-method': 'signature/method-path-newline',
   'data/with-timestamp-in-milliseconds': 'signature/timestamp-ms',

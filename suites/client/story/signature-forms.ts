@@ -28,7 +28,7 @@ export function timestampFaults(fields: HeaderFields | null): SignatureFault[] {
 
 const hex = /^([0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i
 
-/** The right bytes in another encoding; null if they are not. */
+/** The encoding of a signature whose bytes are right; null if they are wrong. */
 export function encodingFaults(input: VerifyInput, fields: HeaderFields | null): SignatureFault[] | null {
   if (fields === null) return null
   const { signature } = fields
@@ -80,7 +80,7 @@ export function formFaults(input: VerifyInput): SignatureFault[] | null {
   const timestamp = values.find((value) => /^\d{13}$/.test(value))
   if (timestamp === undefined) return null
   const others = values.filter((value) => value !== timestamp && value.length <= longestValue).slice(0, mostValues)
-  // Verifying a signature takes time, so that only what may be one is tried.
+  // Verifying a signature takes time, so only texts that may be one are tried.
   const signatures = others.filter((value) => [macBytes, ed25519Bytes].includes(Buffer.from(value, 'base64').length))
   const isSigned = signatures.some((signature) =>
     others.some((nonce) => {
@@ -94,17 +94,17 @@ export function formFaults(input: VerifyInput): SignatureFault[] | null {
   return [{ check: 'signature/five-fields', message, diagnosis: [] }]
 }
 
-/** More than any header needs that has its values in another form. */
+/** More than a header with its values in another form needs. */
 const mostValues = 16
 const longestValue = 512
 const macBytes = 20
 const ed25519Bytes = 64
 
-/** Without a name before it and quotes around it. */
+/** A value without a name before it and quotes around it. */
 const bareValue = (word: string): string =>
   word.replace(/^["']?[A-Za-z_-]{1,24}["']?[=:]/, '').replace(/^["']|["']$/g, '')
 
-/** A body whose id was put in after it was signed. */
+/** A body whose id was added after it was signed. */
 export function otherIdFaults(input: VerifyInput): SignatureFault[] | null {
   const text = new TextDecoder().decode(input.body)
   const id = /"id"\s*:\s*(-?\d+)/.exec(text)

@@ -41,14 +41,14 @@ const useOld = listWith(tokenHeader('p'))
 const refreshOld = refreshCall(tokensOf('p').refresh)
 
 describe('a refresh beside other calls', () => {
-  test('an old token may be let in while the refresh is under way, not after its answer', () => {
+  test('an old token may be accepted while the refresh is under way, but not after its answer', () => {
     const taken = during(refreshOld, pairAnswer('q', ['solution'], at(100)), 100, 200)
     expect(explain(state, [taken, during(useOld, accepted(), 150, 160)]).is).toBe('explained')
     expect(explain(state, [taken, during(useOld, accepted(), 210, 220)]).is).toBe('impossible')
     expect(explain(state, [taken, during(useOld, refused, 90, 95)]).is).toBe('impossible')
   })
 
-  test('of refreshes at once one wins', () => {
+  test('of simultaneous refreshes one succeeds', () => {
     const win = (name: string) => during(refreshOld, pairAnswer(name, ['solution'], at(100)), 100, 200)
     const lose = during(refreshOld, refused, 100, 200)
     expect(explain(state, [lose, win('q'), lose, lose]).is).toBe('explained')
@@ -64,7 +64,7 @@ describe('a refresh beside other calls', () => {
     expect(explain(state, [during(useOld, refused, 10, 20), gone]).is).toBe('impossible')
   })
 
-  test('thirty calls that differ in nothing are no work', () => {
+  test('thirty equal calls take no time', () => {
     const lose = during(refreshOld, refused, 100, 200)
     const all = [...Array.from({ length: 28 }, () => lose), during(refreshOld, pairAnswer('q', [], at(100)), 100, 200)]
     expect(explain(state, all).is).toBe('explained')
@@ -72,7 +72,7 @@ describe('a refresh beside other calls', () => {
   })
 })
 
-test('no alarm in 120 correct histories, a tenth of the answers lost in half of them', () => {
+test('raises no alarm in 120 correct histories, half of which lose a tenth of their answers', () => {
   const random = seededRandom(11)
   for (let round = 0; round < 120; round++) {
     const start = afterGrants(newState(), ['a', 'b', 'c'], ['solution'])

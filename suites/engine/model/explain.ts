@@ -17,7 +17,7 @@ type Explained =
   | { readonly is: 'explained'; readonly order: readonly number[]; readonly state: State }
   /** The shortest part of the history that has no order, as indexes. */
   | { readonly is: 'impossible'; readonly part: readonly number[] }
-  /** The search was abandoned. */
+  /** The search was given up. */
   | { readonly is: 'undecided' }
 
 /** A lost answer may have happened at any time after its start, so it never ends. */
@@ -69,7 +69,7 @@ function search(start: State, calls: readonly Exchange[], budget: number): Found
   for (let tried = 0; order.length < calls.length; tried++) {
     if (tried > budget + calls.length) return 'undecided'
     const choices = choicesOf(state, calls, pending.minimal())
-    // A call that must come next is no fork.
+    // A call that must come next is not a fork.
     if (choices.length !== 1) forks.push({ choices, tried: 0, depth: order.length })
     const next = choices.length === 1 ? choices[0] : nextChoice(forks, order, pending.putBack)
     if (next === undefined) return 'impossible'
@@ -105,7 +105,7 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
     const verdict = judge(state, known)
     if (contradicts(verdict, answer) && answer.kind !== 'broken') continue
     const choice = { index, state: learn(state, call, answer, moment, known) }
-    // Unsound for open calls, since their answer teaches.
+    // Unsound for open calls, because the model learns from their answers.
     if (verdict.is !== 'open' && !changes(call)) return [choice]
     choices.push(choice)
   }
@@ -134,7 +134,7 @@ function pendingCalls(calls: readonly Exchange[]) {
       taken[index] = 0
       first = Math.min(first, place[index] as number)
     },
-    /** Those that nothing else must come before, the first to end in front. */
+    /** The calls that no other call must precede, the first to end in front. */
     minimal: (): number[] => {
       let earliest = Number.POSITIVE_INFINITY
       const found: number[] = []

@@ -1,4 +1,4 @@
-/** How facts are written. */
+/** Builders of facts. */
 import type { Member } from './sessions.ts'
 import type { Fact, Pair, Span, State } from './types.ts'
 

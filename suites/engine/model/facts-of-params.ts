@@ -44,13 +44,13 @@ function publicKeyFact(state: State, publicKey: unknown): Fact {
   }
 }
 
-/** A forgiving reader may still find a key where more stands around it, or where letters were lost. */
+/** A lenient reader may still find a key if it has text around it, or if letters are missing. */
 function looksLikePem(text: string): boolean {
   const body = text.replace(/-+(BEGIN|END) PUBLIC KEY-+/gi, '').replace(/[^A-Za-z0-9+/]/g, '')
   return /PUBLIC KEY/i.test(text) && body.length >= 59 && body.includes(ed25519Prefix) && !/PRIVATE/.test(text)
 }
 
-/** The SubjectPublicKeyInfo of every ED25519 key begins so. */
+/** The beginning of the SubjectPublicKeyInfo of every ED25519 key. */
 const ed25519Prefix = toBase64(Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70))
 
 /** limits/ten-can-be-made: a fresh instance has room for at least nine created keys; how the eleventh creation is answered is open. */

@@ -1,4 +1,4 @@
-/** Parts 2 and 5.4: what a scope opens. */
+/** Parts 2 and 5.4: which methods a scope opens. */
 import { no, open, unsure, yes } from './fact.ts'
 import type { Fact, Key, Pair, State } from './types.ts'
 

@@ -6,7 +6,7 @@ import { no, unsure, yes } from './fact.ts'
 import { looseBytes } from './spelling.ts'
 import type { Call, Fact, Key, Span, State } from './types.ts'
 
-/** How far a timestamp may differ is open; a difference below this is never a reason for a refusal. */
+/** How far a timestamp may be off is open; a difference below this is never a reason for a refusal. */
 const closeMs = 30_000
 
 /** signatures/header-fields, header-exact, version, key-id, then what was signed. */

@@ -1,10 +1,10 @@
-/** Parts 3, 5.3 and 5.4: whether a token stands. */
+/** Parts 3, 5.3 and 5.4: whether a token is valid. */
 import { memberOf, no, sideOf, unsure, wordsBehind, yes } from './fact.ts'
 import { saidOf } from './session-tables.ts'
 import { looksToFind, slackMs } from './spelling.ts'
 import type { Fact, Pair, Span, State } from './types.ts'
 
-/** So many newer tokens of one key, and of all keys, no server need bear; a bound on live tokens is open. */
+/** After this many newer tokens of one key, or of all keys, an older one may have ended: a bound on live tokens is open. */
 const safeNewer = { ofKey: 15, ofAll: 40 }
 /** A session may end before its tokens; within this it never does. */
 const safeSessionMs = 10_000
@@ -29,7 +29,7 @@ export function findPair(state: State, text: string, which: 'access' | 'refresh'
   return undefined
 }
 
-/** Everything but the scope on which an access token rests. */
+/** Every fact on which an access token rests, the scope apart. */
 export function accessFacts(state: State, token: string, from: string, moment: Span): Fact[] {
   const found = findPair(state, token, 'access')
   if (found === undefined) {
@@ -47,7 +47,7 @@ export function accessFacts(state: State, token: string, from: string, moment: S
   ]
 }
 
-/** Everything on which a refresh rests. */
+/** Every fact on which a refresh rests. */
 export function refreshFacts(state: State, token: string, from: string, moment: Span): Fact[] {
   const found = findPair(state, token, 'refresh')
   if (found === undefined) {
@@ -107,7 +107,7 @@ function refreshExpiryFact(pair: Pair, moment: Span): Fact {
   return sideOf(moment, refreshEnds, slackMs) === 'after' ? no('refresh/own-expiry') : unsure('refresh/own-expiry')
 }
 
-/** sessions/…: what the tables of all readings agree on. */
+/** sessions/…: the facts on which the tables of all readings agree. */
 function sessionFact(state: State, pair: Pair, moment: Span, requirement: string): Fact {
   const member = memberOf(state, pair)
   const said = saidOf(state.sessions, member)

@@ -7,12 +7,12 @@ import { accessFacts, findPair, refreshFacts } from './facts-of-token.ts'
 import { type Authorization, isObject, isStrings, type ReadBody, readAuthorization, readBody } from './parse.ts'
 import type { Call, Fact, Key, Span, State } from './types.ts'
 
-/** Bodies up to this are taken by every server; beyond it only where one of their kind and size was (signatures/large-body). */
+/** Every server accepts bodies up to this; beyond it, only if one of this kind and size was accepted (signatures/large-body). */
 const safeBytes = 1024
 /** A key may be locked for a while after this many wrong attempts in a row. */
 const safeTries = 3
 
-/** Pure: what the document says of a call, given what the target holds as far as calls and answers tell. */
+/** What the document says about a call, given the state of the target as far as calls and answers show it. Pure. */
 export function facts(state: State, call: Call, moment: Span): Fact[] {
   const body = readBody(call.body)
   const envelope = envelopeFacts(state, body)
@@ -51,7 +51,7 @@ function envelopeFacts(state: State, body: ReadBody): Fact[] {
   ]
 }
 
-/** What a server that takes an odd body once must take again, signed as it is; bodies with secrets in them are not remembered. */
+/** A server that accepts an odd body once must accept it again. Bodies with secrets in them are not remembered. */
 function oddFact(state: State, body: ReadBody): Fact {
   const plain = body.method === 'solution/listSolutions'
   return plain ? open(state, 'envelope/request-members', body.form) : unsure('envelope/request-members')
@@ -68,7 +68,7 @@ function methodFact(state: State, method: string): Fact {
 
 const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])
 
-/** What a body is like, so that one of its kind and size can show that it is taken. */
+/** The kind and size of a body: an accepted body shows that others like it are accepted. */
 export function kindOfBody(body: ReadBody): string {
   const compact = JSON.stringify(body.members).length
   return `${String(body.method)}, ${compact * 2 < body.bytes ? 'white space' : 'text'}`
@@ -79,7 +79,7 @@ function sizeFact(state: State, body: ReadBody): Fact {
   return body.bytes <= taken ? yes('signatures/request-body') : unsure('signatures/request-body')
 }
 
-/** Part 5: who calls, by one of three ways, and what may he. */
+/** Part 5: who calls, in one of three ways, and what this caller may do. */
 function authorizationFacts(state: State, call: Call, method: string, moment: Span): Fact[] {
   const auth = authorizationOf(state, call)
   if (auth.kind === 'none') return [no('authorization/required')]
@@ -104,7 +104,7 @@ function authorizationFacts(state: State, call: Call, method: string, moment: Sp
   ]
 }
 
-/** How the header of a call reads against what is known of tokens. */
+/** The header of a call, read with the known tokens. */
 export function authorizationOf(state: State, call: Call): Authorization {
   const isToken = (text: string): boolean =>
     findPair(state, text, 'access') !== undefined || findPair(state, text, 'refresh') !== undefined
@@ -124,7 +124,7 @@ function secretFacts(key: Key | undefined, secret: string, way: 'basic' | 'grant
   return [key.secret === secret ? yes(`${way}/credentials`, key.origin) : no(`${way}/credentials`)]
 }
 
-/** The key was not lost to a later one, nor locked for a while: neither is shown by the document. */
+/** Whether the key may have been removed for a later one or locked for a while; the document shows neither. */
 function standingFacts(state: State, key: Key): Fact[] {
   const tries = state.wrongTries.get(key.id) ?? 0
   return [
@@ -140,7 +140,7 @@ function scopeOfNewKey(state: State, call: Call, body: ReadBody): Fact[] {
   return beyond.length > 0 ? [unsure('keys/create-authorized')] : []
 }
 
-/** The scope of who calls; null: every scope. */
+/** The scope of the caller; null: every scope. */
 export function scopeOfCaller(state: State, call: Call): readonly string[] | null {
   const auth = authorizationOf(state, call)
   if (auth.kind === 'token') return findPair(state, auth.token, 'access')?.pair.scope ?? []
@@ -151,7 +151,7 @@ export function scopeOfCaller(state: State, call: Call): readonly string[] | nul
 
 /** Part 4.2. */
 function grantFacts(state: State, call: Call, params: { readonly [name: string]: unknown }, moment: Span): Fact[] {
-  // What becomes of an Authorization header here is open (grants/authorization-header).
+  // Whether an Authorization header matters here is open (grants/authorization-header).
   const header =
     call.authorization === undefined
       ? [yes('grants/no-authorization-header')]

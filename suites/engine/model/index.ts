@@ -1,4 +1,4 @@
-/** The model of the document: what it says of any call, given what the target holds. Pure; shares nothing with mock-server. */
+/** The model of the document: what it says about any call, given the state of the target. Pure; shares nothing with mock-server. */
 export { type Exchange, explain } from './explain.ts'
 export { facts } from './facts.ts'
 export { contradicts, judge } from './judge.ts'

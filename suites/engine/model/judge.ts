@@ -1,4 +1,4 @@
-/** What the facts come to. */
+/** The verdict that follows from the facts. */
 import { nameOf } from './fact.ts'
 import { levelOf } from './levels.ts'
 import type { Answer, Fact, Level, State, Verdict } from './types.ts'
@@ -19,7 +19,7 @@ export function judge(state: State, known: readonly Fact[]): Verdict {
   return { ...verdict('accepted', fact), level: level as Level }
 }
 
-/** Whether an answer contradicts what must be. A call that must be kept out and gets a broken answer was not let in. */
+/** Whether an answer contradicts the verdict. A call that must be refused and gets a broken answer was not accepted. */
 export function contradicts(verdict: Verdict, answer: Answer): boolean {
   if (answer.kind === 'unread') return false
   if (verdict.is === 'refused') return answer.kind === 'accepted'

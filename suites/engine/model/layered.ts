@@ -5,18 +5,18 @@ export interface Layered<K, V> {
   get(key: K): V | undefined
   has(key: K): boolean
   keys(): K[]
-  /** A map with these entries besides. */
+  /** The map with these entries added. */
   with(entries: Iterable<readonly [K, V]>): Layered<K, V>
 }
 
-/** The top is folded into the base when it is as large as this, so that growing costs little on average. */
+/** The top is merged into the base when it is this large, so that adding entries costs little on average. */
 const largestTop = 128
 
 export function layered<K, V>(entries: Iterable<readonly [K, V]> = []): Layered<K, V> {
   return over(new Map(entries), new Map(), 0)
 }
 
-/** @param overlap how many keys of the top are in the base too */
+/** @param overlap how many keys of the top are also in the base */
 function over<K, V>(base: ReadonlyMap<K, V>, top: ReadonlyMap<K, V>, overlap: number): Layered<K, V> {
   return {
     size: base.size + top.size - overlap,

@@ -1,4 +1,4 @@
-/** What the result of manager/auth shows: a new pair of tokens, and what became of the old one. */
+/** Learns from the result of manager/auth: a new pair of tokens, and what happened to the old one. */
 import { lifetimeOf, memberOf } from './fact.ts'
 import { longestKeptMs } from './facts-of-params.ts'
 import { findPair } from './facts-of-token.ts'
@@ -73,14 +73,14 @@ function retired(state: State, old: Pair, exact: boolean): State {
   return {
     ...state,
     pairs: state.pairs.with([
-      // A used refresh token that was taken once more: which of its pairs stands, nobody knows.
+      // A used refresh token was accepted again, so it is unknown which of its pairs is valid.
       ...before.map(([other, pair]): [number, Pair] => [other, { ...pair, standing: 'unknown' }]),
       ...(index === undefined ? [] : [[index, { ...old, standing: exact ? 'dead' : 'unknown' }] as const]),
     ]),
   }
 }
 
-/** The pairs of a line that have this standing, with their index. */
+/** The pairs of a line with this status, and their index. */
 export function ofLine(state: State, line: number, standing: Pair['standing']): [number, Pair][] {
   return (state.lines.get(line) ?? []).flatMap((index): [number, Pair][] => {
     const pair = state.pairs.get(index)
@@ -129,7 +129,7 @@ function narrowed(clock: Span | null, seen: Span): Span {
   return both.from <= both.to ? both : clock
 }
 
-/** When the tokens of a result end on the local clock. */
+/** When the tokens of a result expire, on the local clock. */
 function endsOf(
   state: State,
   scope: readonly string[],

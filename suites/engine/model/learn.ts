@@ -1,4 +1,4 @@
-/** What an answer shows of the target. Every function takes a state and returns the next one. */
+/** Learns from answers. Every function takes a state and returns the next one. */
 
 import { publicKeyFromPem } from '../signer/pem.ts'
 import { memberOf, nameOf } from './fact.ts'
@@ -67,21 +67,21 @@ function refused(state: State, seen: Learnt): State {
   return verdict.is === 'accepted' ? withStanding(tries, refresh, 'unknown') : tries
 }
 
-/** A call that is refused for its body, its scope or the like is no try to guess a secret. */
+/** A call that is refused for its body or its scope is not an attempt to guess a secret. */
 const isRightKey = ({ verdict, known }: Learnt): boolean =>
   verdict.is === 'refused' &&
   known.every(({ is, requirement }) => is !== 'no' || /^(envelope|scopes|keys|limits)\//.test(requirement))
 
-/** A server may lock a key after wrong tries. */
+/** A server may lock a key after wrong attempts. */
 function withTry(state: State, id: string | undefined): State {
   if (id === undefined || !state.keys.has(id)) return state
   return { ...state, wrongTries: new Map(state.wrongTries).set(id, (state.wrongTries.get(id) ?? 0) + 1) }
 }
 
-/** What a lost call does may be done so late. */
+/** How late a lost call may take effect. */
 const lateMs = 10_000
 
-/** A broken answer: what the call was to do may have happened. */
+/** After a broken answer, the call may have taken effect. */
 function lost(state: State, body: ReadBody, { from, to }: Span): State {
   if (body.method === 'manager/createApiKey')
     return { ...state, created: state.created + 1, keyNames: namesWith(state, body.params) }
@@ -110,7 +110,7 @@ function refreshed(state: State, body: ReadBody): Pair | undefined {
   return findPair(state, body.params.refreshToken, 'refresh')?.pair
 }
 
-/** An access token was let in or not: its session lives or not, and the pair stands. */
+/** Learns from the answer to an access token: whether its session lives, and whether the pair is valid. */
 function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 'accepted' | 'refused'): State {
   const auth = authorizationOf(state, call)
   const pair = auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
@@ -119,12 +119,12 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
   if (how === 'refused') {
     const onlySession = others.every(({ is }) => is === 'yes')
     if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', moment)
-    // Against every reading: nobody knows what became of this pair, and of its session nothing follows.
+    // This contradicts every reading, so the pair is unknown, and nothing follows about its session.
     return verdict.is === 'accepted' ? withStanding(state, pair, 'unknown') : state
   }
   const seen = observed(state, pair, 'live', moment)
   const sessions = touchAll(seen.sessions, memberOf(state, pair), 'used', moment)
-  // A pair that was let in though it was revoked says no more of what follows.
+  // A revoked pair was accepted, so nothing follows from it.
   return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
 }
 
@@ -134,7 +134,7 @@ const isOfSession = ({ requirement }: Fact): boolean =>
 function observed(state: State, pair: Pair, seen: 'live' | 'dead', moment: Span): State {
   const member = memberOf(state, pair)
   const kept = observeAll(state.sessions, member, seen)
-  // Where every reading is contradicted it is a finding; what follows from it for this user is not known.
+  // An answer that contradicts every reading is a finding; nothing is known about this user afterwards.
   if (kept.length === 0)
     return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, moment)) }
   return { ...state, sessions: kept }
@@ -146,7 +146,7 @@ function withStanding(state: State, pair: Pair, standing: Pair['standing']): Sta
   return { ...state, pairs: state.pairs.with([[index, { ...pair, standing }]]) }
 }
 
-/** Nobody knows what stands of a line any more. */
+/** Makes every pair of a line unknown. */
 function doubtLine(state: State, line: number): State {
   return {
     ...state,
@@ -156,7 +156,7 @@ function doubtLine(state: State, line: number): State {
   }
 }
 
-/** limits/ten-keys: a created key was let in. */
+/** limits/ten-keys: a created key was accepted. */
 function letIn(state: State, id: string | undefined): State {
   const key = state.keys.get(id ?? '')
   if (key === undefined || key.id === state.root) return state
@@ -172,7 +172,7 @@ function directKeyOf(state: State, call: Call): string | undefined {
   return auth.kind === 'signature' ? auth.fields[0] : undefined
 }
 
-/** The key that proves itself in a call; none where a token does. */
+/** The key that authorizes a call; undefined if a token does. */
 export function keyIdOf(state: State, call: Call, body: ReadBody): string | undefined {
   if (body.method !== 'manager/auth') return directKeyOf(state, call)
   return isObject(body.params) && typeof body.params.apiKeyId === 'string' ? body.params.apiKeyId : undefined
@@ -204,7 +204,7 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
 const namesWith = (state: State, params: unknown): ReadonlySet<string> =>
   new Set([...state.keyNames, isObject(params) ? String(params.name) : ''])
 
-/** What becomes of earlier keys at the eleventh creation is open. */
+/** Whether earlier keys are kept at the eleventh creation is open. */
 const doubted = (state: State, key: Key): Key => (key.id === state.root ? key : { ...key, works: 'unknown' })
 
 function publicKeyOf(pem: unknown): Uint8Array | null {
@@ -229,7 +229,7 @@ function noteNonce(state: State, call: Call): State {
   return nonce === undefined || state.nonces.has(nonce) ? state : { ...state, nonces: grown(state.nonces, nonce) }
 }
 
-/** A set of thousands is not copied for one more: nothing looks at an earlier state's nonces. */
+/** Adds to the set in place, because copying thousands of nonces is slow and nobody reads those of an earlier state. */
 function grown(set: ReadonlySet<string>, nonce: string): ReadonlySet<string> {
   ;(set as Set<string>).add(nonce)
   return set

@@ -1,4 +1,4 @@
-/** The level of every requirement that the model cites; a test holds it against spec/requirements.yaml. */
+/** The level of every requirement that the model cites; a test compares it with spec/requirements.yaml. */
 import type { Level } from './types.ts'
 
 const implied = new Set([

@@ -23,7 +23,7 @@ describe('keys', () => {
       newState(),
     )
 
-  test('nine have a place; what the tenth and the eleventh get is open', () => {
+  test('nine have a place; the answers to the tenth and the eleventh creation are open', () => {
     expect(judged(made(8), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('accepted')
     expect(judged(made(9), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('open')
   })
@@ -38,7 +38,7 @@ describe('keys', () => {
     ])
   })
 
-  test('a key with a public key is used with ECC signatures only', () => {
+  test('a key with a public key works with ECC signatures only', () => {
     const { publicKeyPem } = ed25519KeyPair(new Uint8Array(32).fill(3))
     const state = learn(
       newState(),
@@ -52,7 +52,7 @@ describe('keys', () => {
     })
   })
 
-  test('after wrong tries a refusal is open, since a server may lock a key', () => {
+  test('after wrong attempts a refusal is open, because a server may lock a key', () => {
     const wrong = listWith(basicHeader(rootKey.id, 'wrong'))
     const tried = [1, 2, 3, 4].reduce((state, n) => learn(state, wrong, refused, at(n)), newState())
     expect(judged(tried, listWith(basicHeader()), at(9)).is).toBe('open')

@@ -55,7 +55,7 @@ describe('a call of a key', () => {
     expect(judged(newState(), listWith(header), at(0))).toMatchObject({ is: 'refused', requirement })
   })
 
-  test('a secret with a NUL behind is the same HMAC key, so such a signature is right', () => {
+  test('a secret with a NUL behind it is the same HMAC key, so its signature is right', () => {
     expect(verdictOf(hmacHeader(listBody, { secret: `${rootSecret}\0` }))).toBe('accepted')
     expect(verdictOf(basicHeader(rootKey.id, `${rootSecret}\0`))).toBe('refused')
   })
@@ -90,14 +90,14 @@ describe('a call of a key', () => {
     expect(verdictOf(header.replace('AAEC', 'AAED'))).toBe('refused')
   })
 
-  test('a timestamp with leading zeros is the same number, one with letters behind is not', () => {
+  test('a timestamp with leading zeros is the same number, one with letters behind it is not', () => {
     const header = hmacHeader()
     expect(verdictOf(header.replace(`;${startMs};`, `;00${startMs};`))).toBe('open')
     expect(verdictOf(header.replace(`;${startMs};`, `;${startMs}x;`))).toBe('refused')
     expect(verdictOf(header.replace(`;${startMs};`, `;${startMs}.0;`))).toBe('refused')
   })
 
-  test('the size of a body is learnt by an accepted Basic call', () => {
+  test('an accepted Basic call shows that a size of body is accepted', () => {
     const text = `${listBody}${' '.repeat(20_000)}`
     const taken = learn(newState(), listWith(basicHeader(), text), accepted(), at(0))
     expect(judged(taken, listWith(hmacHeader(text), text), at(10)).is).toBe('accepted')
@@ -108,7 +108,7 @@ describe('a call of a key', () => {
     expect(judged(newState(), listWith(undefined, text), at(0)).is).toBe('refused')
   })
 
-  test('a broken answer lets nobody in, and is no answer to a right call', () => {
+  test('a broken answer accepts nobody, and is wrong for a right call', () => {
     const wrong = judged(newState(), listWith(undefined), at(0))
     const right = judged(newState(), listWith(basicHeader()), at(0))
     const broken = { kind: 'broken', reason: 'HTTP 500' } as const
@@ -135,7 +135,7 @@ describe('tokens', () => {
     expect(judged(next, listWith(tokenHeader('q')), at(300)).is).toBe('accepted')
   })
 
-  test('presenting a used refresh token makes the newer pair unknown, until it is let in again', () => {
+  test('presenting a used refresh token makes the newer pair unknown, until it is accepted again', () => {
     const next = learn(state, refreshCall(tokensOf('p').refresh), pairAnswer('q', ['solution'], at(200)), at(200))
     const tried = learn(next, refreshCall(tokensOf('p').refresh), refused, at(300))
     expect(judged(tried, listWith(tokenHeader('q')), at(400)).is).toBe('open')
@@ -143,7 +143,7 @@ describe('tokens', () => {
     expect(judged(seen, listWith(tokenHeader('q')), at(500)).is).toBe('accepted')
   })
 
-  test('another spelling of a token is open; where it was taken, the real one may be revoked', () => {
+  test('another spelling of a token is open; if it was accepted, the real token may be revoked', () => {
     const spelt = tokensOf('p').refresh.toUpperCase()
     expect(judged(state, refreshCall(spelt), at(100)).is).toBe('open')
     const taken = learn(state, refreshCall(spelt), pairAnswer('q', ['solution'], at(100)), at(100))
@@ -162,7 +162,7 @@ describe('tokens', () => {
     expect(judged(next, listWith(tokenHeader('p')), at(300)).is).toBe('open')
   })
 
-  test('near the reported moment nothing is judged', () => {
+  test('nothing is judged near the reported moment', () => {
     const lived = learn(
       newState(),
       grantCall(['solution', 'expiresIn:3000']),
@@ -178,7 +178,7 @@ describe('tokens', () => {
     expect(judged(lived, refreshCall(tokensOf('e').refresh), at(4500)).is).toBe('accepted')
   })
 
-  test('the clock of tokens is derived from expiresIn, so a server with another time is judged alike', () => {
+  test('the clock of tokens is derived from expiresIn, so the time of the server does not matter', () => {
     const ahead = 40_000_000
     const shifted = { from: at(0).from + ahead, to: at(0).to + ahead }
     const answer = pairAnswer('e', ['solution'], shifted, 3000)
@@ -197,7 +197,7 @@ describe('tokens', () => {
     expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toHaveLength(1)
   })
 
-  test('the refresh lifetime is counted on for 90 %', () => {
+  test('only 90 % of the refresh lifetime are relied on', () => {
     const short = learn(state, grantCall(['solution']), pairAnswer('s', ['solution'], at(0), 5000, 10_000), at(0))
     expect(judged(short, refreshCall(tokensOf('s').refresh), at(8000)).is).toBe('accepted')
     expect(judged(short, refreshCall(tokensOf('s').refresh), at(9500)).is).toBe('open')

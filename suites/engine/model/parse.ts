@@ -58,7 +58,7 @@ function formOf(body: string): string {
 }
 
 export interface ReadBody {
-  /** False: no JSON. */
+  /** False: not JSON. */
   readonly json: boolean
   readonly method: unknown
   readonly params: unknown
@@ -74,7 +74,7 @@ export interface ReadBody {
 /** An integer to some parsers, and a floating point number to those that tell the two apart by their spelling (envelope/id-types). */
 const idWithFractionOrExponent = /"id"\s*:\s*-?\d+[.eE]/
 
-/** One call is looked at several times in a row. */
+/** Caches the latest body, because a call is read several times in a row. */
 let last: { readonly body: string; readonly read: ReadBody } | undefined
 
 /** Part 1: the request envelope. */
@@ -90,7 +90,7 @@ function parseBody(body: string): ReadBody {
   const form = formOf(body)
   const nothing = { method: undefined, params: undefined, id: undefined, members: null, duplicates: false, bytes, form }
   try {
-    // What a byte order mark in front does is open (envelope/encoding).
+    // Whether a byte order mark in front matters is open (envelope/encoding).
     const marked = body.startsWith('\ufeff')
     const value: unknown = JSON.parse(marked ? body.slice(1) : body)
     if (!isObject(value)) return { json: true, ...nothing }

@@ -20,7 +20,7 @@ function remembered(tables: Tables): Remembered {
   return known
 }
 
-/** What the tables say of a line's session: one word where all readings agree. */
+/** What the tables say about the session of a line: one word if all readings agree. */
 export function saidOf(tables: Tables, member: Member): Said {
   const { said } = remembered(tables)
   const known = said.get(member.line)
@@ -30,7 +30,7 @@ export function saidOf(tables: Tables, member: Member): Said {
   return words
 }
 
-/** The tables that an answer does not contradict; none is left where it contradicts every reading. */
+/** The tables that an answer does not contradict; empty if it contradicts every reading. */
 export function observeAll(tables: Tables, member: Member, seen: 'live' | 'dead'): Tables {
   const said = saidOf(tables, member)
   if (said.size === 1 && said.has(seen)) return tables
@@ -43,7 +43,7 @@ export function observeAll(tables: Tables, member: Member, seen: 'live' | 'dead'
 /** Ages are compared with a slack of more than a second, so that this much does not count. */
 const unnoticedMs = 50
 
-/** A session was used or refreshed: where a reading counts age so, it is younger now. */
+/** A session was used or refreshed; in readings that count age this way it is younger now. */
 export function touchAll(tables: Tables, member: Member, how: 'used' | 'refreshed', when: Span): Tables {
   const { said, touched } = remembered(tables)
   const name = `${how} ${member.line}`
@@ -53,7 +53,7 @@ export function touchAll(tables: Tables, member: Member, how: 'used' | 'refreshe
     tables,
     tables.map((table) => touchSession(table, member, how, when)),
   )
-  // Ages do not say who lives, so what was said holds still.
+  // Ages do not decide which sessions live, so earlier answers still hold.
   const recent = [...touched].filter(([, at]) => when.to - at < unnoticedMs)
   memory.set(next, { said, touched: new Map(recent).set(name, when.to) })
   return next

@@ -19,7 +19,7 @@ interface Session {
   age: number
 }
 
-/** A server that reads the open questions in one way. It keeps time in whole seconds; of equally old sessions any one leaves. */
+/** A server with one reading of the open questions. It keeps time in whole seconds, and removes any of several equally old sessions. */
 function simulatedServer({ user, unnamed, age, reusedName }: Reading, random: Random) {
   const users = new Map<string, Session[]>()
   const userOf = ({ key, keyName, isRoot }: Member): string =>
@@ -101,7 +101,7 @@ function wrongly(reading: Reading, seed: number): string[] {
   return wrong
 }
 
-test('the table of a reading never contradicts a server that reads the document so', () => {
+test('the table of a reading never contradicts a server with this reading', () => {
   const wrong = everySessionTable().flatMap(({ reading }, index) =>
     [1, 2, 3, 4].flatMap((round) =>
       wrongly(reading, index * 10 + round).map((what) => `${JSON.stringify(reading)}: ${what}`),

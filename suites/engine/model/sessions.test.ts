@@ -50,7 +50,7 @@ describe('sixteen sessions', () => {
     expect(judged(state, use('s16'), at(5000)).is).toBe('accepted')
   })
 
-  test('made within a second say nothing of which is the oldest, but that one is gone', () => {
+  test('made within a second: one is gone, but it is unknown which is the oldest', () => {
     let state = withSessions(numbered(17), 1)
     expect(judged(state, use('s0'), at(100)).is).toBe('open')
     for (const name of numbered(15)) state = learn(state, use(name), accepted(), at(200))
@@ -58,7 +58,7 @@ describe('sixteen sessions', () => {
     expect(judged(state, use('s15'), at(300)).is).toBe('refused')
   })
 
-  test('of twenty-four made at once eight are gone', () => {
+  test('of twenty-four simultaneous ones eight are gone', () => {
     let state = withSessions(numbered(24), 1)
     for (const name of numbered(24).slice(8)) state = learn(state, use(name), accepted(), at(200))
     expect(judged(state, use('s0'), at(300)).is).toBe('refused')
@@ -96,7 +96,7 @@ describe('the readings of the open questions', () => {
     expect(new Set(old('adds'))).toEqual(new Set(['live']))
   })
 
-  test('where no reading is left the user is given up, and nothing more follows', () => {
+  test('if no reading is left, nothing more is judged for this user', () => {
     const state = withSessions(['s0'], 0)
     const contradicted = learn(state, use('s0'), refused, at(500))
     expect(judged(contradicted, use('s0'), at(600)).is).toBe('open')

@@ -31,7 +31,7 @@ interface Ghost {
 
 interface User {
   readonly live: readonly Seat[]
-  /** Sessions of which `lost` were removed, nobody knows which. */
+  /** Sessions of which `lost` were removed; it is unknown which. */
   readonly doubt: readonly Seat[]
   readonly lost: number
   /** Lines that live in the session of their name if that is the one they were granted in; they are in no session that is counted. */
@@ -43,9 +43,9 @@ interface User {
 }
 
 interface Vague {
-  /** When something happened last that it cannot follow. */
+  /** When something last happened that this table cannot follow. */
   readonly since: number
-  /** Sessions that were made after that, one after another, and nothing else. */
+  /** The sessions that were created after that, one after another, if nothing else happened. */
   readonly recent: readonly Seat[]
   /** Names that sessions may have. */
   readonly names: ReadonlySet<string | null>
@@ -88,7 +88,7 @@ export function liveness(table: SessionTable, member: Member): 'live' | 'dead' |
   return doubt.some(holds(member)) ? 'unknown' : 'dead'
 }
 
-/** Whether no session of this name may be there, so that it is a new one. */
+/** Whether there can be no session of this name, so that it is a new one. */
 export function isFreeName(table: SessionTable, member: Member): boolean {
   const { live, doubt, vague } = userOf(table, member)
   const named = (seat: Seat): boolean => seat.name?.toLowerCase() === member.name?.toLowerCase()
@@ -150,7 +150,7 @@ function mayBeOldest(live: readonly Seat[], doubt: readonly Seat[]): Seat[] {
   return live.filter(({ age }) => age.from <= until)
 }
 
-/** From now on nothing is known of a user. */
+/** The table of a user of whom nothing is known from now on. */
 function lostSight({ live, doubt, vague }: User, name: string | null, when: Span): User {
   const names = new Set([
     ...(vague?.names ?? []),
@@ -162,7 +162,7 @@ function lostSight({ live, doubt, vague }: User, name: string | null, when: Span
 
 const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
 
-/** Sixteen new sessions in a row, of names that nothing had, push out every other. */
+/** Sixteen new sessions in a row, with new names, remove all others. */
 function addedInVague(user: User, { since, recent, names }: Vague, { name, line }: Member, when: Span): User {
   const isNew = name !== null && !names.has(lowered(name)) && when.from > since + slackMs
   if (!isNew) return lostSight(user, name, when)
@@ -180,7 +180,7 @@ function withinLimit(user: User): User {
   return settled({ ...user, live: rest, doubt: [...doubt, ...candidates], lost: lost + 1 })
 }
 
-/** Where as many are lost as are in doubt all are gone; where none is lost any more all live. */
+/** If as many are lost as are in doubt, all of them are gone; if none is lost any more, all of them live. */
 function settled(user: User): User {
   const { live, doubt, lost } = user
   if (lost <= 0) return { ...user, live: [...live, ...doubt], doubt: [], lost: 0 }
@@ -199,7 +199,7 @@ export function touchSession(table: SessionTable, member: Member, how: 'used' | 
   return withUser(table, member, { ...user, live })
 }
 
-/** What an answer shows of a session; null where this table had said otherwise. */
+/** Learns from an answer about a session; null if it contradicts this table. */
 export function observeSession(table: SessionTable, member: Member, seen: 'live' | 'dead'): SessionTable | null {
   const said = liveness(table, member)
   if (said !== 'unknown') return said === seen ? table : null
@@ -214,7 +214,7 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
   return withUser(table, member, settled(next))
 }
 
-/** The earlier tokens of a session that was joined live with it, or they are gone. */
+/** The earlier tokens of a joined session live as long as it does, or they are gone. */
 function ghostSeen(user: User, { name, line }: Ghost, seen: 'live' | 'dead'): User {
   const ghosts = user.ghosts.filter((one) => one.line !== line)
   if (seen === 'dead') return { ...user, ghosts }

@@ -10,7 +10,7 @@ import { isObject, isStrings, readBody } from './parse.ts'
 import { slackMs } from './spelling.ts'
 import type { Answer, Call, Pair, Problem, Span, State } from './types.ts'
 
-/** The longest lifetime may depend on the hour, so ends are compared and not lifetimes, of grants within this time of each other. */
+/** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000
 
 const problem = (requirement: string, message: string): Problem => ({
@@ -84,7 +84,7 @@ function withinKey(state: State, id: string, granted: unknown): Problem[] {
     : [problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`)]
 }
 
-/** Nothing is issued twice: a token that was revoked must not come again, nor another's. */
+/** Nothing is issued twice: neither a revoked token nor the token of another pair may come again. */
 function issuedTwice(state: State, result: Result, old: Pair | undefined, key: string): Problem[] {
   const indexes = [state.access.get(result.accessToken), state.refresh.get(result.refreshToken)]
   const earlier = indexes.flatMap((index) => state.pairs.get(index ?? -1) ?? [])
@@ -138,7 +138,7 @@ function scopeKept(before: readonly string[], after: readonly string[]): Problem
   return [problem('refresh/scopes-kept', `The scope was "${words(before)}" and is "${words(after)}" after the refresh`)]
 }
 
-/** limits/ten-keys: an eleventh created key that is let in since the last creation. */
+/** limits/ten-keys: eleven created keys were accepted since the last creation. */
 function tenKeys(state: State, id: string | undefined): Problem[] {
   if (id === undefined || id === state.root || !state.keys.has(id) || state.working.has(id)) return []
   if (state.working.size < 10) return []

@@ -1,6 +1,6 @@
-/** How else the same value may be spelt. Whether a server takes that is open (how tokens compare; unpadded base64). */
+/** Other spellings of a value. Whether a server accepts them is open (how tokens compare; unpadded base64). */
 
-/** A server may keep moments in whole seconds, so nothing is judged nearer to one than this. */
+/** A server may keep moments in whole seconds, so nothing is judged closer to a moment than this. In ms. */
 export const slackMs = 1200
 
 /** The bytes, one character each, that a forgiving base64 decoder reads: foreign characters are skipped, padding ends the text. */
@@ -28,7 +28,7 @@ export function looksOf(text: string): string[] {
   ]
 }
 
-/** What a text that was presented may look like, in any case. */
+/** The spellings of a presented text, in lower and upper case. */
 export function looksToFind(text: string): string[] {
   const plain = decodePercent(text).normalize('NFKC').trim()
   return [...looksOf(text), `folded ${plain.toLowerCase()}`]

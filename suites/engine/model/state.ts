@@ -1,4 +1,4 @@
-/** What is known before the first call. */
+/** The state before the first call. */
 import { layered } from './layered.ts'
 import { everySessionTable } from './sessions.ts'
 import type { Key, State, Terms } from './types.ts'

@@ -1,4 +1,4 @@
-/** The words of the model: what it sees of a target, and what it says of a call. Plain values, never mutated. */
+/** The types of the model: the state of a target, calls, and facts about them. Plain values, never mutated. */
 import type { Layered } from './layered.ts'
 import type { SessionTable } from './sessions.ts'
 import type { Span } from './span.ts'
@@ -7,18 +7,18 @@ export type { Span } from './span.ts'
 
 export type Level = 'must' | 'implied'
 
-/** A call as its bytes went out: the model parses them itself. */
+/** A call as it was sent; the model parses its bytes itself. */
 export interface Call {
   /** The value of the Authorization header. */
   readonly authorization: string | undefined
   readonly body: string
   /** The caller's address as the target sees it. */
   readonly from: string
-  /** Which requirement a wrong signature breaks, where its maker knows; only names a finding, never judges. */
+  /** The requirement that a wrong signature breaks, if its maker knows; it names a finding and never judges. */
   readonly breaks?: string | undefined
 }
 
-/** An answer as it counts (design: accepted, refused, broken). `unread`: longer than is read. */
+/** An answer, classified as in docs/verdicts.md. `unread`: too long to be read. */
 export type Answer =
   | { readonly kind: 'accepted'; readonly result: unknown; readonly jsonrpc: unknown; readonly id: unknown }
   | { readonly kind: 'refused' }
@@ -35,7 +35,7 @@ export interface Fact {
 
 export interface Verdict {
   readonly is: 'accepted' | 'refused' | 'open'
-  /** What a contrary answer breaks. */
+  /** The requirement that a contrary answer breaks. */
   readonly requirement: string
   readonly level: Level
   readonly fact: Fact
@@ -77,7 +77,7 @@ export interface Pair {
   /** As the result said. */
   readonly granted: readonly string[]
   readonly made: Span
-  /** Local time at which it ends; null where that cannot be said. */
+  /** Local time at which it expires; null if that is unknown. */
   readonly accessEnds: Span | null
   readonly refreshEnds: Span | null
   /** dead: refreshed. unknown: it may have been revoked or refreshed. */
@@ -96,7 +96,7 @@ export interface Terms {
   readonly uri: string
   /** Further methods that the target declares, with the API area that opens each. */
   readonly probes: ReadonlyMap<string, string>
-  /** Nobody else uses the target and nothing was created on it before. */
+  /** Nobody else uses the target, and nothing was created on it before. */
   readonly fresh: boolean
 }
 
@@ -104,11 +104,11 @@ export interface State {
   readonly terms: Terms
   readonly root: string
   readonly keys: ReadonlyMap<string, Key>
-  /** How many keys were created, those of lost answers too. */
+  /** How many keys were created, lost answers included. */
   readonly created: number
-  /** Names of keys, those of lost answers too: whether two keys may share one is open. */
+  /** Names of keys, lost answers included: whether two keys may share a name is open. */
   readonly keyNames: ReadonlySet<string>
-  /** Created keys that were let in since the last creation (limits/ten-keys). */
+  /** Created keys that were accepted since the last creation (limits/ten-keys). */
   readonly working: ReadonlySet<string>
   readonly pairs: Layered<number, Pair>
   readonly access: Layered<string, number>
@@ -119,7 +119,7 @@ export interface State {
   readonly lines: Layered<number, readonly number[]>
   readonly grants: ReadonlyMap<string, number>
   readonly nonces: ReadonlySet<string>
-  /** Names of sessions in lower case: what one used again does is open. */
+  /** Names of sessions in lower case: the effect of a repeated name is open. */
   readonly sessionNames: ReadonlySet<string>
   /** The 24 readings of the open questions about sessions that no answer has contradicted. */
   readonly sessions: readonly SessionTable[]
@@ -129,12 +129,12 @@ export interface State {
   readonly signatureClock: number | null
   /** The shortest refresh lifetime that was reported, ms. */
   readonly refreshLifetimeMs: number | null
-  /** Facts that an accepted call rested on: open until shown, must from then on. */
+  /** Facts on which an accepted call rested: open until then, musts afterwards. */
   readonly shown: ReadonlySet<string>
-  /** The longest body that was taken, by kind (see size facts). */
+  /** The longest accepted body, by kind (see the size facts). */
   readonly sizes: ReadonlyMap<string, number>
-  /** Wrong tries on a key since it was last let in. */
+  /** Wrong attempts on a key since it was last accepted. */
   readonly wrongTries: ReadonlyMap<string, number>
-  /** Expiries by the lifetime asked for: a larger NUMBER never gives an earlier one. */
+  /** Expiries by the requested lifetime: a larger NUMBER never gives an earlier one. */
   readonly lifetimes: readonly { readonly asked: number; readonly got: Span; readonly madeAt: number }[]
 }
