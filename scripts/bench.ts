@@ -30,7 +30,7 @@ interface Bench {
   figures: Figure[]
 }
 
-/** Slower by less than this is the weather of the machine. */
+/** A smaller slowdown is noise of the machine. */
 const noticeable = 1.1
 
 const { values } = parseArgs({

@@ -1,5 +1,5 @@
 /**
- * Prints what the judge says of every test client: `npm run clients [-- WORD…]`, with words for those whose id or check holds one of
+ * Prints the verdict on every test client: `npm run clients [-- WORD…]`, with words for those whose id or check holds one of
  * them. Exit code 1 where a right client does not pass, a broken one is not caught where it should be, or an inert one shows something.
  */
 import { loadAdapters } from '../suites/self/adapters.ts'

@@ -27,7 +27,7 @@ const corpus = loadCorpus(packageRoot)
 const items = allItems(corpus)
 const random = seededRandom(1)
 
-/** A report of a server that gets better with time, with every case of the suite in it. */
+/** A report with every case of the suite, about a server that gets better with time. */
 function madeUpReportOf(server: number, index: number): Report {
   const share = (0.1 * server * (reportsOfEach - index)) / (servers * reportsOfEach)
   const outcomes = items.map((item) => {

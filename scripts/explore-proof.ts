@@ -44,7 +44,7 @@ const { values } = parseArgs({
   },
 })
 
-/** What a disposable run on the loopback asks by default, and about what `explore --for 60` asks. */
+/** The calls of a disposable run on the loopback by default, and about those of `explore --for 60`. */
 const callsOf: { readonly [way in Way]: number } = { run: 4000, explore: 20_000 }
 
 const way: Way = values.way === 'explore' ? 'explore' : 'run'

@@ -1,5 +1,5 @@
 /**
- * How well facts describe a server: every conforming variant is measured, a mock is made from its facts, and both are asked 300 calls.
+ * How well facts describe a server: every conforming variant is measured, a mock is made from its facts, and both get the same 300 calls.
  *
  *     npm run facts-proof -- [--calls N] [--only TEXT]
  *

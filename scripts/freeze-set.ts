@@ -1,5 +1,5 @@
 /**
- * Writes spec/sets/VERSION.yaml: the requirements of today, their levels, and the cases that judge them. A set is written once, when its
+ * Writes spec/sets/VERSION.yaml: the current requirements, their levels, and the cases that judge them. A set is written once, when its
  * version is released, and never again; `--again` replaces one that was not released yet.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'

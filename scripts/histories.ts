@@ -1,5 +1,5 @@
 /**
- * The judge of calls at once: how many correct histories raise an alarm, and how long it takes.
+ * Measures the judge of simultaneous calls: how many correct histories raise a false alarm, and how long it takes.
  *
  *     npm run histories [-- --count N]
  */

@@ -1,5 +1,5 @@
 /**
- * The drawing of imports in docs/architecture.md: printed, or written between its markers.
+ * Prints the drawing of imports in docs/architecture.md, or writes it between its markers.
  *
  *     npm run imports [-- --write]
  */

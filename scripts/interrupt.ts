@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: { times: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' } },
 })
 const random = seededRandom(Number(values.seed))
-/** A bundled run is over after that. In ms. */
+/** A bundled run takes no longer than this. In ms. */
 const latestMs = 2500
 let interrupted = 0
 let early = 0

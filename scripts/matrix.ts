@@ -1,5 +1,5 @@
 /**
- * Every mutant against every scenario: which cases find it, at the requirement that it breaks and elsewhere.
+ * Runs every scenario against every mutant: which cases find it, at the requirement that it breaks and elsewhere.
  *
  *     npm run matrix [-- --own] [--tsv FILE] [--only TEXT]
  *     --own    the scenarios of the broken requirement only, as in npm test

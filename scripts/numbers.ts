@@ -1,5 +1,5 @@
 /**
- * How much there is: printed, or written into README.md between its markers.
+ * Prints the numbers of the README's table, or writes them between its markers.
  *
  *     npm run numbers [-- --write]
  */

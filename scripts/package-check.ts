@@ -10,7 +10,7 @@ import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 
 const supported = ['20.19', '22', '24']
 const unsupported = ['12', '18', '20.18']
-/** Another major than ours, as a project of a user may have it. */
+/** A major version other than ours, which the project of a user may have. */
 const foreignVitest = '3'
 /** Nobody, who may read node_modules of root but not write there. */
 const nobody = 65_534
@@ -53,7 +53,7 @@ function emptyFolder(name: string, files: { [name: string]: string } = {}): stri
   return path
 }
 
-/** What a user does: the whole suite against the bundled server, and the verdict in a report. */
+/** Does what a user does: runs the whole suite against the bundled server, and reads the verdict from a report. */
 function checkRun(
   claim: string,
   [command, ...args]: [string, ...string[]],

@@ -29,7 +29,7 @@ const script = (name: string, ...args: string[]): Proof['command'] => [
   ...args,
 ]
 
-/** The short ones first: what is broken shows soon. */
+/** The short ones come first, so that a defect shows soon. */
 const proofs: readonly Proof[] = [
   {
     name: 'the runner in Python reaches every verdict of the suite, on ten broken servers too',

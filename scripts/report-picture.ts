@@ -1,5 +1,5 @@
 /**
- * Makes .github/report.png, the picture of the HTML report in the README: a server with three defects, asked over HTTP.
+ * Makes .github/report.png, the picture of the HTML report in the README: a run against a server with three defects, over HTTP.
  * Needs a build (dist) and Chromium. With `--html FILE` the page is kept.
  */
 import { spawn } from 'node:child_process'

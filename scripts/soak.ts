@@ -13,9 +13,9 @@ import { hostileCallers } from './soak/callers.ts'
 const calls = Number(process.argv[2] ?? 1_000_000)
 const rounds = 50
 const grantsPerRound = 200
-/** So that 7 days, the life of a refresh token, pass more than once. */
+/** Makes 7 days, the lifetime of a refresh token, pass more than once. */
 const roundMs = 6 * 60 * 60_000
-/** Memory in the last quarter against that in the second one. */
+/** The maximum ratio of the memory in the last quarter to that in the second one. */
 const allowedGrowth = 1.25
 /** How much an idle server grows with its first calls. In MiB. */
 const warmUpMiB = 32

@@ -37,7 +37,7 @@ const differing = [
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
 if (differing.length > 0) process.exitCode = 1
 
-/** @returns what differs from the first run, or is no pass where the reference server must pass */
+/** @returns the differences from the first run, and cases that did not pass although the reference server must pass */
 async function repeat(name: string, times: number, once_: () => Promise<Run>): Promise<string[]> {
   const found: string[] = []
   let first: Map<string, string> | undefined

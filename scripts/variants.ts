@@ -12,7 +12,7 @@ import { loadVariants } from '../suites/targets/bundled.ts'
 const { values } = parseArgs({
   options: { pairs: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '1' } },
 })
-/** How a server is asked: a fresh one for each case, or one for the whole run with this many calls at once. */
+/** How the cases run: 0, each against a fresh server; else all against one server, with this many calls at once. */
 const ways = values.concurrency.split(',').map(Number)
 const variants = await loadVariants()
 const servers: Merged[] = [

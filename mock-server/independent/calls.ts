@@ -43,7 +43,7 @@ export const answerFor = (answer: MockAnswer, request: MockRequest): MockAnswer 
   body: JSON.stringify({ ...readMembers(answer.body), id: readMembers(request.body.toString('utf8'))?.id }),
 })
 
-/** Shows each answer to `look` and sends what it returns. */
+/** Passes each answer to `look` and sends what that returns. */
 export function answerThrough(
   look: (answer: MockAnswer, request: MockRequest, context: ServerContext) => MockAnswer,
 ): Around {

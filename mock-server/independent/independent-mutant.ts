@@ -14,7 +14,7 @@ export interface IndependentMutant {
   id: string
   /** The requirement that it breaks, `area/slug`. */
   breaks: string
-  /** Where the id alone does not say when it is wrong. */
+  /** When it is wrong, if the id alone does not say so. */
   about?: string
   /** It is wrong only after other calls, after some time, or by a coincidence. */
   needsState?: true

@@ -1,6 +1,6 @@
 import type { MockRequest } from '../http.ts'
 
-/** The parts of a JSON-RPC request that variants look at; empty where the body is something else. */
+/** The parts of a JSON-RPC request that variants read; empty if the body is something else. */
 function readCall({ body }: MockRequest): { method?: unknown; params?: { [name: string]: unknown } } {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))

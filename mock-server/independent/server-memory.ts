@@ -14,7 +14,7 @@ export function createMemory<T extends object>(begin: (context: ServerContext) =
   }
 }
 
-/** Gives the rules of a variant the context of their server, which `around` receives first. */
+/** Gives the rules of a variant the context of their server, which `around` receives before the first call. */
 export function holdContext(): { around: Around; get(): ServerContext } {
   let held: ServerContext | undefined
   return {

@@ -55,7 +55,7 @@ test('there are at least 65, with ids of their own and known questions', () => {
 })
 
 describe.each(independentVariants.map(({ id }) => id))('%s', (id) => {
-  test('takes every kind of authorization', async () => {
+  test('accepts every kind of authorization', async () => {
     const { server } = await start(id)
     const calls = client as VariantClient
     const basic = await calls.list(calls.basic(server.rootKey))
@@ -72,7 +72,7 @@ describe.each(independentVariants.map(({ id }) => id))('%s', (id) => {
     expect((await calls.listWith(third.accessToken)).result).toBeTypeOf('object')
   })
 
-  test('takes created keys', async () => {
+  test('accepts created keys', async () => {
     await start(id)
     const calls = client as VariantClient
     const key = await calls.createKey({ name: 'plain', scope: ['apikey', 'solution', 'context'] })
@@ -87,7 +87,7 @@ describe.each(independentVariants.map(({ id }) => id))('%s', (id) => {
     expect((await calls.list(calls.signed({ id: ecc.id, privateKey }))).result).toBeTypeOf('object')
   })
 
-  test('keeps out what the document keeps out', async () => {
+  test('refuses what the document refuses', async () => {
     const { server } = await start(id)
     const calls = client as VariantClient
     const wrong = { id: server.rootKey.id, secret: `${server.rootKey.secret}0` }
@@ -208,7 +208,7 @@ describe('a variant really differs', () => {
     expectTokens(await calls.refresh(first.refreshToken))
   })
 
-  test('another spelling of the bytes of a token is taken', async () => {
+  test('another spelling of the bytes of a token is accepted', async () => {
     const calls = await start('tokens-compared-as-bytes')
     const { accessToken } = expectTokens(await rootGrant(calls))
     expect(accessToken).toMatch(/=$/)

@@ -4,7 +4,7 @@ import type { Rules } from '../rules.ts'
 import type { State, TokenPair } from '../state.ts'
 import type { Around } from './independent-mutant.ts'
 
-/** What a replaced rule can see beside its arguments. */
+/** What a replaced rule can see besides its arguments. */
 export interface Watch<Memory> {
   /** Goes into the options of the server; without it, the watch sees nothing. */
   around: Around

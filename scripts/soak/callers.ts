@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 /** Callers that would use a server up. Each is repeated: what one round leaves behind shows in the next one. */
 export interface Callers {
   name: string
-  /** Attacks the server at `port` once, and tells what became of it. */
+  /** Attacks the server at `port` once, and describes the result. */
   attack(port: number, request: Buffer): Promise<string>
 }
 
@@ -135,7 +135,7 @@ function readAll(socket: Socket, request: Buffer, times: number): Promise<number
   })
 }
 
-/** The status of the answer, or that there was none. */
+/** The status of the answer, or `none`. */
 function firstLine(socket: Socket, request: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

@@ -1,4 +1,4 @@
-/** How a response counts (design: accepted, refused, throttled, broken). */
+/** Classifies a response as docs/verdicts.md does: accepted, refused, throttled or broken. */
 
 import type { Answer } from '../engine/model/index.ts'
 import { isObject } from '../engine/model/parse.ts'

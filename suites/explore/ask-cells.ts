@@ -1,13 +1,13 @@
-/** Asks the cells of the table, some at a time. */
+/** Makes the calls of the table, some cells at a time. */
 import { type Asker, askCell, type Cell } from './table.ts'
 
-/** The cells of the table that are left. */
+/** The cells whose calls are still to be made. */
 export interface Table {
   left: Cell[]
   asked: number
   /** Of each part of a call how many cells were asked, and how many there are. */
   readonly parts: Map<string, { asked: number; readonly all: number }>
-  /** How many there are in all. */
+  /** The number of all cells. */
   readonly all: number
 }
 
@@ -27,7 +27,7 @@ interface Portion {
   isOver(): boolean
 }
 
-/** Asks some of the remaining cells. */
+/** Makes the calls of some of the remaining cells. */
 export async function askCells(asker: Asker, table: Table, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
   const { wire } = asker.x.options
@@ -50,5 +50,5 @@ export async function askCells(asker: Asker, table: Table, portion: Portion): Pr
   table.left = kept
 }
 
-/** Cells that grant nothing, so they may be asked while sessions are watched. */
+/** Cells that grant nothing, so their calls may be made while sessions are watched. */
 export const grantsNothing = ({ way }: Cell): boolean => way === 'basic' || way === 'hmac' || way === 'ecc'

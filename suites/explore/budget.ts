@@ -1,16 +1,16 @@
-/** How much of each sequence a budget of calls allows, so that every kind is asked. */
+/** How much of each sequence a budget of calls allows, so that every kind gets its share. */
 export interface Sizes {
   /** Operations that are tried on each part of a call before anything else. */
   readonly firstTurns: number
   /** Session storms, and how many sessions the largest makes. */
   readonly storms: number
   readonly manySessions: number
-  /** Keys that the sequences are asked with. */
+  /** The number of keys that the sequences use. */
   readonly users: number
   readonly raceRounds: number
   /** Sessions at once. */
   readonly crowd: number
-  /** Credentials that are tried at every other's place. */
+  /** How many credentials are tried in the place of every other. */
   readonly crossed: number
   /** How many revoked tokens are tried again. */
   readonly deadTries: number

@@ -25,7 +25,7 @@ export interface Core {
   readonly lines: Map<string, number>
   /** When wrong credentials were tried, for one key and for all. */
   readonly tries: Map<string | null, number[]>
-  /** What is wrong with answers since the last check. */
+  /** The problems of answers since the last check. */
   readonly problems: Problem[]
   state: State
   calls: number
@@ -99,7 +99,7 @@ export async function transmit(
   return { response, moment }
 }
 
-/** What an answer shows: the next state, and the named values of its result. */
+/** Learns from an answer: returns the next state and the named values of its result. */
 export function takeAnswer(
   core: Core,
   { step, call: made, answer, moment }: Omit<Seen, 'verdict'>,
@@ -138,14 +138,14 @@ function textsOf(result: unknown): Value | null {
 
 const members = ['id', 'secret', 'accessToken', 'refreshToken', 'tokenType']
 
-/** What the log keeps: a result may be long, and is learned from when it comes. */
+/** The part of an answer that the log keeps. A result may be long, and its values were learned when it came. */
 export function forLog(seen: Seen): Seen {
   const { answer } = seen
   if (answer.kind !== 'accepted') return seen
   return { ...seen, answer: { ...answer, result: undefined, jsonrpc: undefined, id: undefined } }
 }
 
-/** Reports what is wrong with the latest answers. */
+/** Reports the problems of the latest answers. */
 export function reportProblems({ problems, log, shown }: Core): void {
   const [entry, script] = [log.length - 1, shown.script]
   for (const problem of problems.splice(0))

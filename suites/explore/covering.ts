@@ -44,7 +44,7 @@ const candidates = 16
 const draws = 400
 
 export interface CoveringArray {
-  /** Drawn one by one, since few are asked where a budget is small. */
+  /** Drawn one by one, because a small budget needs few of them. */
   readonly rows: Iterable<Row>
   /** The pairs that are in no row, each with the reason; whole when the rows have ended. */
   readonly impossible: ReadonlyMap<string, string>
@@ -96,7 +96,7 @@ function reasonsOf({ impossible }: Matrix): ReasonAgainst {
 
 interface Drawn {
   readonly pair: Row
-  /** Pairs that are in no row yet. */
+  /** The pairs that no row has yet. */
   readonly open: ReadonlySet<string>
   readonly reasonAgainst: ReasonAgainst
 }

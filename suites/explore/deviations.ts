@@ -28,7 +28,7 @@ interface DeviationsFile {
 
 export interface Operations {
   readonly fields: readonly Field[]
-  /** Operations that are asked before others. */
+  /** Operations that come before others. */
   readonly first: readonly string[]
   text(name: string): TextOperation | readonly TextOperation[]
   bytes(name: string): BytesOperation

@@ -5,7 +5,7 @@ import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName, granted } from './people.ts'
 import type { Asker } from './table.ts'
 
-/** Every kind of pair that is used, then waits until it has ended. */
+/** Uses a pair of every kind, then waits until it has expired. */
 export async function beginExpiry(asker: Asker, users: readonly string[]): Promise<{ due: number; pairs: string[] }> {
   const { x } = asker
   x.script = 'expiry'

@@ -1,4 +1,4 @@
-/** The order of an exploration: every part is asked before any is asked twice; calls that fill a limit come last. */
+/** The order of an exploration: every part is changed once before any is changed twice; calls that fill a limit come last. */
 import { openTable, type Table } from './ask-cells.ts'
 import { sizesFor } from './budget.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
@@ -24,7 +24,7 @@ interface Explored {
   readonly letIn: boolean
   readonly gone: string | null
   readonly cells: { readonly asked: number; readonly all: number }
-  /** Of each part of each kind of call how many cells were asked. */
+  /** How many cells were called, for each part of each kind of call. */
   readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   readonly calls: number
   /** Calls and milliseconds by script, for those who tune it. */
@@ -113,7 +113,7 @@ function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
   return { cells: { asked, all: size }, parts: [...parts].map(([name, count]) => ({ case: name, ...count })) }
 }
 
-/** Learns the target's words, its clocks and our addresses, and creates keys. */
+/** Learns the words and clocks of the target and our addresses, and creates keys. */
 async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>): Promise<People> {
   const before = peopleOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   const first = before.secret[0]

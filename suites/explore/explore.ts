@@ -47,10 +47,10 @@ export interface ExploreOptions {
 export interface Exploration {
   readonly findings: readonly Found[]
   readonly calls: number
-  /** Asked cells of the table. */
+  /** How many cells of the table were called. */
   readonly asked: number
   readonly cells: number
-  /** Of each part of each kind of call how many cells were asked. */
+  /** How many cells were called, for each part of each kind of call. */
   readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   /** Calls to repeat findings. */
   readonly repeated: number

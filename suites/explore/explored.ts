@@ -1,7 +1,7 @@
 import type { Explored } from '../report/model.ts'
 import type { Exploration } from './explore.ts'
 
-/** How much was asked, for a report. */
+/** How much of the table and the matrix was covered, for a report. */
 export function exploredOf({ calls, repeated, parts, asked, cells, matrix }: Exploration): Explored {
   return {
     calls,

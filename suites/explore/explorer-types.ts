@@ -23,7 +23,7 @@ export interface Entry {
 
 export type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
 
-/** An answer that no reading of the document allows, not yet tried again. */
+/** An answer that no reading of the document allows, before it is tried again. */
 export interface Candidate extends Problem {
   readonly kind: Kind
   /** Distinguishes findings of one requirement for the reader. */
@@ -62,7 +62,7 @@ export interface ExplorerOptions {
   timeLeftMs(): number
 }
 
-/** The target is gone: nothing more can be asked. */
+/** The target is gone: no more calls can be made. */
 export class TargetGone extends Error {}
 
 export interface Explorer {
@@ -81,7 +81,7 @@ export interface Explorer {
   setTerms(terms: Partial<Terms>): void
   /** The offset of our time in signatures; while it is uncertain, no signature is judged. */
   setSignatureClock(offsetMs: number, isSure: boolean): void
-  /** The target's clock as its last Date header said it, minus ours, ms. */
+  /** The target's clock according to its last Date header, minus ours. In ms. */
   dateOffset(): number | null
   /** Wrong attempts of the last day, on a key or on all keys. */
   triesOf(id: string | null): number
@@ -93,10 +93,10 @@ export interface Explorer {
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
-  /** Others used the target meanwhile: its sessions are unknown, and so are free places for keys. */
+  /** Others have used the target, so its sessions and its free places for keys are unknown. */
   giveWay(): void
   /** Names the part of the exploration that runs. */
   script: string
-  /** Where findings go. */
+  /** Receives the findings. */
   report: (candidate: Candidate) => void
 }

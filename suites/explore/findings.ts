@@ -1,4 +1,4 @@
-/** Turns what the model noticed into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
+/** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/model.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
@@ -96,7 +96,7 @@ async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
   }
 }
 
-/** A right call that was refused once and is let in ever after, or only after many wrong ones, may have met a limit or a lock: both are open. */
+/** A right call that was refused once and then always accepted, or only after many wrong calls, may have met a limit or a lock: both are open. */
 function isUnproved({ kind }: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
   if (kind !== 'refused' && kind !== 'broken') return false
   const wrongTries = outcomes.slice(0, -1).filter((outcome) => outcome === 'refused').length

@@ -39,7 +39,7 @@ const words: { readonly [operation: string]: string } = {
   doubled: 'doubled',
 }
 
-/** The fixture language has no word for this. */
+/** Thrown where the fixture language has no word. */
 class Unsayable extends Error {}
 
 /** @returns null where the language has no words for a step */

@@ -51,7 +51,7 @@ test('an answer that is too long when it is decompressed is not read', async () 
   wire.close()
 })
 
-test('no call and no wait is left when the wire is closed', async () => {
+test('closing the wire ends every call and every wait', async () => {
   const wire = openHttpWire({ ...options, baseUrl: `http://127.0.0.1:${portOf(server)}/silent` })
   const calls = [0, 'new' as const].map((connection) => wire.send({ ...request, connection }))
   const wait = wire.sleep(86_400_000)

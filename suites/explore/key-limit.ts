@@ -1,4 +1,4 @@
-/** The last places for keys: at once, then one by one; and whether every key works. */
+/** Fills the last places for keys, at once and one by one, and checks whether every key works. */
 import { letIn } from './ask-only.ts'
 import { basic, create, ecc, grant, hmac, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
@@ -6,7 +6,7 @@ import { apikeyScope, freshName, pairOf } from './people.ts'
 import type { Auth } from './step.ts'
 import type { Asker } from './table.ts'
 
-/** limits/ten-keys: the last places, by every way, some at once; then how many keys work. */
+/** limits/ten-keys: fills the last places with every kind of authorization, some at once; then counts the working keys. */
 export async function keyLimit(asker: Asker): Promise<void> {
   const { x, people, pairs } = asker
   if (!people.keys || !people.limits) return

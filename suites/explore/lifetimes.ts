@@ -1,4 +1,4 @@
-/** Lifetimes of every size. */
+/** Requests lifetimes of every size. */
 import { grant, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { freshName } from './people.ts'
@@ -11,7 +11,7 @@ async function useNew(x: Explorer, step: CallStep): Promise<void> {
   if (step.as !== undefined && x.lines.has(step.as)) await x.call(list(token(step.as)))
 }
 
-/** expires-in/…: what every size of NUMBER gives. */
+/** expires-in/…: every size of NUMBER. */
 export async function lifetimes(asker: Asker, who: string): Promise<void> {
   const { x } = asker
   x.script = `lifetimes/${who}`

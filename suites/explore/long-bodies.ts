@@ -1,4 +1,4 @@
-/** Bodies up to 66 KiB, each signed and each changed after it was signed. */
+/** Sends bodies up to 66 KiB, each as it was signed and each changed afterwards. */
 import { keptOut, letIn } from './ask-only.ts'
 import { basic, changed, ecc, hmac, list, token } from './calls.ts'
 import { pairOf } from './people.ts'

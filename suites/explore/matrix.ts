@@ -16,7 +16,7 @@ export function readMatrix(path = join(packageRoot, 'fixtures', 'matrix.yaml')):
   return readYaml(readFileSync(path, 'utf8'), path).value as Matrix
 }
 
-/** What the rows of a matrix said of its pairs. */
+/** What the rows of a matrix showed about its pairs. */
 export interface MatrixCoverage {
   /** Every pair. */
   readonly all: readonly string[]
@@ -39,10 +39,10 @@ export interface MatrixAsked {
 export const isNamedBy = (only: readonly string[] | null, id: string): boolean =>
   only?.some((name) => id === name || id.startsWith(`${name}/`)) ?? true
 
-/** How many rows hold each pair: what one cannot judge, the next may. */
+/** How many rows hold each pair: if one cannot be judged, the next may be. */
 const rowsOfPair = 3
 
-/** Asks the rows. Their numbers are those of a seed, whatever the target answers. */
+/** Makes the calls of the rows. Row numbers depend on the seed alone, whatever the target answers. */
 export async function askMatrix({ asker, seed, matrix, only, isOver }: MatrixAsked): Promise<MatrixCoverage> {
   const { rows, impossible } = coveringArray(matrix, seededRandom(seed), rowsOfPair)
   const covered = new Set<string>()
@@ -65,7 +65,7 @@ export async function askMatrix({ asker, seed, matrix, only, isOver }: MatrixAsk
   return { all, covered, reasons: new Map([...reasons, ...impossible]) }
 }
 
-/** @returns why the row says nothing; null where its answer was judged, with its control */
+/** @returns why the row proves nothing; null if its answer was judged, with its control */
 async function askRow(asker: Asker, row: Row): Promise<string | null> {
   const { x } = asker
   const pairs = await pairsFor(asker, row)
@@ -83,14 +83,14 @@ async function askRow(asker: Asker, row: Row): Promise<string | null> {
   return null
 }
 
-/** A place for a key is precious: creations are asked only where they must be refused. */
+/** Places for keys are scarce, so only creations that must be refused are requested. */
 async function askRight(asker: Asker, right: CallStep): Promise<string | null> {
   const isCreation = right.method === 'manager/createApiKey'
   const ask = (): Promise<Seen | null> => asker.x.call(right, isCreation ? 'refused' : undefined)
   const first = await ask()
   if (first === null) return isCreation ? 'a right creation takes a place for a key' : 'it cannot be made'
   if (first.verdict.is !== 'open') return null
-  // The first answer shows that a body so long is taken; the second is judged by it.
+  // The first answer shows that a body of this length is accepted, so the second can be judged.
   const isGone = right.params.grantType === 'refresh_token'
   const second = first.answer.kind === 'accepted' && !isGone && !isCreation ? await ask() : null
   return second === null || second.verdict.is === 'open' ? `open: ${first.verdict.requirement}` : null
@@ -221,7 +221,7 @@ function changeOf(deviation: string, row: Row, right: CallStep, { people }: Aske
   return other === undefined ? undefined : { field, place: `$${other}.secret` }
 }
 
-/** What happened right before. */
+/** What happens directly before the call. */
 async function before({ x, people }: Asker, row: Row): Promise<void> {
   const who = people.secret[0] ?? 'root'
   const wrong = changed(list(hmac(who)), { field: 'signature', operation: 'inside-changed' })

@@ -116,7 +116,7 @@ function rootValue(root: RootKey): Value {
   return { id: root.id, secret: '', seed, publicKey: publicKeyToPem(publicKeyOfSeed(seed)) }
 }
 
-/** On the loopback every address of 127/8 is ours. */
+/** On the loopback, every address of 127/8 is ours. */
 function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback: boolean): Address[] {
   if (!loopback) {
     const first = { name: 'first-address', local: undefined, seen: clientAddress ?? '' }

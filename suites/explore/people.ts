@@ -11,7 +11,7 @@ export interface People {
   /** Keys whose scope is narrow. */
   readonly narrow: readonly string[]
   readonly narrowEcc: readonly string[]
-  /** Whether grants may be asked for. */
+  /** Whether tokens may be requested. */
   readonly grants: boolean
   /** Whether keys may be created. */
   readonly keys: boolean
@@ -83,7 +83,7 @@ interface Wanted {
   readonly name: string
   readonly scope: readonly (readonly string[])[]
   readonly withPublicKey?: boolean
-  /** How it is created: the first possible way. */
+  /** The ways to create it; the first possible one is used. */
   readonly by: (x: Explorer, pairs: Map<string, string>) => Promise<Auth | undefined>
 }
 
@@ -125,7 +125,7 @@ export function apikeyScope(x: Explorer): string[] | undefined {
 
 /** Makes key pairs, and says how many keys may be created. */
 export interface KeyMaker {
-  /** How many keys may be created to ask with. */
+  /** How many keys may be created for calls. */
   readonly newKeys: number
   makeKeyPair(): { seed: Uint8Array; publicKeyPem: string }
 }

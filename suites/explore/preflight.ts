@@ -1,4 +1,4 @@
-/** Finds out what the target's words are: the token prefix, the spelling of apikey, the clock of its tokens, a second address. */
+/** Learns how the target works: the token prefix, the spelling of apikey, the clock of its tokens, a second address. */
 import { basic, ecc, grant, hmac, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { everyScope, freshName } from './people.ts'
@@ -61,7 +61,7 @@ async function learnPrefix(x: Explorer, pair: string, prefix: string | undefined
   if (prefix === undefined) x.setTerms({ tokenPrefix: null })
 }
 
-/** Which scope words are granted. */
+/** Learns which scope words are granted. */
 async function learnWords(x: Explorer, who: string): Promise<boolean> {
   for (const word of everyScope) {
     const restricted = word === 'solution' || word === 'context' || word === 'solution:*'
@@ -70,7 +70,7 @@ async function learnWords(x: Explorer, who: string): Promise<boolean> {
   return true
 }
 
-/** Whether a call from the second address arrives. */
+/** Tries whether a call from the second address arrives. */
 export async function tryAddress(x: Explorer, name: string, who: string): Promise<boolean> {
   const auth = x.names.get(who)?.seed === undefined ? basic(who) : ecc(who)
   const seen = await x.call(list(auth, { from: name, connection: 'new' }))

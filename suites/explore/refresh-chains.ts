@@ -42,7 +42,7 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
   }
 }
 
-/** Pairs that a refresh of another must not touch: of the same key and of others, made right before. */
+/** Grants pairs that a refresh of another pair must not touch: pairs of the same key and of others. */
 async function bystanders({ x, people }: Asker, kind: PairKind): Promise<string[]> {
   const made: string[] = []
   const others = people.secret.filter((who) => who !== kind.who && who !== 'root')
@@ -53,7 +53,7 @@ async function bystanders({ x, people }: Asker, kind: PairKind): Promise<string[
   return made
 }
 
-/** Refreshes many new pairs: a defect may show in one of ten. */
+/** Refreshes many new pairs, because a defect may show in one of ten. */
 export async function manyRefreshes({ x }: Asker, who: string, times: number): Promise<void> {
   x.script = `chain/many-refreshes/${who}`
   for (let turn = 0; turn < times; turn++) {

@@ -1,4 +1,4 @@
-/** The same steps with other names, so that a sequence can be run again beside what it made before. */
+/** Renames what the steps create, so that a sequence can be run again beside its earlier run. */
 import type { CallStep, Step } from './step.ts'
 
 /** @param names what a step makes and uses, by its old name; `mark` is put before `$unique`, so that sessions and keys get new names too */

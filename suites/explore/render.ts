@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly unique: string
   nextId(): number
   nextNonce(kind: CallStep['nonce']): string
-  /** As the target's clock has it, ms. */
+  /** The time of the target's clock. In ms. */
   timestamp(): number
 }
 

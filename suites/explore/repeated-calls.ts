@@ -5,7 +5,7 @@ import { granted, pairOf } from './people.ts'
 import type { Auth, CallStep } from './step.ts'
 import type { Asker } from './table.ts'
 
-/** Repeats a wrong call: a server may accept it at some point. */
+/** Repeats a wrong call, because a server may accept it at some point. */
 export async function wrongTries({ x, people, pairs }: Asker, who: string, tries: number): Promise<void> {
   x.script = `tries/${who}`
   const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
@@ -65,7 +65,7 @@ export async function rightCalls({ x, people }: Asker, times: number, tokenTimes
     ...(pair === undefined ? [] : [token(pair)]),
   ]
   for (const auth of ways) {
-    // Something may end with the hundredth use.
+    // A server may stop accepting something after a hundred uses.
     const uses = auth.kind === 'token' ? tokenTimes : times
     for (let at = 0; at < uses; at++) await letIn(x, list(auth, { connection: 5 }))
     for (let at = 0; at < 4; at++) await letIn(x, list(auth, { connection: 'new' }))

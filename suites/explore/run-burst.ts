@@ -1,4 +1,4 @@
-/** Calls at once: sent together, judged as a history. */
+/** Sends calls at once, and judges them as a history. */
 import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
 import { countAnswer } from './answer.ts'
 import { type Core, callOf, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'

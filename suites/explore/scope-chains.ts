@@ -1,4 +1,4 @@
-/** Scopes of tokens and of keys: what they open, and what they keep closed, refresh after refresh. */
+/** Checks which methods the scopes of tokens and keys open, refresh after refresh. */
 import { creation, keptOut, letIn } from './ask-only.ts'
 import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
 import { apikeyScope, freshName, granted } from './people.ts'
@@ -6,7 +6,7 @@ import type { Asker } from './table.ts'
 
 const otherAreas = ['context', 'thread', 'store', 'inbox', 'stream']
 
-/** Scopes without `solution`: each other area, every two of them, and some in company. */
+/** Scopes without `solution`: each other area, every two of them, and some with restrictions. */
 const limits: readonly (readonly string[])[] = [
   ...otherAreas.map((area) => [area]),
   ...otherAreas.flatMap((one, at) => otherAreas.slice(at + 1).map((other) => [one, other])),
@@ -17,7 +17,7 @@ const limits: readonly (readonly string[])[] = [
   otherAreas,
 ]
 
-/** Scopes with `solution`, in company and at every place. */
+/** Scopes with `solution`, beside other words and in every position. */
 const opening: readonly (readonly string[])[] = [
   [...otherAreas, 'solution'],
   ['solution', ...otherAreas],
@@ -27,7 +27,7 @@ const opening: readonly (readonly string[])[] = [
   ['context', 'solution', 'expiresIn:15000', 'session:'],
 ]
 
-/** Tokens are limited to their areas, even beside wider tokens of the same key. */
+/** Checks that tokens are limited to their areas, even if wider tokens of the same key exist. */
 export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): Promise<void> {
   const { x, people } = asker
   x.script = `scopes/${who}`
@@ -64,7 +64,7 @@ export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): 
   if (creates()) await keptOut(x, creation(token(next)))
 }
 
-/** Keys with a narrow scope open nothing else, by any kind of authorization. */
+/** Checks that keys with a narrow scope open nothing else, with any kind of authorization. */
 export async function narrowKeys({ x, people }: Asker): Promise<void> {
   x.script = 'scopes/narrow-keys'
   const creates = (): boolean => people.keys && x.state().created <= 9

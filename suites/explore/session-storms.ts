@@ -1,4 +1,4 @@
-/** Sessions: 16, the 17th and many more; whose they are and what counts as one. */
+/** Creates 16 sessions, the 17th and many more, and learns whose sessions are counted and what counts as one. */
 import { keptOut } from './ask-only.ts'
 import { changed, create, grant, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
@@ -40,7 +40,7 @@ const quietMs = 1250
 const sessionName = (at: number, storm: string): string =>
   `session:${names[at % names.length] ?? 's'}-${storm}${at >= names.length ? at : ''}-$unique`
 
-/** Makes sessions one after another. */
+/** Creates sessions one after another. */
 async function makeSessions(
   x: Explorer,
   who: string,
@@ -63,7 +63,7 @@ async function makeSessions(
   return made
 }
 
-/** Uses every session, both where the model can judge and where the answer teaches. */
+/** Uses every session, whether the model can judge the call or only learns from its answer. */
 async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
   for (const pair of pairs) await x.call(list(token(pair)))
 }
@@ -79,16 +79,16 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
   return newest === undefined ? [] : [newest]
 }
 
-/** What passes the time while sessions must not be disturbed: calls that grant nothing. */
+/** Makes calls that grant nothing while sessions must not be disturbed. */
 type Meanwhile = (ms: number) => Promise<void>
 
-/** As many sessions as a user may have: whatever counts as one, every earlier session is gone. */
+/** Creates as many sessions as a user may have, so that every earlier session is gone, whatever counts as one. */
 async function flush(x: Explorer, who: string, storm: string): Promise<void> {
   for (let at = 0; at < mostSessions; at++)
     await x.call(grant(who, ['solution', `session:before-${at}-${storm}-$unique`]))
 }
 
-/** The document's limit. */
+/** The limit of the document. */
 const mostSessions = 16
 
 /**
@@ -150,7 +150,7 @@ const wrongGrant = (who: string, at: number): CallStep =>
     operation: 'inside-changed',
   })
 
-/** Neither token of a removed session works. */
+/** Checks that neither token of a removed session works. */
 async function isGone({ x, people }: Asker, pairs: readonly string[]): Promise<void> {
   const creates = people.keys && x.state().created <= 9
   for (const gone of pairs) {
@@ -172,7 +172,7 @@ export async function sessionReadings(
   const storm = freshName(x, 'r')
   let kept = await makeSessions(x, who, storm, [0, 1])
   await meanwhile(quietMs)
-  // Whoever a user is, these are his: where none of them counts, none of anybody does.
+  // These belong to the user in every reading: if none of them counts, no such session counts.
   for (let at = 0; at < mostSessions; at++) await x.call(grant(who, ['solution']))
   await useAll(x, kept)
   if (x.state().sessions.some(({ reading }) => reading.unnamed === 'each')) {

@@ -8,7 +8,7 @@ export type Outcome = 'accepted' | 'refused' | 'broken'
 export interface Reproduced {
   /** The shortest sequence that shows it; its last step is the one that does. */
   readonly steps: readonly Step[]
-  /** What each step came to when the sequence showed the finding last. A burst counts as accepted. */
+  /** The outcome of each step when the sequence last showed the finding. A burst counts as accepted. */
   readonly outcomes: readonly Outcome[]
   readonly failed: number
   readonly tries: number
@@ -18,12 +18,12 @@ export interface Reproduced {
 const runs = 3
 /** How often a finding is run that does not repeat at once. */
 const longRuns = 30
-/** Steps of what went before that are tried, the shorter one first. */
+/** How many of the earlier steps are tried too; fewer come first. */
 const lengths = [60, 400]
 /** Calls that may be made for one finding, beyond those of the exploration. */
 const callsPerFinding = 6000
 const quietMs = 1300
-/** Gaps of a sequence that are waited out again. */
+/** Pauses in a sequence that are repeated. */
 const notableGapMs = 900
 const longestWaitMs = 8000
 /** The longest time for shortening a finding on a running clock. */
@@ -65,7 +65,7 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
   const before = x.log.slice(0, entry + 1).filter(({ step }, index) => index === entry || !isCreation(step))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
-    // What went before the finding must be over, or nothing is known of the sessions that are made now.
+    // Earlier activity must be over, or nothing is known about the sessions that are created now.
     const steps = (one: readonly Entry[]): Step[] => [
       { do: 'wait', ms: quietMs },
       ...withGaps(x, [...short, ...one.slice(-length).map(({ step }) => step)], entry),
@@ -76,7 +76,7 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
   }
 }
 
-/** Runs the shortest form a few times more. */
+/** Runs the shortest form a few more times. */
 async function confirmed(
   x: Explorer,
   candidate: Candidate,
@@ -138,7 +138,7 @@ function touches(x: Explorer, { step }: Entry, lines: ReadonlySet<number>, uses:
   )
 }
 
-/** What the steps of the log came to. */
+/** The outcomes of steps in the log. */
 function outcomesOf(x: Explorer, steps: readonly Step[]): Outcome[] {
   return steps.map((step) => {
     const kind = x.log.findLast((one) => one.step === step)?.seen[0]?.answer.kind

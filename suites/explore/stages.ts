@@ -1,4 +1,4 @@
-/** The stages of an exploration: quiet things first, what fills a limit last. */
+/** The stages of an exploration: those that disturb nothing first, those that fill a limit last. */
 import { addresses } from './address-chains.ts'
 import { askCells, grantsNothing, type Table } from './ask-cells.ts'
 import type { Sizes } from './budget.ts'
@@ -21,15 +21,15 @@ import { letTimePass } from './time-passing.ts'
 import { writtenAgain } from './written-bodies.ts'
 import { noCredentials, ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
 
-/** What the stages share. */
+/** The values that the stages share. */
 export interface Stages {
   readonly asker: Asker
   readonly plan: Plan
   readonly sizes: Sizes
   readonly table: Table
-  /** Pairs that end soon, and when they have. */
+  /** Pairs that expire soon, and when all of them have expired. */
   expiring: { readonly due: number; readonly pairs: readonly string[] }
-  /** Runs one stage, then looks at what it found. */
+  /** Runs one stage, then handles its findings. */
   stage(name: string, run: () => Promise<unknown>): Promise<void>
 }
 
@@ -56,10 +56,10 @@ export async function firstTurns(all: Stages): Promise<void> {
   )
 }
 
-/** Of all calls, those that are made while sessions rest. */
+/** The share of calls that are made while sessions rest. */
 const restShare = 0.15
 
-/** Sessions need quiet: only what grants nothing is asked meanwhile. */
+/** Sessions must not be disturbed: until then, only calls that grant nothing are made. */
 export async function sessionStages(all: Stages): Promise<void> {
   const { asker, plan, stage, table, sizes } = all
   const { x, people } = asker
@@ -72,7 +72,7 @@ export async function sessionStages(all: Stages): Promise<void> {
     x.script = script
     if (wire.now() < until) await x.wait(until - wire.now())
   }
-  // Otherwise a fast server would be asked the whole table while sessions rest.
+  // Otherwise a fast server would get the whole table while sessions rest.
   const enough = x.calls() + Math.floor(x.options.maxCalls * restShare)
   const [first = 'root', second = first, third = second] = people.secret
   if (!plan.limits || !people.grants) return
@@ -126,7 +126,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   await stage('places', () => places(asker, sizes.crossed))
 }
 
-/** Combinations, then what is left of the table. */
+/** The matrix, then the rest of the table. */
 export async function wideStages(all: Stages): Promise<void> {
   const { asker, plan, stage, table, sizes } = all
   const { x } = asker
@@ -145,7 +145,7 @@ export async function wideStages(all: Stages): Promise<void> {
   await stage('walk', () => plan.walk(asker, until(sizes.walkCalls)))
 }
 
-/** Tries what has ended, once its time has passed. */
+/** Tries expired pairs, once their time has passed. */
 async function expire(all: Stages, waits: boolean): Promise<void> {
   const { asker, stage } = all
   const { x } = asker
@@ -170,12 +170,12 @@ export async function closingStages(all: Stages): Promise<void> {
   const pick = pickOf(all)
   await stage('materials', () => materials(asker))
   await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
-  // A user with few sessions shows most: at the limit, a race for the last place cannot be lost.
+  // A user with few sessions shows more: at the limit, a race for the last place cannot be lost.
   const rested = people.narrow.find((who) => who === 'solution-key') ?? people.secret[3] ?? people.secret[0] ?? 'root'
   if (plan.limits && people.grants)
     for (const on of ['warm', 'new'] as const)
       await stage('session races', () => sessionRace(asker, rested, on, sizes.crowd))
-  // At the limit of keys the burst is the right creation.
+  // At the limit of keys, the burst serves as the right creation.
   if (!plan.fillsKeys) await stage('creation', () => rightCreation(asker))
   await stage('living', () => letInEveryKey(asker.x, asker.people))
 }
@@ -227,7 +227,7 @@ async function places(asker: Asker, credentials: number): Promise<void> {
   }
 }
 
-/** The control of every refused creation: a right one is still accepted. */
+/** The control of every refused creation: checks that a right one is still accepted. */
 async function rightCreation({ x, people }: Asker): Promise<void> {
   x.script = 'right-creation'
   if (people.keys && x.state().created < 9)

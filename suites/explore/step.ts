@@ -1,4 +1,4 @@
-/** What the explorer does, as values: names instead of credentials, so that a sequence can be run again from its beginning. */
+/** The steps of an exploration as values, with names instead of credentials, so that a sequence can be run again from its beginning. */
 
 /** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }

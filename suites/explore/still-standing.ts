@@ -17,7 +17,7 @@ export async function retryDead(x: Explorer, most: number, pick: (count: number)
   for (const name of chosen.slice(0, Math.ceil(most / 3))) if (x.names.has(name)) await keptOut(x, refresh(name))
 }
 
-/** Every key is still accepted, in the way that works for it. */
+/** Checks that every key is still accepted, with the authorization that works for it. */
 export async function letInEveryKey(x: Explorer, people: People): Promise<void> {
   x.script = 'still-living'
   for (const who of [...people.secret, ...people.narrow.filter((one) => one === 'solution-key')]) {
@@ -27,7 +27,7 @@ export async function letInEveryKey(x: Explorer, people: People): Promise<void> 
   for (const who of people.ecc) await letIn(x, list(ecc(who)))
 }
 
-/** Keys of every kind and valid pairs still work. */
+/** Checks that keys of every kind and valid pairs still work. */
 export async function checkLiving({ x, people }: Asker, pick: (count: number) => number): Promise<void> {
   x.script = 'still-living'
   const who = people.secret[pick(people.secret.length)] ?? 'root'

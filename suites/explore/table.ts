@@ -12,7 +12,7 @@ export interface Cell {
   readonly id: string
   readonly way: string
   readonly change: Change
-  /** How often the part was asked before this operation. */
+  /** How often the part was changed before this operation. */
   readonly turn: number
 }
 
@@ -59,7 +59,7 @@ export interface Asker {
   readonly pairs: Map<string, string>
   /** Calls since the right call of this kind was last made. */
   readonly sinceControl: Map<string, number>
-  /** How a part was asked last, so that the next is asked of another key. */
+  /** How a part was called last, so that the next call uses another key. */
   readonly turns: Map<string, number>
   readonly asked: Set<string>
 }
@@ -67,7 +67,7 @@ export interface Asker {
 /** The number of wrong calls of one kind after which the right one is repeated. */
 const controlEvery = 6
 
-/** Asks one cell; returns whether the model could judge it. */
+/** Makes the calls of one cell. @returns whether the model could judge them */
 export async function askCell(asker: Asker, { id, way, change }: Cell): Promise<boolean> {
   const { x, turns } = asker
   const turn = turns.get(id) ?? 0
@@ -77,7 +77,7 @@ export async function askCell(asker: Asker, { id, way, change }: Cell): Promise<
   return right !== undefined && deviate(asker, right, change)
 }
 
-/** Sends the wrong call next to the right one: it proves nothing if the right one is refused too. */
+/** Sends the wrong call and the right one: if the right one is refused too, nothing is proved. */
 export async function deviate(asker: Asker, right: CallStep, change: Change): Promise<boolean> {
   const { x, sinceControl, asked } = asker
   const formed = change.field === 'sent-body' ? { ...right, form: change.operation ?? '' } : right
@@ -98,10 +98,10 @@ export async function deviate(asker: Asker, right: CallStep, change: Change): Pr
   return true
 }
 
-/** Every fifth right call of a way is a creation, while a place is free. */
+/** Every fifth right call with one kind of authorization is a creation, as long as a place is free. */
 const creationEvery = 5
 
-/** A right call of a way, by another key, method and connection at each turn. */
+/** A right call with one kind of authorization; key, method and connection change from turn to turn. */
 export async function rightCall(asker: Asker, way: string, turn: number): Promise<CallStep | undefined> {
   const { x, people } = asker
   const connection = turn % 7 === 3 ? { connection: 'new' as const } : turn % 4 === 2 ? { connection: 1 } : {}

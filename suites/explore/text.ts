@@ -19,7 +19,7 @@ export function renderExploration(
   return `${[...lines, ...gone, result, `${effortOf(exploration)}; seed ${meta.seed}`].join('\n')}\n`
 }
 
-/** Describes how much was asked: cells of the table, parts of calls, and pairs of the matrix. */
+/** Describes how much was covered: cells of the table, parts of calls, and pairs of the matrix. */
 export function effortOf({ calls, repeated, parts, asked, cells, matrix, seconds }: Exploration): string {
   const begun = parts.filter((part) => part.asked > 0).length
   const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`

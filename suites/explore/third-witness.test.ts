@@ -93,6 +93,6 @@ test('the model agrees with the reference server in every exchange of every scen
   console.log(counts)
   expect(contradictions).toEqual([])
   expect(counts.judged).toBeGreaterThan(1500)
-  // Most that is open is asked on purpose: scenarios that observe.
+  // Most open calls are deliberate: they come from scenarios that observe.
   expect(counts.open).toBeLessThan(counts.judged / 2)
 })

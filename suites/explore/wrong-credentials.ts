@@ -1,4 +1,4 @@
-/** Credentials of the wrong kind, at the wrong place, or of another call. */
+/** Sends credentials of the wrong kind, in the wrong place, or of another call. */
 import { creation, keptOut, letIn } from './ask-only.ts'
 import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { apikeyScope, freshName, granted } from './people.ts'
@@ -6,7 +6,7 @@ import { wrongToken } from './refresh-chains.ts'
 import type { Auth, CallStep } from './step.ts'
 import type { Asker } from './table.ts'
 
-/** A key's own credentials, each at the other's place. */
+/** The credentials of a key, each in the place of the other. */
 export async function ownPlaces({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'own-places'
   for (const who of people.secret.slice(0, users)) {

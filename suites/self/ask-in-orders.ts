@@ -3,7 +3,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import { runAll } from '../run/run.ts'
 import { brokenTarget, type Defect } from './defects.ts'
 
-/** What runs in several orders showed of one server. */
+/** What runs in several orders showed about one server. */
 export interface Steadiness {
   /** Verdicts that differ from those of the first order, and failures of requirements that nothing broke. */
   problems: string[]
@@ -15,7 +15,7 @@ export interface Steadiness {
 
 const severalAtOnce = 16
 
-/** Asks a server with these defects the same cases in the order of each seed, one call at a time and several in turn. */
+/** Runs the same cases against a server with these defects, in the order of each seed: first one call at a time, then several at once. */
 export async function askInOrders(
   { corpus, items }: { corpus: Corpus; items: readonly Item[] },
   defects: readonly Defect[],

@@ -4,12 +4,12 @@ import { type Browser, chromium } from 'playwright-core'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-/** For the name of what cannot be tested without it; empty where it is there. */
+/** A suffix for the names of tests that need it; empty if it is installed. */
 export const chromiumMissing = existsSync(executablePath)
   ? ''
   : ` (NOT RUN: there is no ${executablePath}; CHROMIUM names another)`
 
-/** Starts it, without what it would ask the network for on its own. */
+/** Starts it without its own network requests. */
 export function launchChromium(): Promise<Browser> {
   const args = [
     '--no-sandbox',

@@ -14,7 +14,7 @@ function clientNamed(id: string): TestClient {
   return client
 }
 
-/** Clients, and how the ids of the scenarios begin that they are tried in. */
+/** Clients, and the prefixes of the ids of their scenarios. */
 const part: [id: string, ...scenarios: string[]][] = [
   // Right
   ['plain', 'plain/', 'error-in-200/', 'skew/'],

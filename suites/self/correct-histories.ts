@@ -29,7 +29,7 @@ export interface HistoryOptions {
   readonly random: Random
   /** Which reading of the open questions about sessions the server has: an index of `sessions`. */
   readonly reading: number
-  /** A tenth of the answers is lost. */
+  /** Whether a tenth of the answers is lost. */
   readonly lossy: boolean
   readonly calls: number
 }
@@ -48,7 +48,7 @@ export function correctHistory(start: State, { random, reading, lossy, calls }: 
     if (contradicts(verdict, answer)) throw new Error('The server of the history contradicts itself')
     server = learn(server, call, answer, at(effect))
     const seen = lossy && random.below(10) === 0 ? lost : answer
-    // Nobody uses tokens that never arrived.
+    // Tokens that never arrived are not used.
     if (seen === answer && answer.kind === 'accepted' && call.body.includes('manager/auth')) names.push(`n${n}`)
     const [from, to] = [effect - random.below(40), effect + 1 + random.below(40)]
     history.push({ call, answer: seen, moment: { from: at(from).from, to: at(to).from }, like: `${n}` })

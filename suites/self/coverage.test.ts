@@ -29,7 +29,7 @@ test('the reference server conforms, and nothing is left open', () => {
 })
 
 describe('every requirement', () => {
-  test('is proved by a scenario, or carries a written reason why it cannot be', () => {
+  test('is proved by a scenario, or has a written reason why it cannot be', () => {
     const proved = new Set(allItems(corpus).flatMap(provesOf))
     expect(requirements.map(({ id }) => id).filter((id) => !proved.has(id) && !unprovable.has(id))).toEqual([])
     expect([...unprovable].filter((id) => proved.has(id))).toEqual([])
@@ -40,7 +40,7 @@ describe('every requirement', () => {
     expect(open.map(({ id, verdict }) => `${verdict} ${id}`)).toEqual([])
   })
 
-  test('that lets in or keeps out was shown from both sides', () => {
+  test('that is a guard was shown from both sides', () => {
     const sides = (id: string) => [...new Set(outcomes.flatMap((outcome) => outcome.sides[id] ?? []))].sort()
     const guards = requirements.filter(({ id, kind }) => kind === 'guard' && !unprovable.has(id))
     const halves = guards.filter(({ id }) => sides(id).join() !== 'accepted,refused')
@@ -48,14 +48,14 @@ describe('every requirement', () => {
     expect(guards.length).toBeGreaterThan(60)
   })
 
-  test('has a reason that is more than a word where it has one', () => {
+  test('has no reason of only one word', () => {
     const reasons = requirements.flatMap(({ untestable }) => untestable?.reason ?? [])
     expect(reasons.filter((reason) => reason.length < 30)).toEqual([])
   })
 })
 
 describe('every open question', () => {
-  test('is observed, or carries a reason why nothing looks at it', () => {
+  test('is observed, or has a reason why it is not', () => {
     const observed = new Set(outcomes.flatMap(({ observations }) => observations.map(({ question }) => question)))
     const silent = questions.filter(({ id, unobserved }) => observed.has(id) === (unobserved !== undefined))
     expect(silent.map(({ id, unobserved }) => `${id}: ${unobserved ?? 'never observed'}`)).toEqual([])
@@ -65,7 +65,7 @@ describe('every open question', () => {
     const named = questions.flatMap((question) => question.switch?.split(', ') ?? [])
     expect(named.filter((name) => !(name in profileChoices))).toEqual([])
     const transport = ['basePath', 'scheme', 'delayMs', 'closeConnections', 'clockOffsetMs']
-    // Nothing is judged within a second of a moment, so there is nothing to ask.
+    // Nothing is judged within a second of a moment, so no case can be made.
     const unasked = [...transport, 'expiryRounding']
     const silent = Object.keys(profileChoices).filter((name) => !named.includes(name) && !unasked.includes(name))
     expect(silent).toEqual([])

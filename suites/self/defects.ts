@@ -8,14 +8,14 @@ export interface Defect {
   server(): ServerOptions
   /** Requirements that it breaks. */
   breaks: readonly string[]
-  /** The run is told that the target is not fresh. */
+  /** Whether the run treats the target as not fresh. */
   hasPast?: true
 }
 
 /** Long enough for calls that were sent together to meet. */
 const tornMs = 10
 
-/** A decision and its effect are torn apart. */
+/** Time passes between a decision and its effect. */
 const lostRaces: Defect = {
   id: 'races-lost',
   server: () => ({
@@ -33,7 +33,7 @@ const expiresInIgnored: Defect = {
   breaks: ['expires-in/enforced', 'expires-in/reported'],
 }
 
-/** Who knows the public key knows the secret, which the server takes. */
+/** The server accepts a secret that anybody can compute from the public key. */
 const derivableSecret: Defect = {
   id: 'derivable-secret',
   server: () => ({
@@ -84,7 +84,7 @@ export const defectSets: readonly (readonly Defect[])[] = [
 /**
  * A server with these defects that keeps its state over a run.
  *
- * @param settings what a user would say about it
+ * @param settings what a user would declare about it
  */
 export function brokenTarget(defects: readonly Defect[], settings: Partial<TargetSettings> = {}): Target {
   const servers = defects.map(({ server }) => server())

@@ -9,7 +9,7 @@ const corpus = await openCorpus()
 const rootSecret = 'Planted-Root-Secret-0123456789'
 const apiGateway = 'Planted-Gateway-Key-9876543210'
 const asked = ['basic', 'grants/credentials', 'grants/key-id', 'refresh/token', 'tokens/altered', 'tokens/not-issued']
-/** So many characters in a row are too many. */
+/** This many characters in a row are too many. */
 const tooMany = 10
 
 const hints = (text: string): string[] => {
@@ -17,7 +17,7 @@ const hints = (text: string): string[] => {
   return [text, ...decoded]
 }
 
-test('no part of a secret is in what is told', { timeout: 60_000 }, async () => {
+test('no part of a secret is printed', { timeout: 60_000 }, async () => {
   const secrets = new Set([rootSecret, apiGateway])
   let made = 0
   const fresh = (what: string): string => {

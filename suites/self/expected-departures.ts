@@ -52,12 +52,12 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
   })),
 }
 
-/** What a server departs in only where two variants meet in it. */
+/** Departures that occur only in a server with two of these variants. */
 const departuresOfPairs: readonly { pair: readonly [string, string]; departures: readonly Departure[] }[] = [
   { pair: ['no-solution-id-from-any', 'no-more-scope-than-the-creator'], departures: noKeyOfOneSolution },
 ]
 
-/** What a server of these variants departs in. */
+/** The expected departures of a server with these variants. */
 export function departuresOf(ids: readonly string[]): string[] {
   const ofPairs = departuresOfPairs.filter(({ pair }) => pair.every((id) => ids.includes(id)))
   const all = [...ids.flatMap((id) => expectedDepartures[id] ?? []), ...ofPairs.flatMap(({ departures }) => departures)]

@@ -1,4 +1,4 @@
-/** What the proof of the model showed, as text: lists for the author, a summary for the reader. */
+/** The results of the proof of the model as text: lists for the author, a summary for the reader. */
 import { isCatch, type ProofLine } from './explore-proof.ts'
 
 interface Count {
@@ -10,7 +10,7 @@ interface Count {
   readonly alarms: readonly ProofLine[]
 }
 
-/** Of mutants that were asked with several seeds the first counts. */
+/** If a mutant was tested with several seeds, the first counts. */
 function count(lines: readonly ProofLine[], by: (line: ProofLine) => ProofLine): Count {
   const seen = lines.map(by)
   const seed = Math.min(...seen.map((line) => line.seed))
@@ -23,7 +23,7 @@ function count(lines: readonly ProofLine[], by: (line: ProofLine) => ProofLine):
     missed: mutants.filter((line) => !caught(line)),
     elsewhere: mutants.filter((line) => caught(line) && !atHome(line)),
     servers: variants.length,
-    // What becomes of an eleventh key is only implied: a warning there is no accusation.
+    // The refusal of an eleventh key is only implied, so a warning there is not an accusation.
     alarms: variants.filter(({ found }) => found.some(({ by, level }) => by === 'model' || level === 'must')),
   }
 }
@@ -71,7 +71,7 @@ function table(named: readonly [string, Count][]): string {
   ].join('\n')
 }
 
-/** For docs/model.md: the counts, and what no way found. */
+/** For docs/model.md: the counts, and the servers that neither way found. */
 export function proofSummary(lines: readonly ProofLine[]): string {
   const named = counts(lines)
   const missed = named.slice(1).map(([, one]) => new Set(one.missed.map(({ id }) => id)))

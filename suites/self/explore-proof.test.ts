@@ -6,7 +6,7 @@ import { isCatch, prove } from './explore-proof.ts'
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: 1500, walks: 3 }
 
-/** The short form of npm run explore-proof: servers whose author knew neither the cases nor the model. */
+/** The short form of `npm run explore-proof`: servers whose authors knew neither the cases nor the model. */
 describe('the model alone', () => {
   test.each([
     'expiry-as-text-with-expires-in',

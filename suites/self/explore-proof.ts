@@ -53,12 +53,12 @@ export interface ProofLine {
 export interface ProofOptions {
   readonly corpus: Corpus
   readonly seed: number
-  /** Calls of the model at most. */
+  /** The maximum number of calls of the model. */
   readonly calls: number
   readonly walks: number
   /** Ends at the first finding. */
   readonly stopAtFirst: boolean
-  /** Leaves the scripted cases out, where they were asked before. */
+  /** Leaves the scripted cases out if they ran before. */
   readonly casesOnly?: boolean
 }
 
@@ -212,7 +212,7 @@ interface Asked extends Omit<ExploreOptions, 'wire' | 'root' | 'loopback' | 'req
   readonly corpus: Corpus
   readonly breaks: string
   readonly stopAtFirst: boolean
-  /** A run says nothing of what never came again; `explore` shows it. */
+  /** A run does not report a finding that never came again; `explore` does. */
   readonly onlyRepeated: boolean
 }
 
@@ -268,7 +268,7 @@ function openModel({ handle, server }: { handle: Handle; server: Context }, aske
   }
 }
 
-/** The same server, with what the model needs to ask it in memory. */
+/** The same server, with a wire for the model in memory. */
 function watched(server: Omit<ServerOptions, 'clock'>): {
   built: Omit<ServerOptions, 'clock'>
   context: { current: { handle: Handle; server: Context } | undefined }

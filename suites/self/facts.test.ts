@@ -21,11 +21,11 @@ const profiles: [name: string, profile: Partial<Profile>][] = [
 
 describe.each(profiles)('the facts of %s', (_name, profile) => {
   let proof: MockProof
-  test('give back the switches, and a mock that answers as the server does', async () => {
+  test('reproduce the switches, and make a mock that answers as the server does', async () => {
     proof = await proveMock({ profile }, {}, calls)
     expect(proof.sheet.profile).toMatchObject(profile)
     expect(proof.differences.length, JSON.stringify(proof.differences, null, 2)).toBeLessThanOrEqual(calls * 0.05)
-    // The control: these calls tell the two servers apart where the mock is made without facts.
+    // The control: without the facts, these calls tell the two servers apart.
     if (Object.keys(profile).length > 0) expect(proof.differences.length).toBeLessThan(proof.withoutFacts.length)
   })
 
@@ -42,13 +42,13 @@ test('a sheet without a question does not fit the schema', () => {
   expect(problemWith({ facts: [{ value: 1 }] }, 'facts')).toBeDefined()
 })
 
-test('refusals tell an unknown key from a wrong secret where the reference server grants', async () => {
+test('refusals of grants tell an unknown key from a wrong secret at the reference server', async () => {
   const { sheet } = await proveMock({}, {}, 0)
   expect(sheet.givesAway).toContainEqual({ one: 'an unknown key', other: 'a wrong secret', where: 'grant', by: 'code' })
   expect(sheet.givesAway).toContainEqual({ one: 'an unknown key', other: 'a wrong secret', where: 'Basic', by: 'no' })
 })
 
-test('without a permission nothing is granted, and the plan says what is left out', () => {
+test('without a permission no token is granted, and the plan names what is left out', () => {
   const plan = planFacts([], true)
   expect(plan.grants).toBe(0)
   expect([...plan.left.values()].flat()).toEqual(

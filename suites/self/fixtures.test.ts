@@ -32,7 +32,7 @@ function messagesWanted(text: string): string[] {
   return lines.slice(0, end).map((line) => line.slice(2))
 }
 
-test('every fixture begins with the line that leads editors to its schema', () => {
+test('every fixture begins with the line that names its schema for editors', () => {
   const files = readdirSync(join(packageRoot, 'fixtures'), { recursive: true, encoding: 'utf8' })
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => /^(scenarios|vectors)\/.*\.yaml$|^(test-keys|language)\.yaml$/.test(file))
@@ -91,7 +91,7 @@ describe('fixtures that must load and not pass end as their first line says', ()
     const [, verdict, message = ''] =
       /^# ([a-z-]+): (.*)$/m.exec(shipped(`suites/self/fixtures/valid-fail/${name}`)) ?? []
     expect(outcome?.verdict).toBe(verdict)
-    // What a case did not show, no requirement of it shows.
+    // A requirement is not shown if its case did not show it.
     expect(Object.values(outcome?.requirements ?? {})).toContain(verdict)
     expect(problemText(outcome?.problem).startsWith(message), problemText(outcome?.problem)).toBe(true)
   })
@@ -105,12 +105,12 @@ describe('fixtures that must load and not pass end as their first line says', ()
     })
   })
 
-  test('what was asked and not judged is blocked, and so is its requirement', async () => {
+  test('a case that ran and was not judged is blocked, and so is its requirement', async () => {
     const [outcome] = await run('valid-fail', 'value-that-was-not-kept.yaml')
     expect(outcome?.requirements).toEqual({ 'tokens/authorize': 'blocked' })
   })
 
-  test('a warning lets the rest be judged', async () => {
+  test('the rest is judged after a warning', async () => {
     const [outcome] = await run('valid-fail', 'warning-before-the-end.yaml')
     expect(outcome?.requirements).toEqual({ 'signatures/hmac-encoding': 'warned', 'signatures/ecc-encoding': 'passed' })
   })

@@ -8,7 +8,7 @@ const files = readdirSync(join(packageRoot, 'suites'), { recursive: true, encodi
   .map((name) => `suites/${name.replaceAll('\\', '/')}`)
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.startsWith('suites/self/'))
 
-/** Files in which the pattern occurs, and which are not listed. */
+/** Files that contain the pattern and are not listed. */
 function strangers(pattern: RegExp, listed: readonly string[]): string[] {
   return files.filter(
     (file) =>
@@ -17,7 +17,7 @@ function strangers(pattern: RegExp, listed: readonly string[]): string[] {
   )
 }
 
-test('one file writes to stdout and stderr; the others say why they do', () => {
+test('one file writes to stdout and stderr; the exceptions have a reason', () => {
   const listed = [
     'suites/commands/console.ts',
     // One sentence about the version of Node, before anything else can be loaded.

@@ -1,2 +1,2 @@
-/** Scenarios that judge something and yet kill no mutant, each with its reason. */
+/** Scenarios that judge something but kill no mutant, each with its reason. */
 export const idleReasons: { readonly [scenario: string]: string } = {}

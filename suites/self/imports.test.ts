@@ -12,7 +12,7 @@ test('imports between folders are read', () => {
   expect(arrows).toContainEqual({ from: 'suites/targets', to: 'mock-server' })
 })
 
-test('the drawing in docs/architecture.md is true; npm run imports -- --write renews it', () => {
+test('the drawing in docs/architecture.md is up to date; npm run imports -- --write renews it', () => {
   expect(blockIn(readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8'), 'imports')).toBe(drawImports(arrows))
 })
 

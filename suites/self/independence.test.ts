@@ -7,7 +7,7 @@ import { shipped } from './shipped.ts'
 interface Line {
   /** Path from the package root. */
   file: string
-  /** A path from the package root for a relative import, else the module as written. */
+  /** The path from the package root for a relative import, otherwise the module as written. */
   imported: string
 }
 
@@ -54,7 +54,7 @@ describe('two witnesses that share no code', () => {
     expect(strays(inSuites, (file) => file.startsWith('suites/'))).toEqual([])
   })
 
-  test('the server checks signatures with node:crypto alone, the suite makes them without it', () => {
+  test('the server checks signatures with node:crypto alone, and the suite makes them without it', () => {
     expect(strays(ofPackage('@noble'), (file) => file.startsWith('suites/engine/signer/'))).toEqual([])
     const signers = lines.filter(({ file }) => file.startsWith('suites/engine/signer/') && !isTest(file))
     const outside = signers.filter(({ imported }) => !/^suites\/engine\/|^@noble\//.test(imported))
@@ -89,7 +89,7 @@ describe('each package has one home', () => {
     expect(strays(ofPackage(name), (file) => home.test(file))).toEqual([])
   })
 
-  test('and no other package is imported by what is shipped', () => {
+  test('shipped code imports no other package', () => {
     const shippedCode = (file: string): boolean =>
       !isTest(file) && !/^suites\/(scripts|self)\/|^suites\/vitest\.config\.ts$/.test(file)
     const others = lines.filter(
@@ -116,7 +116,7 @@ describe('the engine', () => {
     ).toEqual([])
   })
 
-  test('reads no clock and no randomness but what it is given', () => {
+  test('reads no clock and no randomness except its parameters', () => {
     const reading = /\bDate\.now\(|new Date\(\)|\bsetTimeout\(|\bMath\.random\(/
     // A text for the browser of the reader.
     const inReport = 'suites/report/html-script.ts'

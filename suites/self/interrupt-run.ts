@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 
-/** What an interrupted run did. */
+/** How an interrupted run ended. */
 interface InterruptedRun {
   exitCode: number | null
   /** From the signal to the end of the process. */
   tookMs: number
   printed: string
-  /** It ended before the signal. */
+  /** Whether it ended before the signal. */
   wasOver: boolean
 }
 

@@ -15,7 +15,7 @@ export interface Judgement {
 
 const timeoutSeconds = 20
 
-/** @param wanted the scenarios to run, of those for the ways to authorize that the client names */
+/** @param wanted which of the scenarios for the client's ways to authorize to run */
 export async function judgeTestClient(
   client: TestClient,
   wanted: (id: string) => boolean = () => true,
@@ -45,7 +45,7 @@ export async function judgeTestClient(
   }
 }
 
-/** What is wrong with a judgement; null where it is as it should be. */
+/** What is wrong with a judgement; null if it is right. */
 export function judgementProblem(client: TestClient, { failed, warned, passed }: Judgement): string | null {
   const wrong = [...failed, ...warned]
   switch (client.kind) {

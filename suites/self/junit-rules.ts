@@ -36,7 +36,7 @@ const time = /^(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?$/
 
 type Node = { ':@'?: { [attribute: string]: string } } & { [element: string]: Node[] }
 
-/** What a document has that the schema does not allow; nothing: it is valid. */
+/** What a document has that the schema does not allow; empty if it is valid. */
 export function junitProblems(xml: string): string[] {
   const wellFormed = XMLValidator.validate(xml)
   if (wellFormed !== true) return [wellFormed.err.msg]

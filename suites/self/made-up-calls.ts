@@ -141,7 +141,7 @@ export const tokenHeader = (name: string): string => `Bearer ${tokensOf(name).ac
 
 export const judged = (state: State, call: Call, moment: Span): Verdict => judge(state, facts(state, call, moment))
 
-/** A state in which a calibrating grant and then the named grants were made. */
+/** The state after a calibrating grant and the named grants. */
 export function afterGrants(state: State, names: readonly string[], scope: readonly string[], ms = 0): State {
   const first = learn(
     state,

@@ -11,7 +11,7 @@ export const key = { kind: 'secret', id: 'key-1', secret: 'not-a-secret-0001' } 
 
 export interface Entry {
   at: number
-  /** From the request to the answer, 5 ms unless said otherwise. */
+  /** From the request to the answer; 5 ms by default. */
   took?: number
   method?: string
   params?: unknown
@@ -70,7 +70,7 @@ export function call(at: number, name: string, more: Partial<Entry> = {}): Entry
   return { at, authorization: `Bearer access-token-${name}`, ...more }
 }
 
-/** A call with a right signature, unless told otherwise. */
+/** A call; with a right signature by default. */
 export function signed(
   at: number,
   nonce: string,
@@ -164,12 +164,12 @@ export function journal(
   }
 }
 
-/** What arrived at the other origin. */
+/** The requests at the other origin. */
 export const elsewhere = (entries: readonly Entry[]): Pick<Journal, 'elsewhere'> => ({
   elsewhere: entries.map(exchangeOf),
 })
 
-/** `passed`, `not exercised`, or the first thing that was found. */
+/** `passed`, `not exercised`, or the first finding. */
 export function judged(id: string, made: Journal): string {
   return judgedBy([id], made)[0] ?? ''
 }

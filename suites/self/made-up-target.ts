@@ -1,4 +1,4 @@
-/** A server of a few lines in this process, for tests of what the engine makes of its answers. */
+/** A server of a few lines in this process, for tests of how the engine handles its answers. */
 import type { Instance, RootKey, Target, TargetSettings, WireRequest } from '../engine/target.ts'
 import { bareSettings } from './made-up.ts'
 
@@ -12,7 +12,7 @@ export interface MadeUpCall {
   nowMs: number
 }
 
-/** A result, or what is no result. */
+/** A result, or an answer without one. */
 export type MadeUpAnswer =
   | { result: unknown }
   | { status: number; body?: unknown; headers?: { [name: string]: string } }

@@ -20,7 +20,7 @@ export const madeUpMeta: Meta = {
   stopped: null,
 }
 
-/** What the user of a target says who says nothing. */
+/** The settings of a user who declares nothing. */
 export const bareSettings: TargetSettings = {
   scheme: 'svc-hmac-sha256',
   signedUri: '/api',
@@ -32,7 +32,7 @@ export const bareSettings: TargetSettings = {
   maxWaitMs: 10_000,
 }
 
-/** A case with everything unsaid unremarkable; its requirements have its verdict. */
+/** A case with defaults for everything that is not given; its requirements have its verdict. */
 export const madeUpCase = (testCase: Partial<CaseOutcome> & { key: string }): CaseOutcome => {
   const verdict = testCase.verdict ?? 'passed'
   const proves = testCase.proves ?? []

@@ -1,12 +1,12 @@
 /** Text between `<!-- name:begin -->` and `<!-- name:end -->`, which a script writes and a test compares. */
 
-/** Returns what stands between the markers without the blank lines around it, or undefined where a marker is missing. */
+/** Returns the text between the markers without the blank lines around it, or undefined if a marker is missing. */
 export function blockIn(text: string, name: string): string | undefined {
   const [from, to, begin] = placeOf(text, name)
   return from < 0 || to < from ? undefined : text.slice(from + begin.length, to).trim()
 }
 
-/** Returns the text with another block between its markers. Throws where a marker is missing. */
+/** Returns the text with another block between its markers. Throws if a marker is missing. */
 export function withBlock(text: string, name: string, block: string): string {
   const [from, to, begin] = placeOf(text, name)
   if (from < 0 || to < from) throw new Error(`Put ${begin} and <!-- ${name}:end --> where the text belongs`)

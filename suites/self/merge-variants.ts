@@ -8,7 +8,7 @@ export interface Merged {
   settings: NonNullable<Variant['settings']> | Record<string, never>
 }
 
-/** No switch or rule of one is set otherwise by the other. */
+/** Whether no switch or rule of one is set differently by the other. */
 export function compatible(one: Variant, other: Variant): boolean {
   const chosen = new Map<string, unknown>(Object.entries({ ...one.profile, ...one.rules }))
   return Object.entries({ ...other.profile, ...other.rules }).every(
@@ -25,7 +25,7 @@ export function merge(members: readonly Variant[]): Merged {
   }
 }
 
-/** Every pair of variants that can be one server; those that are tried alone have none. */
+/** Every pair of variants that fit into one server; variants that are tried alone are in no pair. */
 export function pairsOf(variants: readonly Variant[]): [Variant, Variant][] {
   const combined = variants.filter(({ alone }) => !alone)
   return combined.flatMap((one, index) =>
@@ -56,7 +56,7 @@ export function coveringServers(variants: readonly Variant[]): Merged[] {
     .map(merge)
 }
 
-/** With whom each variant meets. */
+/** The partners of each variant. */
 type Meetings = ReadonlyMap<Variant, Set<Variant>>
 
 function meetingsOf(pairs: readonly [Variant, Variant][]): Meetings {

@@ -76,7 +76,7 @@ test('every method of spec/openrpc.json answers on the bundled server as its sch
 })
 
 test('the bundled server has no method that spec/openrpc.json lacks', () => {
-  // Its sources are read and not imported: the suite and the server know each other through one door only.
+  // Its sources are read and not imported, because the suite imports the server in one file only.
   const folder = new URL('../../mock-server/methods/', import.meta.url)
   const files = readdirSync(folder).filter((file) => !file.endsWith('.test.ts'))
   const names = files.flatMap((file) =>

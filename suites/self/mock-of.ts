@@ -1,4 +1,4 @@
-/** Measures a server, makes a mock of it from its facts, and asks both the same calls. */
+/** Measures a server, makes a mock of it from its facts, and makes the same calls to both. */
 import { compareSessions, type Difference } from '../diff/compare.ts'
 import { planSession, playSession } from '../diff/play.ts'
 import { openCreatedKeys } from '../engine/case/created-keys.ts'
@@ -16,11 +16,11 @@ export interface MockProof {
   calls: number
   /** Calls that the mock answers with another outcome, status or code. */
   differences: Difference[]
-  /** The control: calls that the reference server answers otherwise without the facts. */
+  /** The control: calls that the reference server answers differently without the facts. */
   withoutFacts: Difference[]
 }
 
-/** @param calls how many calls the server and its mock are asked */
+/** @param calls how many calls are made to the server and its mock */
 export async function proveMock(
   server: ServerOptions,
   settings: Partial<TargetSettings>,

@@ -8,7 +8,7 @@ const corpus = await openCorpus()
 const mutants = await loadMutants()
 const hunts: Hunt[] = []
 
-test('there are at least a hundred mutants, each under a name of its own', () => {
+test('there are at least a hundred mutants with unique names', () => {
   expect(mutants.length).toBeGreaterThanOrEqual(100)
   const ids = mutants.map(({ id }) => id)
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])

@@ -4,14 +4,14 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, type Mutant } from '../targets/bundled.ts'
 
-/** What cases showed about a mutant. */
+/** What the cases showed about a mutant. */
 export interface Hunt {
   mutant: Mutant
   /** Cases with the wanted verdict at the broken requirement: `failed` for a must, `warned` for an implied. */
   killers: CaseOutcome[]
   /** Cases that failed or warned at other requirements only. */
   elsewhere: CaseOutcome[]
-  /** What the cases of the broken requirement said of it, for a survivor: `passed 3, blocked 1`. */
+  /** For a survivor: the verdicts of the cases of the broken requirement, as in `passed 3, blocked 1`. */
   seen: string
 }
 

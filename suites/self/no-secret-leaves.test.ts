@@ -23,7 +23,7 @@ const asked = [
   'refresh/new-pair',
   'signatures/ecc',
 ]
-/** So much of a secret in an output is too much; four characters are shown. */
+/** This many characters of a secret in an output are too many; four are shown. */
 const tooMuch = 10
 
 async function bodyOf(message: IncomingMessage): Promise<Buffer> {
@@ -32,7 +32,7 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Stands between the suite and the server, and writes down every secret that passes. */
+/** A proxy between the suite and the server that records every secret that passes. */
 async function withListener<T>(url: string, use: (url: string, secrets: Set<string>) => Promise<T>): Promise<T> {
   const secrets = new Set<string>()
   const listener = createServer(async (request, response) => {

@@ -14,7 +14,7 @@ import { partUnlessProof } from './proof-form.ts'
 const corpus = await openCorpus()
 const longerThanAnyRunMs = 60_000
 
-/** Everything that a user could declare, so that nothing goes unasked. Waiting is not allowed: nothing is worth it here. */
+/** Everything that a user could declare, so that every case runs. Waiting is not allowed, because it would show nothing here. */
 function targetOf({ requestTimeoutMs = 2000 }: NullServer, url: string): Target {
   return urlTarget({
     url,
@@ -25,7 +25,7 @@ function targetOf({ requestTimeoutMs = 2000 }: NullServer, url: string): Target 
   })
 }
 
-/** The same with a clock that `sleep` moves, so that what needs waiting is asked too. */
+/** The same with a clock that `sleep` moves, so that cases that wait run too. */
 function withMovedClock(target: Target): Target {
   let aheadMs = 0
   return {

@@ -11,7 +11,7 @@ interface Asked {
 export interface NullServer {
   name: string
   answer(asked: Asked): void
-  /** It gets as far as cases that wait. */
+  /** Whether its run reaches cases that wait. */
   isConvincing?: boolean
   /** The time limit of its run, for a server that never answers. */
   requestTimeoutMs?: number
@@ -95,7 +95,7 @@ export const nullServers: readonly NullServer[] = [
 ]
 
 let turn = false
-/** These know a little, or guess: what they get right by that may be shown, and no more. */
+/** These servers understand a little, or guess. Only what they get right may be shown. */
 export const nearlyNullServers: readonly NullServer[] = [
   {
     name: 'knows the methods and accepts any credentials for them',

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Files whose tests stand behind a number. */
+/** Test files that confirm a number. */
 const behind: { readonly [what: string]: RegExp } = {
   'Mutants killed at the requirement they break': /\/self\/mutants\.test\.ts$/,
   'Conforming variants without a failure': /\/self\/variants-[^/]*\.test\.ts$/,

@@ -14,7 +14,7 @@ test('a block can be written between its markers and read back', () => {
   expect(() => withBlock('no markers', 'numbers', table)).toThrow('numbers:begin')
 })
 
-test('README.md quotes the numbers as they are; npm run numbers -- --write renews them', () => {
+test('the numbers in README.md are up to date; npm run numbers -- --write renews them', () => {
   expect(existsSync(readme)).toBe(true)
   expect(blockIn(readFileSync(readme, 'utf8'), 'numbers')).toBe(table)
 })

@@ -6,7 +6,7 @@ import { loadMutants, loadVariants } from '../targets/bundled.ts'
 import { coveringServers, pairsOf } from './merge-variants.ts'
 import { nearlyNullServers, nullServers } from './null-servers.ts'
 
-/** The numbers of the README's table, by what they count. */
+/** The numbers of the README's table, by the things that they count. */
 export interface Numbers {
   [what: string]: string
 }

@@ -1,4 +1,4 @@
-/** Servers that keep the document and have habits that a run must not take for defects. */
+/** Servers that conform, and have habits that a run must not mistake for defects. */
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -57,7 +57,7 @@ test.each(habits)('$name', { timeout: 60_000 }, async ({ server, only, verdicts 
   expect(outcomes.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(outcomes.length / 2)
 })
 
-test('a token word that was given and does not work is one failure, of tokens/authorize', {
+test('a given token word that does not work is one failure, of tokens/authorize', {
   timeout: 60_000,
 }, async () => {
   const only = ['tokens', 'refresh/new-pair', 'basic']

@@ -8,7 +8,7 @@ import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '.
 const corpus = await openCorpus()
 const mutants = await loadMutants()
 
-/** One of four cases, those of Basic, and the one that fills the keys. */
+/** Every fourth case, those of Basic, and the one that fills the places for keys. */
 const items = allItems(corpus).filter(
   (item, index) => index % 4 === 0 || item.key.startsWith('basic/') || provesOf(item).includes('limits/ten-keys'),
 )
@@ -18,7 +18,7 @@ async function verdicts(target: Target, seed: number): Promise<Map<string, strin
   return new Map(outcomes.map(({ key, verdict }) => [key, verdict] as const).sort())
 }
 
-/** Wrong in many ways at once, so that there are verdicts of every kind to differ. */
+/** Wrong in many ways at once, so that verdicts of every kind could differ. */
 const broken: NonNullable<ServerOptions['rules']> = Object.assign(
   {},
   ...mutants

@@ -27,7 +27,7 @@ describe.each(pages)('%s', (page) => {
   for (const [, name = '', content = ''] of textOf(page).matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm))
     writeFileSync(join(cwd, name), content)
   const blocks = consoleBlocks(textOf(page))
-  if (blocks.length === 0) test('shows no command', () => expect(textOf(page)).not.toContain('```console'))
+  if (blocks.length === 0) test('has no console block', () => expect(textOf(page)).not.toContain('```console'))
   for (const { line, commands } of blocks) {
     test(`line ${line}: ${commands[0]?.command}`, { timeout: 60_000 }, async () => {
       const outputs = await runSession(
@@ -48,18 +48,18 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
-// npx links it once; a build that came later left a file that nobody may execute.
-test.skipIf(process.platform === 'win32')('npx may execute what was built', () => {
+// npx makes its link once; a later build left a file that nobody may execute.
+test.skipIf(process.platform === 'win32')('npx can execute the build', () => {
   expect(statSync(bin).mode & 0o111).toBe(0o111)
 })
 
-test('the links of the README lead to files of the package', () => {
+test('the links of the README lead to files in the package', () => {
   const { files } = JSON.parse(textOf('package.json')) as { files: string[] }
   const links = [...textOf('README.md').matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path)
   expect(links.filter((path) => !files.includes(path.split('/')[0] ?? ''))).toEqual([])
 })
 
-test('the target file in docs/target-file.md is one', () => {
+test('the target file in docs/target-file.md is valid', () => {
   const [, block = ''] = /```yaml\n([\s\S]*?)```/.exec(textOf('docs/target-file.md')) ?? []
   expect(parseTargetFile(block, 'svc-target.yaml')).toMatchObject({ allow: ['sessions'], rate: 20 })
 })
@@ -87,7 +87,7 @@ function runSession(commands: string[], cwd: string): Promise<string[]> {
       printed += chunk
     })
     child.on('error', reject)
-    // Servers that the session put in the background hold its output open: they end with it.
+    // Background servers of the session hold its output open, so they are ended with it.
     child.on('exit', () => endGroup(child.pid))
     child.on('close', () => resolve(printed.split(`${marker}\n`)))
   })

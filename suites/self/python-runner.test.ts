@@ -56,7 +56,7 @@ describe(`the runner in Python${missing}`, () => {
     },
   )
 
-  test.skipIf(!isThere)('makes of every word what the suite makes of it', () => {
+  test.skipIf(!isThere)('applies every word as the suite does', () => {
     const { stdout, stderr } = spawnSync('python3', ['-B', join(folder, 'check_words.py')], { encoding: 'utf8' })
     expect(stderr).toBe('')
     expect(stdout.split('\n').filter((line) => line !== '')).toEqual([
@@ -65,7 +65,7 @@ describe(`the runner in Python${missing}`, () => {
     ])
   })
 
-  test('knows the reference server as the suite does', () => {
+  test('judges the reference server as the suite does', () => {
     const file = 'fixtures/runners/python/reference-target.yaml'
     const { probes, cleanup, secondAddress, clientAddress } = bundledSettings([])
     expect(readYaml(shipped(file), file).value).toEqual({ probes, cleanup, secondAddress, clientAddress })

@@ -19,7 +19,7 @@ const patienceMs = 180_000
 interface Recipe {
   language: string
   command: [string, ...string[]]
-  /** Shows whether the language is here. */
+  /** Whether the language is installed. */
   probe: [string, ...string[]]
   needs: string
 }
@@ -93,7 +93,7 @@ describe('recipes', () => {
             pkcs8 === undefined ? { ...rest, body: bytes(body) } : { ...rest, body: bytes(body), pkcs8: bytes(pkcs8) }
           return Promise.all(requests.map((request) => sign(whole(request))))
         },
-        // Typed arrays do not cross into a page.
+        // Typed arrays cannot be passed to a page.
         cases.map(requestOf).map(({ body, pkcs8, ...rest }) => ({
           ...rest,
           body: [...body],

@@ -133,7 +133,7 @@ describe('the composite action', () => {
     expect((await sh(step('run').run ?? '', cwd, environment('run', reachable))).exitCode).toBe(3)
   })
 
-  test('no input becomes a part of a script', () => {
+  test('no input becomes part of a script', () => {
     for (const { run } of action.runs.steps) expect(run ?? '').not.toContain('${{')
   })
 })
@@ -215,7 +215,7 @@ describe('the matrix of shards', () => {
   })
 })
 
-/** What is fetched in a CI that holds secrets is what somebody chose, not what was published last. */
+/** A CI with secrets must fetch the version that somebody chose, not the one that was published last. */
 describe('every recipe', () => {
   const { version } = JSON.parse(shipped('package.json')) as { version: string }
   const files = [
@@ -246,20 +246,20 @@ describe('the container recipe', () => {
   const instruction = (name: string): string[] =>
     lines.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
 
-  test('has known instructions only, and names a version of what it builds on', () => {
+  test('has known instructions only, and names the version of its base image', () => {
     for (const line of lines) expect(line).toMatch(/^(FROM|ARG|RUN|USER|WORKDIR|ENTRYPOINT|CMD) \S/)
     expect(instruction('FROM')).toEqual([expect.stringMatching(/^[\w./-]+:\d[\w.-]*$/)])
     expect(instruction('ARG')).toEqual([`VERSION=${JSON.parse(shipped('package.json')).version}`])
   })
 
-  test('does not run as root, and carries no secret', () => {
+  test('does not run as root, and contains no secret', () => {
     const user = lines.indexOf('USER node')
     expect(user).toBeGreaterThan(0)
     expect(user).toBeLessThan(lines.findIndex((line) => line.startsWith('ENTRYPOINT')))
     expect(lines.join('\n')).not.toMatch(/secret|password|ENV/i)
   })
 
-  test('its command is one that the command line takes', async () => {
+  test('its command is valid for the command line', async () => {
     const [entrypoint = ''] = instruction('ENTRYPOINT')
     const [command = ''] = instruction('CMD')
     expect(JSON.parse(entrypoint)).toEqual(['svc-conformance'])

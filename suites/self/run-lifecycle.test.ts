@@ -1,4 +1,4 @@
-/** What becomes of a run that is killed, interrupted, doubled or watched, and of the keys that it made. */
+/** Runs that are killed, interrupted, started twice or watched, and the keys that they created. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -93,7 +93,7 @@ async function killBetweenCreations({ child, exitCode }: Started, folder: string
 }
 
 describe('a killed run', () => {
-  test('leaves a record, and the next run removes what stands in it', { timeout }, async () => {
+  test('leaves a record, and the next run removes its keys', { timeout }, async () => {
     server.reset()
     const folder = place(withCleanup)
     const killed = start(folder, [])
@@ -108,7 +108,7 @@ describe('a killed run', () => {
     expect(records(folder)).toEqual([])
   })
 
-  test('in the middle of a creation leaves the name of a key that may exist', { timeout }, async () => {
+  test('that ended during a creation leaves the name of a key that may exist', { timeout }, async () => {
     let created = 0
     let isHeld = false
     const holding = await startMockServer({
@@ -135,7 +135,7 @@ describe('a killed run', () => {
     await holding.close()
   })
 
-  test('whose keys cannot be removed is told of by the next run', { timeout }, async () => {
+  test('whose keys cannot be removed is reported by the next run', { timeout }, async () => {
     server.reset()
     const folder = place()
     const first = await ran(folder, ['--only', 'test-keys'])
@@ -147,7 +147,9 @@ describe('a killed run', () => {
   })
 })
 
-test('two runs with one key at once would use up one another: the second one is refused', { timeout }, async () => {
+test("the second of two simultaneous runs with one key is refused, because they would use up each other's keys", {
+  timeout,
+}, async () => {
   server.reset()
   const folder = place(withCleanup)
   const first = start(folder, [])
@@ -180,7 +182,7 @@ test('Ctrl-C at any moment ends a bundled run with 130', { timeout }, async () =
   }
 })
 
-test('--bail ends a run after its first failure, and --failed asks it again', { timeout }, async () => {
+test('--bail ends a run after its first failure, and --failed runs that case again', { timeout }, async () => {
   const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
   const broken = await startMockServer({ rootKey, rules })
   const folder = place(`url: ${broken.url}\n`)
@@ -217,7 +219,7 @@ test('--watch runs again when the target comes back', { timeout }, async () => {
   await two.close()
 })
 
-test('a target file that lies there is named and not used', { timeout }, async () => {
+test('a target file in the current folder is mentioned and not used', { timeout }, async () => {
   const folder = place()
   writeFileSync(join(folder, 'svc-target.yaml'), 'url: http://127.0.0.1:1\n')
   const { code, printed } = await ran(folder, ['--only', 'basic/secret-of-another'], ['run'])

@@ -10,7 +10,7 @@ export function shipped(file: string): string {
   return readFileSync(join(packageRoot, file), 'utf8')
 }
 
-/** What scenarios may speak of, without the scenarios. */
+/** The corpus without its scenarios: everything that scenarios may refer to. */
 export function shippedContext(): LintContext {
   return lintContext({
     requirements: parseRequirements(shipped('spec/requirements.yaml'), 'spec/requirements.yaml'),

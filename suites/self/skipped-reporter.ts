@@ -8,7 +8,7 @@ export function skippedReporter(): Reporter {
       vitest = started
     },
     onTestRunEnd(modules: readonly TestModule[]) {
-      // With a pattern for names nearly all are skipped, and that was asked for.
+      // With a pattern for names, nearly all tests are skipped on purpose.
       if (vitest.config.testNamePattern !== undefined) return
       const counts = new Map<string, number>()
       for (const module of modules) {
@@ -24,7 +24,7 @@ export function skippedReporter(): Reporter {
   }
 }
 
-/** The group that says why, else the whole name. */
+/** The name of the group that gives a reason, otherwise the whole name. */
 function skippedName(test: TestCase): string {
   for (let part: TestCase | TestSuite | TestModule = test; part.type !== 'module'; part = part.parent) {
     if (part.name.includes('(NOT RUN: ')) return part.name

@@ -23,7 +23,7 @@ function sections(): Map<string, string> {
   return found
 }
 
-test('no id is both a requirement and an open question, nor do two make one anchor', () => {
+test('no id is both a requirement and an open question, and no two ids have the same anchor', () => {
   const ids = registered.map(({ id }) => anchorOf(id))
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
 })
@@ -41,7 +41,7 @@ test('every anchor belongs to one entry of a register, once', () => {
   expect(all).toHaveLength(anchors.length)
 })
 
-test('every anchor says the level of its entry', () => {
+test('every anchor shows the level of its entry', () => {
   const levels = new Map([
     ...[...requirements.values()].map(({ id, level }) => [anchorOf(id), level] as const),
     ...[...questions.keys()].map((id) => [anchorOf(id), 'open'] as const),
@@ -49,13 +49,13 @@ test('every anchor says the level of its entry', () => {
   expect(anchors.filter(({ id, word }) => levels.get(id) !== word)).toEqual([])
 })
 
-test('every entry stands in the part that it names', () => {
+test('every entry is in the part that it names', () => {
   const texts = sections()
   const elsewhere = registered.filter(({ id, part }) => !texts.get(part)?.includes(`<a id="${anchorOf(id)}">`))
   expect(elsewhere.map(({ id, part }) => `${id} is not in part ${part}`)).toEqual([])
 })
 
-test('all nine parts are there', () => {
+test('all nine parts exist', () => {
   const numbers = new Set([...sections().keys()].map((part) => part.charAt(0)))
   expect([...numbers].sort()).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9'])
 })

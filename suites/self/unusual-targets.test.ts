@@ -1,4 +1,4 @@
-/** Conforming servers whose users have unusual words, keys and wishes: nothing may fail, and what cannot be asked is said. */
+/** Conforming servers whose users have unusual words, keys and settings: nothing may fail, and cases that cannot run have a reason. */
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import type { TargetSettings } from '../engine/target.ts'
@@ -13,9 +13,9 @@ interface Unusual {
   server: ServerOptions
   settings: Partial<TargetSettings>
   target: typeof bundledTarget
-  /** What is asked: ids as --only takes them; everything unless given. */
+  /** The cases to run: ids as for --only; all of them unless given. */
   only?: string[]
-  /** Reasons that may be given for cases that cannot be asked. */
+  /** Allowed reasons for cases that cannot run. */
   reasons: RegExp
 }
 

@@ -27,7 +27,7 @@ describe('nothing fails on one server for the whole run', () => {
   })
 })
 
-describe('nor does it with several calls at once', () => {
+describe('nothing fails on one server with several calls at once', () => {
   const counting = ['every-grant-a-session', 'one-user-for-all-keys', 'longest-unused-session-removed']
   test.each(
     variants

@@ -13,7 +13,7 @@ import { loadVectors, type SignatureVector, vectorBytes } from '../engine/fixtur
 const folder = mkdtempSync(join(tmpdir(), 'svc-vectors-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-// LibreSSL answers to the same name but has neither -rawin nor -macopt hexkey with every key.
+// LibreSSL has the same name, but neither -rawin nor -macopt hexkey with every key.
 const version = spawnSync('openssl', ['version']).stdout?.toString() ?? ''
 const missing = version.startsWith('OpenSSL 3') ? '' : ' (NOT RUN: needs OpenSSL 3 in the path)'
 

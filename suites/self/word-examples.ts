@@ -121,7 +121,7 @@ function exampleOf(group: MistakeGroup, { dataToSign, signature, header }: Signe
   return group === 'signature' ? signature : header
 }
 
-/** Line ends and bytes that are not UTF-8 made visible. */
+/** Makes line ends and bytes that are not UTF-8 visible. */
 function shown(bytes: Uint8Array): string {
   const text = fromUtf8(bytes)
   if (text === null)

@@ -9,7 +9,7 @@ const hour = 60 * minute
 
 const floor = (ms: number) => Math.floor(ms / second) * second
 
-/** Servers as somebody might build them, each with many choices that meet. */
+/** Servers as somebody might build them, each with many choices combined. */
 export const combinedVariants: IndependentVariant[] = [
   {
     id: 'combined-strict-house',

@@ -12,7 +12,7 @@ const listing =
     },
   })
 
-/** Part 1 and 4.3: which envelopes are taken, and what a listing looks like. */
+/** Parts 1 and 4.3: which envelopes are accepted, and what a listing looks like. */
 export const envelopeVariants: IndependentVariant[] = [
   {
     id: 'envelope-strict',

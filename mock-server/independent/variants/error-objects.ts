@@ -1,7 +1,7 @@
 import { changeAnswers, changeErrors, changeJson, changeRefusals, textAnswer } from '../answers.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 
-/** Part 7: what stands in the error object and beside it. */
+/** Part 7: the content of the error object, and the members beside it. */
 export const errorObjectVariants: IndependentVariant[] = [
   {
     id: 'errors-string-codes',

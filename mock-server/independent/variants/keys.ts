@@ -10,7 +10,7 @@ const createKey = 'manager/createApiKey'
 /** The digits of a hexadecimal number. */
 const decimal = (hex: string, digits: number) => BigInt(`0x${hex}`).toString().padStart(digits, '0')
 
-/** Ids of more than 128 characters, where the reference server takes at most 128. */
+/** Ids of more than 128 characters; the reference server accepts at most 128. */
 const longIdTaken = (_method: string, name: string, value: unknown, valid: boolean) =>
   valid ||
   ((name === 'apiKeyId' || name === 'id') && typeof value === 'string' && value.length > 0 && value.length <= 256)
@@ -21,7 +21,7 @@ const refuseKeyParam =
   (method: string, given: string, value: unknown, valid: boolean): boolean =>
     valid && !(method === createKey && given === name && value !== undefined && isRefused(value))
 
-/** Parts 2, 4.1 and 8: how keys look, which may be made, and how many. */
+/** Parts 2, 4.1 and 8: how keys look, which keys may be created, and how many. */
 export const keyVariants: IndependentVariant[] = [
   {
     id: 'key-ids-are-uuids',

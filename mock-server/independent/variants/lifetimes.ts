@@ -9,7 +9,7 @@ const day = 24 * hour
 
 const floor = (ms: number) => Math.floor(ms / second) * second
 
-/** Parts 3, 5.4 and 8: when tokens end, and what expiresIn does to that. */
+/** Parts 3, 5.4 and 8: when tokens expire, and how expiresIn changes that. */
 export const lifetimeVariants: IndependentVariant[] = [
   {
     id: 'expiry-down-to-second-lifetime-kept',

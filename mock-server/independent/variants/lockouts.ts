@@ -7,9 +7,9 @@ import { namedKeyId } from '../requests.ts'
 import { createMemory } from '../server-memory.ts'
 
 interface Lockout {
-  /** Whose wrong tries are counted; undefined: nobody's. */
+  /** Whose wrong attempts are counted; undefined: nobody's. */
   subject(request: MockRequest): string | undefined
-  /** So many wrong tries within `withinMs` lock the subject out. */
+  /** This many wrong attempts within `withinMs` lock the subject out. */
   tries: number
   withinMs: number
   lockMs: number
@@ -50,7 +50,7 @@ const throttled = (status: number) => (context: ServerContext, leftMs: number) =
 
 const refused = (context: ServerContext) => plainAnswer(context, 401, 'Unauthorized')
 
-/** Part 7: what a server does after wrong tries. */
+/** Part 7: what a server does after wrong attempts. */
 export const lockoutVariants: IndependentVariant[] = [
   {
     id: 'lockout-of-key-after-five-throttled',

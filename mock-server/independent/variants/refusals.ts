@@ -15,7 +15,7 @@ const mapStatuses = (statuses: { [status: number]: number }) =>
 const page = (answer: MockAnswer) =>
   textAnswer(answer, answer.status, `<html><body><h1>${answer.status}</h1></body></html>`, html)
 
-/** Part 7: which HTTP answer a refusal is. The error objects are in error-objects.ts. */
+/** Part 7: the HTTP status of refusals. The error objects are in error-objects.ts. */
 export const refusalVariants: IndependentVariant[] = [
   {
     id: 'refusals-internal-server-error',

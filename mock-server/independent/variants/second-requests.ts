@@ -34,7 +34,7 @@ function slowRefusals(): Around {
   }
 }
 
-/** Parts 1, 4.2 and 8: which requests are taken, and how fast. */
+/** Parts 1, 4.2 and 8: which requests are accepted, and how fast. */
 export const secondRequestVariants: IndependentVariant[] = [
   {
     id: 'content-type-exactly-application-json',

@@ -16,7 +16,7 @@ const respell = <T extends { scope: string[] }>(result: T): T => ({
     .reverse(),
 })
 
-/** Parts 3, 4.2, 5.1 and 5.3: tokens, their lives, nonces. */
+/** Parts 3, 4.2, 5.1 and 5.3: tokens, their lifetimes, nonces. */
 export const secondTokenVariants: IndependentVariant[] = [
   {
     id: 'tokens-like-jwts-with-one-start',

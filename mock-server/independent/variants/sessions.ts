@@ -151,7 +151,7 @@ export const sessionVariants: IndependentVariant[] = [
       return {
         around: held.around,
         rules: {
-          // Asked before a session is opened: a session that has ended cannot be joined.
+          // Checked before a session is opened, because a session that has ended cannot be joined.
           sessionName(name) {
             const { state, now } = held.get()
             for (const session of [...state.sessions.values()].flat()) {

@@ -23,7 +23,7 @@ interface RateLimit {
   subject?(request: MockRequest): string | undefined
 }
 
-/** So many calls in each second of the server's clock. */
+/** The maximum number of calls in each second of the server's clock. */
 function limitRate({ calls, headers, status = 429, subject = () => 'all' }: RateLimit): Around {
   const counts = createMemory(() => ({ second: 0, bySubject: new Map<string, number>() }))
   return (handle, context) => (request) => {
@@ -41,7 +41,7 @@ function limitRate({ calls, headers, status = 429, subject = () => 'all' }: Rate
   }
 }
 
-/** Who a request says it comes from: the header, or the key of a grant. */
+/** The caller that a request names: in the header, or as the key of a grant. */
 const claimedCaller = (request: MockRequest) => namedKeyId(request) ?? request.headers.authorization ?? 'nobody'
 
 /** Part 8: rate limits, and calls that wait for others. Lockouts are in lockouts.ts. */

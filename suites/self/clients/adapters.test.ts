@@ -20,7 +20,7 @@ interface Adapter {
   /** Builds the adapter where its language asks for that; returns its command. */
   build: () => Promise<string[]>
   auth: ClientAuth[]
-  /** What is missing on this machine; empty: nothing. */
+  /** What is missing on this machine; empty if nothing is. */
   missing: string
 }
 

@@ -12,7 +12,7 @@ interface ClientBase {
   id: string
   /** Runs the client as an adapter. */
   command: string[]
-  /** Right clients: all that they support. Broken ones: those with which the defect shows. */
+  /** The ways to authorize: of a right client, all that it supports; of a broken one, those that show the defect. */
   auth: ClientAuth[]
   /** A sentence that says what the client does. */
   about: string

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type ClientAuth, loadCatalogue, type TestClient } from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, type Environment, type Ran, run, withServer } from './harness.ts'
 
-/** For a machine with many other things to do. */
+/** For a busy machine. */
 const timeout = { timeout: 60_000 }
 const catalogue = await loadCatalogue()
 const here = (file: string): string => new URL(file, import.meta.url).href
@@ -54,7 +54,7 @@ interface Case {
 
 const cases = (kind: TestClient['kind']): Case[] =>
   ofKind(kind).flatMap((client) => client.auth.map((auth) => ({ name: `${client.id} (${auth})`, client, auth })))
-/** Each client with one of its ways to authorize, so that all ways have their turn. */
+/** Each client with one of its ways to authorize, chosen so that all ways are used. */
 const oneCaseEach = (kind: TestClient['kind']): Case[] =>
   ofKind(kind).map((client, index) => {
     const auth = client.auth[index % client.auth.length] ?? 'hmac'

@@ -15,7 +15,7 @@ const keys = generateKeyPairSync('ed25519')
 const publicKey = keys.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 const privateKey = keys.privateKey.export({ type: 'pkcs8', format: 'pem' })
 
-/** What the contract says that the servers of the judge accept, and note. */
+/** What the servers of the judge accept and record, according to the contract. */
 const lenient = { noncePadding: 'accepted', unpaddedSignatures: 'accepted' } as const
 
 export async function withServer<T>(
@@ -82,7 +82,7 @@ export function run(command: string[], env: Environment, onLine = (): void => un
 export const badDayServer: ServerOptions = { clock: 'virtual', profile: { accessLifeMs: 300_000 } }
 export const betweenCallsMs = 60_000
 
-/** Everything that goes wrong on that day. */
+/** Everything that goes wrong while the client runs. */
 export const badDay: Fault[] = [
   { fault: 'drop', when: 'after', method: 'solution/listSolutions', skip: 1 },
   { fault: 'malformed', method: 'solution/listSolutions', skip: 2 },

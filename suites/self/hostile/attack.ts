@@ -10,7 +10,7 @@ export interface Ran {
   peakMiB: number
 }
 
-/** What an attack starts the command line with. */
+/** The settings with which an attack starts the command line. */
 export interface Setup {
   args: string[]
   env?: { [name: string]: string }
@@ -20,11 +20,11 @@ export interface Setup {
   stdin?: { text: string; afterMs: number }
   /** Signals to send, each with its ms after the start. */
   signals?: { signal: NodeJS.Signals; afterMs: number }[]
-  /** Ends the reading of stdout after the first bytes. */
+  /** Whether to stop reading stdout after the first bytes. */
   closesStdout?: boolean
   /** Path of another command line to start than that of this checkout. */
   bin?: string
-  /** What must hold beside the exit code and the output; returns what is wrong. */
+  /** Checks what must hold besides the exit code and the output. @returns what is wrong */
   check?: (ran: Ran) => Promise<string | undefined> | string | undefined
   cleanUp?: () => Promise<void> | void
 }
@@ -34,9 +34,9 @@ export interface Attack {
   /** Kebab-case, unique. */
   id: string
   about: string
-  /** Exit codes that are right. */
+  /** The right exit codes. */
   exits: readonly number[]
-  /** What the output must say. */
+  /** What the output must contain. */
   says?: RegExp
   /** What the output must not contain. */
   saysNot?: RegExp

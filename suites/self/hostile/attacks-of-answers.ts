@@ -53,7 +53,7 @@ const evil: Attack[] = [
   setUp: make,
 }))
 
-/** What a server can put into an answer. */
+/** Attacks through the content of answers. */
 export const attacksOfAnswers: readonly Attack[] = [
   ...evil,
   {

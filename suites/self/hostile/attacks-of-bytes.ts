@@ -1,7 +1,7 @@
 import type { Attack, Setup } from './attack.ts'
 import { rawServer } from './servers.ts'
 
-/** Sends these bytes for every request, then does what `after` says with the connection. */
+/** Sends these bytes for every request, then treats the connection as `after` says. */
 const bytes =
   (text: string | Buffer, after: 'close' | 'reset' | 'stay' = 'close') =>
   async (): Promise<Setup> => {

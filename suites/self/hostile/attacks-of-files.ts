@@ -30,7 +30,7 @@ const baseline = '- scenario: sessions/race\n  reason: known\n'
 const usage = [2]
 const showsSecret = new RegExp(secret)
 
-/** Folder names that shells, globs and URLs understand otherwise. */
+/** Folder names that have a meaning in shells, globs and URLs. */
 const oddFolders: { [id: string]: string } = {
   space: 'with space',
   round: '(round)',
@@ -42,7 +42,7 @@ const oddFolders: { [id: string]: string } = {
   percent: '100%',
 }
 
-/** What files, the disk and the place of installation can do. */
+/** Attacks through files, the disk and the place of installation. */
 export const attacksOfFiles: readonly Attack[] = [
   {
     id: 'report-is-target-file',

@@ -22,7 +22,7 @@ const spoiling =
     return { args: explores(url), cleanUp: close }
   }
 
-/** The same with other members in every result that is an object. */
+/** Does the same with other members in every result that is an object. */
 const withMembers = (members: { [name: string]: unknown }, only?: string) =>
   spoiling((body, method) =>
     typeof body.result === 'object' && (only === undefined || method === only)
@@ -30,7 +30,7 @@ const withMembers = (members: { [name: string]: unknown }, only?: string) =>
       : body,
   )
 
-/** A run whose model asks a server that becomes slow or silent after this many calls. */
+/** A run whose model calls a server that becomes slow or silent after this many calls. */
 async function tiringServer(calls: number, everyMs: number) {
   let made = 0
   const inner = await spoiltServer(() => {})
@@ -56,7 +56,7 @@ async function tiringServer(calls: number, everyMs: number) {
 
 const runsWithModel = (url: string): string[] => ['run', '--url', url, '--disposable', '--explore', '--only', 'basic']
 
-/** What a server can do to the model, which keeps what it learns and asks for a long time. */
+/** Attacks of a server on the model, which keeps what it learns and makes calls for a long time. */
 export const attacksOfTheModel: readonly Attack[] = [
   {
     id: 'model-slow-answers',

@@ -19,7 +19,7 @@ const throttling = async (retryAfter: string, status: number, args: string[], mo
 /** A run takes at most its `--timeout` and one second, and the start of the process. */
 const deadline = (seconds: number) => (seconds + 1) * 1000 + 1500
 
-/** What a server can do with time, and what a user does about it. */
+/** Attacks of a server with time, and interruptions by the user. */
 export const attacksOfTime: readonly Attack[] = [
   {
     id: 'never-answers',
@@ -190,7 +190,7 @@ async function cleanUpAttack(folder: string, how: 'silent' | 'later'): Promise<S
   return { args: ['run', '--target', file, '--only', 'test-keys', '--timeout', '25'], cleanUp: server.close }
 }
 
-/** The reference server, but for the method that deletes keys. */
+/** The reference server without the method that deletes keys. */
 async function hostileProxy(how: 'silent' | 'later') {
   const inner = await spoiltServer(() => {})
   const target = new URL(inner.url)

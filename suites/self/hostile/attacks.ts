@@ -7,7 +7,7 @@ import { attacksOfTheModel } from './attacks-of-the-model.ts'
 import { attacksOfTime } from './attacks-of-time.ts'
 import { attacksOfValues } from './attacks-of-values.ts'
 
-/** Everything that was thought of to break a run, from servers, files and the machine. */
+/** Every known attack on a run: by servers, files and the machine. */
 export const attacks: readonly Attack[] = [
   ...attacksOfAnswers,
   ...attacksOfBytes,

@@ -5,7 +5,7 @@ import { flippingProxy } from './flipping-proxy.ts'
 import { type Finding, runAttack } from './run-attack.ts'
 import { spoiltServer } from './servers.ts'
 
-/** Flips one byte of this many: rarely, so that a run takes long, or in nearly every message. */
+/** One byte in this many is flipped: rarely, so that a run takes long, or in nearly every message. */
 const rates = [100_000, 20_000, 4000, 400]
 
 const reports = { json: 'report.json', html: 'report.html', junit: 'junit.xml', markdown: 'summary.md' }
@@ -29,7 +29,7 @@ function attackWith(seed: number, only: string[]): Attack {
       const server = await spoiltServer(() => {})
       const proxy = await flippingProxy(Number(new URL(server.url).port), seed, rate)
       const file = join(folder, 'target.yaml')
-      // Nothing more comes after a flipped length.
+      // After a flipped length nothing more arrives.
       writeFileSync(file, `url: ${proxy.url}\nrequestTimeoutMs: 300\n`)
       return {
         args: [

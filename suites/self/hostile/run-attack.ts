@@ -8,13 +8,13 @@ import { type Attack, mostMiB, type Ran, type Setup } from './attack.ts'
 export interface Finding {
   attack: Attack
   ran: Ran
-  /** What is wrong; empty where the attack was survived. */
+  /** What is wrong; empty if the suite survived the attack. */
   problems: string[]
 }
 
 const builtBin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const usualLimitMs = 20_000
-/** Output beyond this is not kept; the number of bytes still counts. */
+/** Output beyond this is counted and not kept. In bytes. */
 const mostKept = 8 * 1024 * 1024
 
 /** Runs one attack against the built command line in a folder of its own. */
@@ -51,7 +51,7 @@ function problemsWith(attack: Attack, ran: Ran): string[] {
   return rules.filter(([isWrong]) => isWrong).map(([, problem]) => problem)
 }
 
-/** Anything that a terminal acts on, line feeds apart. */
+/** Anything that a terminal acts on, except line feeds. */
 function hasRawControl(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   return /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(text)

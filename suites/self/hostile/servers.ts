@@ -3,7 +3,7 @@ import { createServer as createNetServer, type Socket } from 'node:net'
 import { startMockServer } from '../../targets/bundled.ts'
 import { listen } from './attack.ts'
 
-/** A server that somebody else wrote, with bad intent. */
+/** A hostile server. */
 export interface HostileServer {
   url: string
   close(): void
@@ -39,7 +39,7 @@ export async function hostileServer(answer: (asked: Asked, response: ServerRespo
   }
 }
 
-/** Starts a server of plain TCP: `onRequest` is called once for each chunk that comes. */
+/** Starts a plain TCP server: `onRequest` is called once for each chunk that arrives. */
 export async function rawServer(onRequest: (socket: Socket) => void): Promise<HostileServer> {
   return tcpServer((socket) => {
     socket.on('error', () => {})
@@ -47,7 +47,7 @@ export async function rawServer(onRequest: (socket: Socket) => void): Promise<Ho
   })
 }
 
-/** Listens on a port of its own. `close` ends every connection, and those that `onSocket` hands to `keep`. */
+/** Listens on a free port. `close` ends every connection, also those that `onSocket` passes to `keep`. */
 export async function tcpServer(
   onSocket: (socket: Socket, keep: (another: Socket) => void) => void,
 ): Promise<HostileServer> {

@@ -1,4 +1,4 @@
-/** Clients whose nonces repeat, or who trust a clock that is off. */
+/** Clients whose nonces repeat, or that trust a wrong clock. */
 import { defaultParts } from '../core.mjs'
 
 const auth = ['hmac', 'ecc']

@@ -7,7 +7,7 @@ const singleFlight = of('refresh/single-flight')
 const lateLoser = of('refresh/late-loser-keeps-the-newer-pair')
 const noLoop = of('refresh/no-loop-after-refusal')
 
-/** Asks once; what a client does with the outcome is its own. */
+/** Tries once; the client handles the outcome. */
 const askOnce = (client, refreshToken) =>
   client.parts.askForPair(client, 'refresh', client.parts.refreshParams(client, refreshToken))
 

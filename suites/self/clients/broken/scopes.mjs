@@ -16,7 +16,7 @@ const rewrites = (prefix, rewrite) =>
   asks((scope) => scope.map((entry) => (entry.startsWith(prefix) ? rewrite(entry.slice(prefix.length)) : entry)))
 const adds = (...entries) => asks((scope) => [...new Set([...scope, ...entries])])
 
-/** Asks for a session of its own in place of one that the scope names. */
+/** Requests a session of its own instead of the one in the scope. */
 const sessionOf = (nameOf) =>
   asks((scope, memory) => [...scope.filter((entry) => !entry.startsWith('session:')), `session:${nameOf(memory)}`])
 

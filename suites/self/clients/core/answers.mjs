@@ -1,6 +1,6 @@
 /** The parts that read an answer: `{ kind: accepted | refused | throttled | broken }`. */
 
-/** What is waited where a 429 names no time. */
+/** How long to wait if a 429 names no time. */
 const unnamedWaitMs = 200
 /** Timers may end a little early. */
 const timerErrorMs = 10

@@ -3,7 +3,7 @@
 /** A server may make its Date text a little before it answers. */
 const staleDateMs = 500
 const dateResolutionMs = 1000
-/** A smaller error matters to nobody: signatures have a window, and a token is refreshed when it is refused. */
+/** A smaller error does not matter: signatures have a time window, and a refused token is refreshed. */
 const skewMs = 2000
 
 export const clockParts = {

@@ -1,4 +1,4 @@
-/** Right clients that differ in how they sign: the document shows no rule for nonces but that they are strings. */
+/** Right clients that differ in how they sign. The document only shows that nonces are strings. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { defaultParts } from '../core.mjs'
 
