@@ -22,7 +22,7 @@ const source = join(packageRoot, 'suites', 'self', 'foreign')
 const goMissing = spawnSync('go', ['version']).status === 0 ? '' : ' (NOT RUN: needs go)'
 const buildMs = 240_000
 const runMs = 240_000
-/** `npm run proof` asks as much as a user's run does. */
+/** `npm run proof` makes as many calls as a user's run does. */
 const exploreCalls = isProof ? '4000' : '100'
 
 interface Started {
@@ -95,7 +95,7 @@ interface Conforming {
   name: string
   flags: string[]
   only: string[]
-  /** Every warning, and why it is right to warn and no more. */
+  /** Every expected warning, and why it is not a failure. */
   warned: { [testCase: string]: string }
 }
 
@@ -135,7 +135,7 @@ const conforming: Conforming[] = [
   {
     name: 'asked to wait now and then, behind a gateway',
     flags: ['-readings', 'refused-count,behind-a-gateway,no-date,own-address-only,empty-secrets,unwell'],
-    // Whoever is asked to wait goes on slowly, so these are few.
+    // The suite slows down after a throttled call, so these are few.
     only: ['basic/accepted', 'expires-in/reported', 'addresses/bound', 'keys/created-key-works'],
     warned: {},
   },

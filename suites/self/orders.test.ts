@@ -29,7 +29,7 @@ test.each(
   expect(problems).toEqual([])
 })
 
-test('a server that lost a race spoils what comes after it: blocked, and not failed', { timeout: 60_000 }, async () => {
+test('cases after a lost race of the server are blocked, not failed', { timeout: 60_000 }, async () => {
   const lost = defectSets.filter(([first]) => first?.id === 'races-lost').slice(0, 1)
   const { counts } = await askInOrders({ corpus, items }, lost.flat(), [3])
   expect(counts).toMatchObject({ failed: 3 })

@@ -21,7 +21,7 @@ interface Unusual {
 
 const changesNothing = /^Cannot make the (mistake|alteration) ".*": it changes nothing in this (request|text)$/
 const undeclared =
-  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^there is nothing to ask: "\$thirty" is empty$/
+  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^there is no call to make: "\$thirty" is empty$/
 
 const unusual: Unusual[] = [
   {

@@ -14,12 +14,12 @@ export interface VariantRun {
   exitCode: number
   /** Every case that did not pass: `warned limits/api-keys`. */
   departures: string[]
-  /** What each departure was about, for the reader of a failure. */
+  /** The problem of each departure, for the reader of a failure. */
   messages: string[]
 }
 
 /**
- * Asks everything of a conforming variant.
+ * Runs every case against a conforming variant.
  *
  * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per case
  * @param concurrency calls to such a server that are under way at once

@@ -12,7 +12,7 @@ const servers = coveringServers(variants)
 const longerThanAnyRunMs = 60_000
 
 describe('the list of variants', () => {
-  test('has at least two dozen, each under a name of its own', () => {
+  test('has at least two dozen with unique names', () => {
     expect(variants.length).toBeGreaterThanOrEqual(24)
     expect(new Set(variants.map(({ id }) => id)).size).toBe(variants.length)
   })
@@ -54,10 +54,10 @@ test('every compatible pair of variants meets in one of the servers', () => {
   expect(pairsOf(variants).filter(([one, other]) => !met(one.id, other.id))).toEqual([])
 })
 
-describe('nothing fails where many silent parts are filled otherwise at once', () => {
+describe('nothing fails if a server answers many open questions differently at once', () => {
   test.each(partUnlessProof(servers, 7))('$ids', { timeout: longerThanAnyRunMs }, async (server) => {
     const { departures, messages, exitCode } = await runVariant(server)
-    // One variant may take away what another one departs in, so no departure is demanded here.
+    // One variant may prevent the departure of another, so no departure is required here.
     const withReason = departuresOf(server.ids)
     const unexplained = departures.filter((departure) => !withReason.includes(departure))
     expect(unexplained, messages.join('\n')).toEqual([])
