@@ -12,7 +12,7 @@ test.each([
   await expect(startMockServer(options as never)).rejects.toThrow(message)
 })
 
-test('misspelt names are refused while the server runs, too', async () => {
+test('misspelt names are also refused while the server runs', async () => {
   await using mock = await startMockServer({ clock: 'virtual' })
   await expect(mock.scene('nope' as never)).rejects.toThrow(
     'Cannot use "nope" for the scene, expected one of "nine-keys"',

@@ -51,7 +51,7 @@ function misfits(ref: Schema, value: unknown, at = '$'): string[] {
   return [...missing, ...departing]
 }
 
-/** Calls a route and holds the answer against what the file says about it. */
+/** Calls a route and compares the answer with the file. */
 async function call(verb: string, path: string, body?: unknown, described = path.split('?')[0] ?? '') {
   const answer = await httpCall(`${server.control?.url}${path}`, {
     method: verb.toUpperCase(),
@@ -132,7 +132,7 @@ test('without its token the control port does nothing, and other paths and bodie
   }
 })
 
-test('it is closed unless asked for, and makes up its token', async () => {
+test('it is closed by default, and generates its token', async () => {
   const closed = await startMockServer({ clock: 'virtual' })
   const open = await startMockServer({ clock: 'virtual', control: true })
   expect(closed.control).toBeUndefined()

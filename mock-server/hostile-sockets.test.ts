@@ -83,7 +83,7 @@ test('a body beyond the limit gets 413 and is not read to its end', async () => 
   await stillAnswers()
 })
 
-test('a chunked body is taken; headers of 1 MiB, broken requests and half-closed sockets are not', async () => {
+test('a chunked body is accepted; headers of 1 MiB, broken requests and half-closed sockets are not', async () => {
   const chunked = await raw(
     (socket) =>
       socket.write(

@@ -49,7 +49,7 @@ describe('the journal', () => {
     expect(client.journal.dropped).toBe(2)
   })
 
-  test('says what was computed for a refused signature, only where it explains itself', async () => {
+  test('shows what was computed for a refused signature, with --explain only', async () => {
     for (const explain of [true, false]) {
       const client = createTestClient({ explain })
       const answer = await client.list({ hmac: client.root }, undefined, { nonce: 'n', body: '{}' })
@@ -113,7 +113,7 @@ describe('a fault', () => {
     expect(works(await client.refresh(result.refreshToken))).toBe(true)
   })
 
-  test('gives less scope and life than was asked for, and says so', async () => {
+  test('grants less scope and lifetime than requested, and reports that', async () => {
     const client = createTestClient()
     client.faults.add({ fault: 'narrow-grant', scope: ['context'] })
     const narrow = (await client.grant(['solution', 'context'])).json.result
@@ -129,7 +129,7 @@ describe('a fault', () => {
     expect((await client.refresh('wrong')).json.error.code).toBe(21)
   })
 
-  test('spares one call after a number of faults in a row', async () => {
+  test('lets one call pass after a number of faults in a row', async () => {
     const client = createTestClient()
     client.faults.add({ fault: 'error', times: null, inARow: 2 })
     const statuses = []
@@ -165,7 +165,7 @@ describe('a fault', () => {
     expect(order).toEqual([1, 2, 3])
   })
 
-  test('comes by probability, the same way for the same seed', async () => {
+  test('applies with a probability, in the same way for the same seed', async () => {
     const run = async (seed: string) => {
       const client = createTestClient({ seed })
       client.faults.add({ fault: 'error', probability: 0.5, times: null })

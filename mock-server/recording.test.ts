@@ -48,7 +48,7 @@ test('a recording holds both sides of an exchange, its moments and its connectio
   expect(Math.abs(Number(first?.startedMs) - Date.now())).toBeLessThan(60_000)
 })
 
-test('a fault is named, and what it spoilt is kept', async () => {
+test('a fault is named, and the answer before it is kept', async () => {
   const server = await startRecorded()
   server.faults.add({ fault: 'malformed' })
   await post(server, false, basic(server))
@@ -64,7 +64,7 @@ test('a fault is named, and what it spoilt is kept', async () => {
   expect(throttled).toMatchObject({ faults: ['throttle'], stage: 'fault/throttle', answer: { status: 429 } })
 })
 
-test('a full recording keeps the beginning and counts the rest', async () => {
+test('a full recording keeps the first exchanges and counts the others', async () => {
   const server = await startRecorded(2500)
   for (let call = 0; call < 5; call++) await post(server, false)
   const held = server.recording?.exchanges() ?? []

@@ -10,11 +10,11 @@ export interface RecordedExchange {
   connection: number
   /** When the header of the request had arrived. */
   startedMs: number
-  /** When its body had arrived; null: it never did. */
+  /** When its body had arrived; null: it did not arrive. */
   receivedMs: number | null
-  /** When the answer was ready; null: it never was. */
+  /** When the answer was ready; null: there was none. */
   answeredMs: number | null
-  /** When the last byte of the answer was sent; null: it never was. */
+  /** When the last byte of the answer was sent; null: it was not sent. */
   deliveredMs: number | null
   httpMethod: string
   /** Path and query as received. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestClient, no, ok } from '../test-client.ts'
 
-test('Basic takes the whole secret of the key only', async () => {
+test('Basic accepts only the whole secret of the key', async () => {
   const client = createTestClient()
   const { id, secret } = client.root
   expect(await client.list({ basic: client.root })).toEqual(ok)
@@ -23,7 +23,7 @@ test('Basic takes the whole secret of the key only', async () => {
   }
 })
 
-test('createApiKey takes every means, gives an id and a secret, and needs the scope', async () => {
+test('createApiKey accepts every kind of authorization, returns an id and a secret, and needs the scope', async () => {
   const client = createTestClient()
   const params = { name: 'k', scope: ['apikey', 'solution'] }
   const { accessToken } = (await client.grant(['apikey'])).json.result
@@ -118,7 +118,7 @@ test('solutions can be created, read, renamed and deleted', async () => {
   expect(await call('getSolution', { id })).toEqual(no(48))
 })
 
-test('the eleventh key pushes out the oldest where the profile says so', async () => {
+test('the eleventh key removes the oldest if the profile says so', async () => {
   const client = createTestClient({ profile: { eleventhKey: 'oldest-removed' } })
   const keys: { id: string; secret: string }[] = []
   for (let made = 0; made < 11; made++)

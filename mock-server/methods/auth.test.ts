@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestClient, no, ok } from '../test-client.ts'
 
-test('a grant has all six members, and says when its tokens end', async () => {
+test('a grant has all six members, and reports when its tokens expire', async () => {
   const client = createTestClient()
   const { json } = await client.grant(['apikey', 'solution', 'context', 'session:s'])
   const now = client.context.now()
@@ -71,7 +71,7 @@ test('a refresh gives a new pair, revokes the old one and keeps what was granted
   expect(await client.refresh(result.refreshToken)).toEqual(no(21))
 })
 
-test('of twenty refreshes of one token exactly one wins', async () => {
+test('of twenty refreshes of one token exactly one succeeds', async () => {
   const client = createTestClient()
   const { refreshToken } = (await client.grant(['solution'])).json.result
   const answers = await Promise.all(Array.from({ length: 20 }, () => client.refresh(refreshToken)))
@@ -136,7 +136,7 @@ test.each(['thread/listThreads', 'store/listStores', 'inbox/listInboxes', 'strea
   },
 )
 
-test('a scope asked for twice is granted once; an IPv4 address is one in either form', async () => {
+test('a repeated scope is granted once; both forms of an IPv4 address are accepted', async () => {
   const client = createTestClient()
   const { result } = (await client.grant(['solution', 'solution', 'ipAddr:10.0.0.1'])).json
   expect(result.scope).toEqual(['solution'])

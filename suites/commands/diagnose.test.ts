@@ -59,7 +59,7 @@ describe('diagnose', () => {
     expect(diagnoseText(input, diagnose(input))).toContain('Next  The body given here is empty.')
   })
 
-  test('a nonce, a time and a body of their own in the data are named', () => {
+  test('another nonce, time or body in the data is named', () => {
     const mine = `1702555419999;another-nonce;POST\n/api\n${body.replace('"id":0', '"id":77')}\n`
     const signature = createHmac('sha256', 'not-a-secret-0001').update(mine).digest().subarray(0, 20)
     const named = (text: string) => {
@@ -83,7 +83,7 @@ describe('diagnose', () => {
     expect(diagnoseText(input, diagnose(input))).toContain('Next  Your data are right, so look at the key')
   })
 
-  test('what the own data say', () => {
+  test('the sentences about the own data', () => {
     const said = (mine: string, header: string) => {
       const input = check({ header, body, dataToSignFile: 'mine' }, around({ mine }))
       return diagnoseText(input, diagnose(input))

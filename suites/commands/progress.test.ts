@@ -21,13 +21,13 @@ function progressOn(isTTY: boolean) {
   return { progress, endCase, written: () => text }
 }
 
-test('the first sign of life comes before anything is read', () => {
+test('the first line is printed before anything is read', () => {
   const { progress, written } = progressOn(false)
   progress.begin('http://a.example')
   expect(written()).toBe('Testing http://a.example\n')
 })
 
-test('without a terminal a line comes now and then, with what is left', () => {
+test('without a terminal a line is printed from time to time, with the remaining time', () => {
   const { progress, endCase, written } = progressOn(false)
   progress.start(20, 20)
   for (let number = 0; number < 4; number += 1) endCase(`a/${number}`)
@@ -55,7 +55,7 @@ test('on a terminal the line says how many cases run, and what is waited for', (
   expect(written()).toMatch(/; waiting 1 s for a\/three$/)
 })
 
-test('the estimate knows that some cases are more work than others', () => {
+test('the estimate takes into account that some cases are more work than others', () => {
   const { progress, endCase, written } = progressOn(false)
   progress.start(4, 4, new Map([['a/long', 7]]))
   for (const key of ['a/1', 'a/2']) endCase(key)

@@ -38,7 +38,7 @@ export async function runAndReport(options: RunOptions, progress: Progress): Pro
 
 interface Ran {
   exitCode: number
-  /** The cases that `--watch` asks next; null: those that the options select. */
+  /** The cases that `--watch` runs next; null: those that the options select. */
   again: readonly string[] | null
 }
 
@@ -62,7 +62,7 @@ async function watch(options: RunOptions, outlet: Outlet, progress: Progress, fi
   }
 }
 
-/** @param again the cases to ask instead of those that the options select; null: the options decide */
+/** @param again the cases to run instead of those that the options select; null: the options decide */
 async function runOnce(
   options: RunOptions,
   outlet: Outlet,

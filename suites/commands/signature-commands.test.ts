@@ -125,7 +125,7 @@ describe('verify', () => {
   })
 })
 
-test('what was received is shown where the header has no scheme word', () => {
+test('the received text is shown if the header has no scheme word', () => {
   const shown = (header: string) => verifyText(verify(check({ header, body })), header)
   expect(shown('foo')).toContain('✗ scheme\n    expected  svc-hmac-sha256\n    received  foo\n✗ fields')
   expect(shown('')).toContain('✗ scheme\n    expected  svc-hmac-sha256\n    received  (empty)\n')

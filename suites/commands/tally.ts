@@ -9,7 +9,7 @@ export interface Tally {
   total: number
   /** How many cases the report has. */
   shown: number
-  /** By the key of a case; one that is asked again counts once. */
+  /** By the key of a case; a repeated case counts once. */
   verdicts: Map<string, Verdict>
   running: Set<string>
   /** Cases that wait, each until a moment in ms since 1970. */

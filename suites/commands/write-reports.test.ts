@@ -23,7 +23,7 @@ function outlet(colour = false): Outlet & { out: string; err: string } {
   return seen
 }
 
-test('every report comes from the same data, into folders that are made', () => {
+test('every report is made from the same data, and missing folders are created', () => {
   const to = outlet()
   const file = (name: string): string => join(folder, 'a', 'b', name)
   const formats = ['json', 'junit', 'html', 'markdown', 'text'] as const
@@ -53,13 +53,13 @@ test('colours are for stdout, not for files', () => {
   expect(readFileSync(file, 'utf8')).not.toContain('\u001b[')
 })
 
-test('where nothing goes to stdout the verdict goes to stderr', () => {
+test('if nothing goes to stdout, the verdict goes to stderr', () => {
   const to = outlet()
   writeReports(report, [{ format: 'json', file: join(folder, 'r.json') }], to)
   expect([to.out, to.err.split('\n')[0]]).toEqual(['', 'Verdict: does not conform (exit code 1)'])
 })
 
-test('a file that cannot be written is said, and the others are written', () => {
+test('a file that cannot be written is reported, and the others are written', () => {
   const to = outlet()
   const taken = join(folder, 'taken')
   writeFileSync(taken, '')

@@ -176,7 +176,7 @@ const ask = (refused: string, key: SigningKey = { kind: 'secret', secret }): Dia
 const found = (input: DiagnoseInput) => diagnose(input).mistakes.map(({ id }) => id)
 
 describe('by hand, with a secret', () => {
-  test('the header that all of them spoil is right', () => {
+  test('the header before any mistake is right', () => {
     expect(diagnose(ask(header(hmac(data())))).valid).toBe(true)
   })
 
@@ -206,7 +206,7 @@ describe('by hand, with a secret', () => {
     ])
   })
 
-  test('four at once are one too many', () => {
+  test('four at once are not found', () => {
     const wrong = text.slice(0, -1).replace('POST', 'post').replace('/api', 'api').replace(time, '1795154904')
     expect(diagnose(ask(header(hmac(wrong))))).toMatchObject({ valid: false, explained: false })
   })

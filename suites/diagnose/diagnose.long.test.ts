@@ -118,7 +118,7 @@ describe('two mistakes at once', { timeout: 60_000 }, () => {
   })
 })
 
-test('a damaged signature is told from a wrong one', () => {
+test('a damaged signature is distinguished from a wrong one', () => {
   const { header, signature } = sign(bare)
   for (const damaged of [
     signature.slice(0, 11),
@@ -142,7 +142,7 @@ test('a right header is valid', () => {
 })
 
 describe('nothing known', () => {
-  test('another secret is not explained, and says what was ruled out', () => {
+  test('another secret is not explained, and the ruled-out mistakes are listed', () => {
     const found = diagnose(asked(secret, sign({ ...secret, key: { kind: 'secret', secret: 'other' } }).header))
     expect(found.explained || found.valid).toBe(false)
     expect(found.mistakes).toEqual([])

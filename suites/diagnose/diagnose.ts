@@ -23,13 +23,13 @@ export interface Diagnosis {
   /** Whether `mistakes` explain everything that is wrong. */
   explained: boolean
   mistakes: NamedMistake[]
-  /** Other single mistakes that make the very same bytes here. */
+  /** Other single mistakes that give the same bytes here. */
   alternatives: NamedMistake[]
   /** Ids of the mistakes that were tried, alone and in pairs, and do not explain it. */
   ruledOut: string[]
 }
 
-/** Mistakes that take the whole URL. */
+/** Mistakes that use the whole URL. */
 const needsUrl = ['data/with-full-url', 'data/with-host-and-path', 'data/with-base-path', 'data/with-base-url']
 
 /** Finds what is wrong with a header. Pure and synchronous; under 300 ms for an HMAC and an ordinary body. */
@@ -59,7 +59,7 @@ function together(read: readonly KnownMistake[], computed: readonly KnownMistake
   return [...read.filter(({ id }) => !ofUnits || !id.startsWith('fields/timestamp-in-')), ...computed]
 }
 
-/** What its length says of a signature that nothing explains. */
+/** The mistake that the length of an unexplained signature shows. */
 function likelyShape({ key }: DiagnoseInput, { signature }: HeaderFields): KnownMistake | null {
   const length = fromBase64Loose(signature)?.length
   return key.kind !== 'secret' && (length === 20 || length === 32) ? shapes.hmacForEcc : null

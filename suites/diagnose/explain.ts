@@ -27,7 +27,7 @@ import { byVerifying, countEd25519Readings } from './search-ecc.ts'
 /** How far another timestamp is looked for, in every millisecond: alone, and together with a common mistake. */
 const searchedMs = 500
 const nearMs = 10
-/** So many guesses at the body are looked for together with a common mistake too. */
+/** How many guesses at the body are also tried together with a common mistake. */
 const pairedGuesses = 60
 
 interface Explanations {
@@ -70,7 +70,7 @@ function search(
 ): KnownMistake[][] {
   const readings = countEd25519Readings(signature)
   const verify = byVerifying(signature)
-  // To make an Ed25519 signature takes a hundred times as long as a MAC: done only for what cannot be checked by verifying.
+  // Making an Ed25519 signature takes a hundred times as long as a MAC, so it is done only where verifying cannot decide.
   const compute = byComputing(signature, repertoire.after, ({ draft, made }) =>
     draft.algorithm.kind === 'mac' ? true : draft.key.length === 32 && made.length < (readings > 0 ? 1 : 2),
   )
@@ -118,7 +118,7 @@ function wrongKey({ name, key }: { name: string; key: SigningKey }): KnownMistak
   return [keyMistake(said, (draft) => (draft.algorithm.kind === kind ? bytes : null))]
 }
 
-/** What the looks of a signature say for certain, where no single mistake explains it. */
+/** The mistake that the form of a signature shows for certain, if no single mistake explains it. */
 function certainShape(input: DiagnoseInput, fields: HeaderFields): KnownMistake | null {
   const { signature } = fields
   if (/^\[(B@|object )|^(undefined|null|None|nil|NaN)$|^<.*>$|^Promise/.test(signature)) return shapes.printed

@@ -11,7 +11,7 @@ interface Difference {
   received: string
 }
 
-/** Where `received` first departs from `expected`; both must differ. Columns count bytes. */
+/** Where `received` first differs from `expected`; they must differ. Columns count bytes. */
 export function firstDifference(expected: Uint8Array, received: Uint8Array): Difference {
   let at = 0
   while (at < expected.length && at < received.length && expected[at] === received[at]) at += 1

@@ -122,7 +122,7 @@ function subsetsOf([first, ...rest]: readonly string[]): string[][] {
   return [...withoutFirst, ...withoutFirst.map((set) => [first, ...set])]
 }
 
-/** Every order but the given one; none where there are too many. */
+/** Every order except the given one; empty if there are too many. */
 function ordersOf(names: readonly string[]): string[][] {
   return names.length > mostOrdered ? [] : permutationsOf(names).slice(1)
 }

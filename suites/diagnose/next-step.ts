@@ -1,4 +1,4 @@
-/** What to say and do where no known mistake explains a signature. */
+/** What to print, and what to try next, if no known mistake explains a signature. */
 import type { DiagnoseInput, Diagnosis } from './diagnose.ts'
 import { judgeOwnData } from './own-data.ts'
 
@@ -12,7 +12,7 @@ export function unexplainedSentence({ key }: DiagnoseInput, { mistakes, ruledOut
   return `${subject} of ${ruledOut.length} known mistakes reproduces this: ${keyName}, the body or the data differ`
 }
 
-/** What brings the reader further, best first. */
+/** The next steps for the reader, the best first. */
 export function nextSteps(input: DiagnoseInput): NextStep[] {
   const own = judgeOwnData(input)
   const steps: NextStep[] = input.body.length === 0 ? ['check-empty-body'] : []

@@ -1,4 +1,4 @@
-/** What the caller's own data to sign say about where the mistake is. */
+/** Finds the mistake with the help of the caller's own data to sign. */
 
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import { type Draft, signDraft } from '../engine/signer/draft.ts'
@@ -17,7 +17,7 @@ interface OwnData {
   isSigned: boolean
 }
 
-/** Null where the caller gave no data, or the header names no timestamp and nonce. */
+/** Null if the caller gave no data, or the header has no timestamp and nonce. */
 export function judgeOwnData(input: VerifyInput): OwnData | null {
   const { callersData } = input
   const { fields } = readHeader(input.header, input)
@@ -26,7 +26,7 @@ export function judgeOwnData(input: VerifyInput): OwnData | null {
   return { isRight, isSigned: signatureFits(input, fields, callersData) }
 }
 
-/** Sentences for people; none where the caller gave no data. */
+/** Sentences for people; empty if the caller gave no data. */
 export function ownDataSentences(input: VerifyInput): string[] {
   const { callersData } = input
   const { fields } = readHeader(input.header, input)

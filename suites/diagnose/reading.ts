@@ -1,4 +1,4 @@
-/** Reads a header as kindly as possible: which five fields were meant, and what is wrong with how they are written. */
+/** Reads a header leniently: which five fields were meant, and what is wrong with how they are written. */
 
 import type { HeaderFields } from '../engine/signer/header.ts'
 import { splitHeader, version } from '../engine/signer/header.ts'
@@ -7,7 +7,7 @@ import { mistakeById } from '../engine/signer/mistakes.ts'
 import { headerMistakes } from '../engine/signer/mistakes-of-fields.ts'
 
 interface Reading {
-  /** What was meant; null where no five fields can be made out. */
+  /** The meant fields; null if no five fields can be recognised. */
   fields: HeaderFields | null
   /** What is wrong with the header itself. */
   mistakes: KnownMistake[]
@@ -33,7 +33,7 @@ export function readHeader(header: string, expected: Expected): Reading {
   return { fields, mistakes }
 }
 
-/** What is wrong with a timestamp, if anything: no integer, or one that reads as a plausible time in another unit. */
+/** What is wrong with a timestamp, if anything: it is not an integer, or is a plausible time in another unit. */
 export function timestampMistake(timestamp: string): KnownMistake | null {
   if (!/^\d+$/.test(timestamp)) return headerMistakes.noInteger
   // 2001 to 2286 in seconds have 10 digits, in microseconds 16; a small number such as 0 is merely long ago.

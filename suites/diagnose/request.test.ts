@@ -65,7 +65,7 @@ describe('a pasted request', () => {
     })
   })
 
-  test('raw HTTP, with the length telling where the body ends', () => {
+  test('raw HTTP, where the length shows the end of the body', () => {
     const text = `POST /api?x=1 HTTP/1.1\r\nHost: service.example\r\nAuthorization: ${header}\r\nContent-Length: 8\r\n\r\n{"id":1}\n`
     expect(shown(text)).toEqual({ header, method: 'POST', url: 'http://service.example/api?x=1', body: '{"id":1}' })
   })

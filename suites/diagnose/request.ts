@@ -13,7 +13,7 @@ export interface PastedRequest {
   bodyFile?: { path: string; withoutLineEnds: boolean }
 }
 
-/** Takes apart what was pasted. Never throws: what cannot be made out is left out. */
+/** Parses pasted text. Never throws: parts that cannot be recognised are left out. */
 export function readPasted(text: string): PastedRequest {
   const trimmed = text.trimStart()
   if (/^(> )?[A-Za-z]+ (\/|https?:)\S*( HTTP\/[\d.]+)?\s*(\r?\n|$)/.test(trimmed)) return readRaw(trimmed)
@@ -100,7 +100,7 @@ function readRaw(text: string): PastedRequest {
   return request
 }
 
-/** An editor's final line feed is no part of the body: the announced length says where the body ends. */
+/** A final line feed of an editor is not part of the body: the announced length shows where the body ends. */
 function toLength(body: Uint8Array, length: string | undefined): Uint8Array {
   const announced = Number(length ?? Number.NaN)
   return Number.isInteger(announced) && announced < body.length ? body.slice(0, announced) : body

@@ -65,25 +65,28 @@ test('a server that serialises the body again is recognised by the body that it 
   expect(calls).toBeLessThan(15)
 })
 
-test('where other signatures are accepted nobody is asked for the scheme word', async () => {
+test('the hint does not ask for the scheme word if other signatures are accepted', async () => {
   const takes = (call: MadeUpCall): boolean => Number(call.id) % 2 === 0 && isSigned(call, compact(call), '/api')
   const { outcome } = await ask(takes, { form: 'indented' })
   expect(outcome.verdict).toBe('failed')
   expect(saidHint(outcome)).not.toContain('scheme')
 })
 
-test('where none is, it is the first question', async () => {
+test('the hint asks for the scheme word first if no signature is accepted', async () => {
   const { outcome } = await ask(() => false, {})
   expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
 })
 
-test.each(['api', '/', 'api/', '/API'])('what changes nothing where %s is signed is not tried', async (signedUri) => {
-  const { outcome } = await ask(() => false, { settings: { signedUri } })
-  expect(outcome.verdict).toBe('failed')
-  expect(saidHint(outcome)).toContain('No known mistake explains it')
-})
+test.each(['api', '/', 'api/', '/API'])(
+  'a mistake that changes nothing if %s is signed is not tried',
+  async (signedUri) => {
+    const { outcome } = await ask(() => false, { settings: { signedUri } })
+    expect(outcome.verdict).toBe('failed')
+    expect(saidHint(outcome)).toContain('No known mistake explains it')
+  },
+)
 
-/** Gives out tokens, and takes them behind one word only. */
+/** Issues tokens, and accepts them behind one word only. */
 function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = false): Target {
   let granted = 0
   return madeUpTarget({
@@ -99,14 +102,14 @@ function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = 
 const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { token: result.accessToken } }
   - { call: solution/listSolutions, auth: { token: $token }, expect: accepted }`
 
-test('where no token is taken behind any word, the hint is at --token-prefix', async () => {
+test('if no token is accepted behind any word, the hint names --token-prefix', async () => {
   expect(saidHint(await run(tokenTarget('jwt', {}), tokenSteps))).toBe(
     'No token was accepted; tokens were sent with the prefixes "Bearer" and "Token", with the reported tokenType and without a prefix. Set --token-prefix (or tokenPrefix in the target file) to the prefix of this deployment.',
   )
   expect(saidHint(await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps))).toContain('with the prefix "JWT"')
 })
 
-test('where another token is taken, the word is not in question', async () => {
+test('if another token is accepted, the hint does not name the word', async () => {
   const outcome = await run(tokenTarget('Bearer', {}, true), tokenSteps)
   expect(outcome.verdict).toBe('failed')
   expect(outcome.problem?.hint).toBeUndefined()

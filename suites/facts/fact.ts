@@ -57,7 +57,7 @@ export interface KeyProbe extends ProbeBase {
 export interface KeyProbeOptions {
   /** The instance holds its initial key and what this measurement created, and nothing else. */
   fresh: boolean
-  /** A key that nothing is wrong with: the first that was created. */
+  /** The first created key, an ordinary one. */
   first: Creation
 }
 

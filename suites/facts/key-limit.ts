@@ -9,7 +9,7 @@ import { type KeyMaker, ordinaryScope } from './key-maker.ts'
 
 /** One more than fit. */
 const beyondTheLimit = keyLimit + 1
-/** Two, since one could be taken for the initial key. */
+/** Two, because the effect of one could be that of the initial key. */
 const refusedOnPurpose = 2
 
 async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<Finding> {
@@ -19,7 +19,7 @@ async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProb
   const eleventh = await eleventhKey(caller, maker, last)
   const facts: Fact[] = [
     word('keys/limit-exceeded', 'a key beyond the limit', eleventh, describeReply(last)),
-    // Elsewhere nobody knows how many were there before.
+    // Elsewhere the number of earlier keys is unknown.
     ...(fresh
       ? [amount('keys/limit-exceeded', 'keys that fit', { value: fit, unit: 'keys' }, 'created until one was refused')]
       : []),

@@ -6,7 +6,7 @@ import { resolve } from '../engine/fixture/resolve.ts'
 import { membersOf } from '../engine/json.ts'
 import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
-/** Of a key that nothing is wrong with. */
+/** The scope of an ordinary key. */
 export const ordinaryScope = ['apikey', 'solution']
 
 export interface MadeKey {
@@ -30,7 +30,7 @@ export interface KeyParams {
 }
 
 export interface KeyMaker {
-  /** Keys of this and earlier measurements that are there, and more of them cannot be told. */
+  /** The known keys of this and earlier measurements; there may be others. */
   readonly created: CreatedKeys
   /** How many of the ten places may be free. */
   placesLeft(): number

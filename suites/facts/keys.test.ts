@@ -12,7 +12,7 @@ interface Measured {
   created: ReturnType<typeof openCreatedKeys>
 }
 
-/** @param taken how many keys are there already */
+/** @param taken how many keys exist already */
 async function measured(
   server: ServerOptions,
   settings: Partial<TargetSettings> = {},
@@ -62,7 +62,7 @@ test.each<Partial<Profile>>([
   expect(created.keys).toEqual([])
 })
 
-test('whose sessions are counted is told by a second key', async () => {
+test('a second key shows whose sessions are counted together', async () => {
   const allow: ('sessions' | 'keys' | 'limits')[] = ['sessions', 'keys', 'limits']
   const { sheet } = await measured({ profile: { sessionUser: 'all-keys' } }, {}, { allow })
   expect(sheet.profile.sessionUser).toBe('all-keys')
@@ -93,7 +93,7 @@ test('the reference server in the words of the sheet', async () => {
   ])
 })
 
-test('refused creations that take places are told', async () => {
+test('refused creations that take places are reported', async () => {
   let refusals = 0
   const server: ServerOptions = {
     rules: { keyLimit: () => 10 - refusals },
@@ -111,7 +111,7 @@ test('refused creations that take places are told', async () => {
 
 const textOf = (body: Uint8Array | string | undefined): string => Buffer.from(body ?? '').toString()
 
-test('without a way to remove keys at most ten are created, and what is left out is said', async () => {
+test('without a way to remove keys at most ten are created, and the omitted probes are named', async () => {
   const { sheet, created } = await measured({}, noCleanup)
   expect(created.keys).toHaveLength(10)
   expect(sheet.left.filter(({ reason }) => reason.includes('cleanup')).map(({ name }) => name)).toEqual([
@@ -121,7 +121,7 @@ test('without a way to remove keys at most ten are created, and what is left out
   expect(sheet.profile).toMatchObject({ eleventhKey: 'refused', initialKeyCounts: false })
 })
 
-test('a server that is full of keys tells nothing about them', async () => {
+test('a server without a free place shows nothing about keys', async () => {
   const { sheet, created } = await measured({}, {}, { taken: 10 })
   expect(factsOf(sheet)).toEqual([])
   expect(sheet.left.map(({ reason }) => reason)).toContain('no key can be created: HTTP 200, error 24877')

@@ -16,7 +16,7 @@ interface KeyMeasurement {
 /** Every probe that creates keys; what fills a limit comes last. */
 export const allKeyProbes: readonly KeyProbe[] = [...keyProbes, ...keyLimitProbes]
 
-/** It works where no place is left. */
+/** Whether a probe works without a free place. */
 const fillsPlaces = ({ cost }: KeyProbe): boolean => cost.keys === 0
 
 /** @param maker null: no key may be created */
@@ -68,7 +68,7 @@ async function measureWithPlaces(
   }
   for (const probe of probes) {
     const missing = probe.cost.keys - maker.placesLeft()
-    // The limit itself is looked for where no place is left.
+    // Probes of the limit itself work without a free place.
     if (missing > 0) {
       leave([probe], 'too few of the ten places for keys are left; "cleanup" in the target file frees them')
       continue
@@ -95,7 +95,7 @@ async function measureWithPlaces(
   )
 }
 
-/** A key that nothing is wrong with. */
+/** Creates an ordinary key. */
 function control(caller: Caller, maker: KeyMaker, what: string): Promise<Creation> {
   return maker.create({ name: `svc-facts-${caller.unique}-${what}`, scope: ordinaryScope })
 }

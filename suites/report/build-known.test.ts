@@ -81,7 +81,7 @@ describe('findings', () => {
     expect(report.conclusion).toEqual(['The model found 1 answer that the document does not allow'])
   })
 
-  test('one about what is only implied is a warning', () => {
+  test('a finding about something implied is a warning', () => {
     const report = seen({ level: 'implied' })
     expect([report.requirements[0]?.verdict, report.verdict, report.exitCode]).toEqual(['warned', 'conforms', 0])
     expect(seen({ level: 'implied' }, [], true).exitCode).toBe(1)
@@ -98,13 +98,13 @@ describe('findings', () => {
   })
 })
 
-test('what fails now and then is never stale', () => {
+test('an entry for an occasional failure is never stale', () => {
   const entry = known({ sometimes: true })
   expect(report([['one', 'passed']], { known: [entry] }).exitCode).toBe(0)
   expect(report([['one', 'failed']], { known: [entry] }).exitCode).toBe(0)
 })
 
-test('an area that is declared absent is named, and its cases take nothing from a requirement', () => {
+test('an area that is declared absent is named, and its cases do not count against a requirement', () => {
   const seen = buildReport({
     meta: { ...madeUpMeta, absent: ['inbox', 'stream'] },
     outcomes: [
@@ -152,7 +152,7 @@ test('observations are merged by question, with distinct answers', () => {
   ])
 })
 
-test('what a known failure blocks does not fail the run, what another one blocks does', () => {
+test('a case that a known failure blocks does not fail the run; any other blocked case does', () => {
   const wrong = { kind: 'wrong-outcome', expected: 'accepted', got: { outcome: 'refused', status: 200 } } as const
   const problem = { ...wrong, requirements: ['q/must'], step: 'solution/listSolutions', exchanges: [] }
   const blocked = { ...problem, requirements: [], inPreparation: true as const }

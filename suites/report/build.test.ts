@@ -86,7 +86,7 @@ describe('verdict and exit code', () => {
     expect([seen, code]).toEqual([verdict, exitCode])
   })
 
-  test('what --only leaves out is a number beside the verdict', () => {
+  test('requirements that --only leaves out are only counted beside the verdict', () => {
     expect(report([], { partial: 'only' }).conclusion).toEqual([
       '1 must was not selected: run without --only for a verdict on the whole document',
     ])
@@ -148,7 +148,7 @@ describe('a run that ended early', () => {
       options: { strict: false, partial: 'only', ownExitCode },
     })
 
-  test('says which cases were not run, and does not put it down to a preparation', () => {
+  test('names the cases that were not run, and does not blame a preparation', () => {
     const notRun = { kind: 'not-run', because: { kind: 'interrupted', during: 'run' } } as const
     const interrupted = ended([notRun, notRun], 130)
     expect(verdictLine(interrupted)).toBe('Verdict: inconclusive (exit code 130)')
@@ -179,7 +179,7 @@ describe('requirements', () => {
       }
   })
 
-  test('a written reason without cases is not testable and no gap', () => {
+  test('a requirement with a written reason and no cases is not testable, and not a gap', () => {
     const reason = 'No method shows it'
     const corpus = madeUpCorpus({
       requirements: [guard, { ...guard, id: 'a/never', untestable: { reason } }],
@@ -224,7 +224,7 @@ describe('requirements', () => {
     expect(partial.exitCode).toBe(0)
   })
 
-  test('where --only selects cases without an accepted answer, nothing is said about every answer', () => {
+  test('if --only selects cases without an accepted answer, there are no cases about every answer', () => {
     const idEcho: Requirement = { ...guard, id: 'envelope/id-echo', kind: 'shape' }
     const base = {
       meta: madeUpMeta,
@@ -255,7 +255,7 @@ describe('requirements', () => {
     expect([seen.requirements[0]?.verdict, seen.verdict, seen.exitCode]).toEqual(['known', 'does-not-conform', 0])
   })
 
-  test('skipped cases say why', () => {
+  test('skipped cases have a reason', () => {
     const seen = buildReport({
       meta: madeUpMeta,
       outcomes: [],

@@ -72,7 +72,7 @@ export function buildReport(input: BuildInput): Report {
       ? {}
       : { corpus: { ...input.corpus, requirements: split.requirements }, planned: split.planned }),
     cases: boundEvidence(outcomes.map(reported)),
-    // The model asks more than the cases of a set.
+    // The model tests more than the cases of a set.
     findings: split === null ? findings : [],
     newer: {
       cases: boundEvidence((split?.newer ?? []).map(reported)).sort(byKey),
@@ -187,8 +187,8 @@ function reportCase(
 }
 
 function reportProblem({ hint, ...problem }: Problem, render: ProblemRenderer): ReportedProblem {
-  const told = hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }
-  return { ...problem, message: render(problem), ...told }
+  const withHint = hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }
+  return { ...problem, message: render(problem), ...withHint }
 }
 
 const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>

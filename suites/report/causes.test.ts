@@ -46,7 +46,7 @@ function keysOf(cases: CaseReport[]): string[][] {
 }
 
 describe('cases of what looks like one cause', () => {
-  test('are those whose same call got the same answer; what says most is told', () => {
+  test('are those whose same call got the same answer; the most telling one comes first', () => {
     const exchanges = call('manager/auth', { grantType: 'api_key_credentials', scope: ['solution'] })
     const cases = [
       testCase('envelope/post-grant', refused, { requirements: ['envelope/post-api'], exchanges }),
@@ -76,12 +76,12 @@ describe('cases of what looks like one cause', () => {
     expect(keysOf(cases)).toEqual([['basic/one', 'basic/two'], ['signatures/one'], ['basic/three']])
   })
 
-  test('are those that differ only in what came', () => {
+  test('are those that differ only in the received value', () => {
     const other = { ...wrongType, mismatch: { ...wrongType.mismatch, got: '-12' } }
     expect(keysOf([testCase('a', wrongType), testCase('b', other)])).toEqual([['a', 'b']])
   })
 
-  test('are those for which one mistake was found out', () => {
+  test('are those for which the same mistake was found', () => {
     const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
     expect(keysOf([testCase('a', accepted, { hint }), testCase('b', wrongType, { hint })])).toEqual([['a', 'b']])
   })
@@ -92,7 +92,7 @@ describe('cases of what looks like one cause', () => {
     expect(keysOf([blocked('a', 'envelope/post-api'), blocked('b', 'signatures/hmac')])).toEqual([['b', 'a']])
   })
 
-  test('the case whose own claim broke tells it', () => {
+  test('are led by the case whose own claim broke', () => {
     const chain = { ...testCase('grants/chain', accepted), proves: ['grants/credentials', 'signatures/hmac'] }
     const own = { ...testCase('grants/own', accepted), proves: ['grants/credentials'] }
     expect(keysOf([chain, own])).toEqual([['grants/own', 'grants/chain']])
@@ -107,7 +107,7 @@ describe('a case is blocked by a failure', () => {
     blockersOf(requirements, [failed, testCase('it', facts, { exchanges, ...change }, 'blocked')]).get('it')
   const inPreparation = true
 
-  test('where its preparation failed in the same way', () => {
+  test('if its preparation failed in the same way', () => {
     const known = testCase('grants/accepted', refused, { exchanges }, 'known')
     expect(blockerOf(testCase('grants/accepted', refused, { exchanges }), refused, { inPreparation })).toBe(
       'grants/accepted',
@@ -115,16 +115,16 @@ describe('a case is blocked by a failure', () => {
     expect(blockerOf(known, refused, { inPreparation })).toBe('grants/accepted')
   })
 
-  test('where a hint was looked for in one of them only', () => {
+  test('if a hint was looked for in only one of them', () => {
     const hint = { kind: 'server-mistake', mistake: 'signature/untruncated' } as const
     expect(blockerOf(testCase('a', refused, { exchanges, hint }), refused, { inPreparation })).toBe('a')
   })
 
-  test('where a field of its preparation is wrong in the same way', () => {
+  test('if a field of its preparation is wrong in the same way', () => {
     expect(blockerOf(testCase('a', wrongType), wrongType, { inPreparation, requirements: [] })).toBe('a')
   })
 
-  test('where a test key, or what keeps all out, is missing', () => {
+  test('if a test key is missing, or nobody is refused', () => {
     const missing: ProblemFacts = { kind: 'test-key-missing', testKey: 'bob', tried: [], fresh: true }
     expect(blockerOf(testCase('test-keys/bob'), missing)).toBe('test-keys/bob')
     const open = testCase('authorization/required', accepted, { requirements: ['authorization/required'] })
@@ -132,7 +132,7 @@ describe('a case is blocked by a failure', () => {
     expect(blockerOf(open, { kind: 'junk-accepted', method: 'a/b' })).toBe('authorization/required')
   })
 
-  test('where an expiry is not a timestamp', () => {
+  test('if an expiry is not a timestamp', () => {
     const wrong = testCase('grants/result', wrongType, { requirements: ['grants/result-access-token-expiry'] })
     const seconds = { kind: 'expiry-not-a-timestamp', digits: 10 } as const
     expect(blockerOf(wrong, seconds)).toBe('grants/result')

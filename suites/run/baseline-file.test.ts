@@ -15,7 +15,7 @@ const corpus = madeUpCorpus({
   ],
 })
 describe('the file', () => {
-  test('reads back what was written, whatever is in it', () => {
+  test('is read back as it was written, whatever it contains', () => {
     const entries: KnownEntry[] = [
       {
         scenario: 'tokens/expiry',
@@ -74,7 +74,7 @@ describe('a baseline of an earlier version', () => {
   })
 })
 
-describe('what is no baseline is one line', () => {
+describe('a file that is not a baseline gives a one-line error', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-baseline-'))
   const place = (name: string): string => join(folder, name)
   test.each([

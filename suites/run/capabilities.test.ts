@@ -26,12 +26,12 @@ function verdictOf(needs: Need[]): string {
   return reason === undefined ? 'asked' : skipItem(item, reason).verdict
 }
 
-test('what needs a method of an area that is declared absent does not apply, whatever else it needs', () => {
+test('a case that needs a method of an absent area does not apply, whatever else it needs', () => {
   expect(verdictOf(['sessions', 'probe:inbox'])).toBe('not-applicable')
   expect(verdictOf(['probe:solution-context'])).toBe('not-applicable')
 })
 
-test('nothing else is dropped', () => {
+test('no other case is dropped', () => {
   expect(verdictOf(['probe:store'])).toBe('not-testable')
   expect(verdictOf(['sessions'])).toBe('not-testable')
   expect(verdictOf([])).toBe('asked')

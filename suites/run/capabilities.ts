@@ -6,7 +6,7 @@ import { roundingMs } from '../engine/judge/margins.ts'
 import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
 import type { TargetSettings } from '../engine/target.ts'
 
-/** What a target and its user offer, which decides the cases that can be asked. */
+/** What a target and its user offer, which decides the cases that can run. */
 export interface Capabilities {
   allow: readonly SafetyClass[]
   lasting: boolean
@@ -66,7 +66,7 @@ export function refineCapabilities(capabilities: Capabilities, facts: TargetFact
   }
 }
 
-/** Returns why an item cannot be asked of this target, and what would change that; undefined if it can. */
+/** Returns why an item cannot run against this target, and what would change that; undefined if it can. */
 export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefined {
   const needs = needsOf(item, capabilities)
   const area = needs.flatMap(areaOf).find((one) => capabilities.absent.includes(one))

@@ -11,7 +11,7 @@ const corpus = madeUpCorpus({ requirements: [], scenarios: [] })
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 const keys = ['one', 'two', 'three'].map((id) => ({ id, name: `name of ${id}` }))
 
-test('what is removed is noted, one by one', async () => {
+test('removed keys are recorded one by one', async () => {
   const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
   const noted: unknown[] = []
   const listener = (event: RunEvent): void => {
@@ -22,7 +22,7 @@ test('what is removed is noted, one by one', async () => {
   expect(noted).toEqual([{ removed: 'one' }, { removed: 'two' }, { removed: 'three' }])
 })
 
-test('a clean-up method that never answers is left at the end, and what remains is known', async () => {
+test('a clean-up method that never answers is given up at the end, and the remaining keys are known', async () => {
   const target = madeUpTarget({ settings: { cleanup }, answer: () => ({ result: {} }) })
   const ending = createEnding()
   let calls = 0
@@ -44,7 +44,7 @@ test('a clean-up method that never answers is left at the end, and what remains 
   expect(calls).toBe(1)
 })
 
-test('without keys no connection is made', async () => {
+test('no connection is opened if there are no keys', async () => {
   const target = madeUpTarget({ answer: () => ({ result: {} }) })
   const open = async (): Promise<never> => {
     throw new Error('a connection')
@@ -55,7 +55,7 @@ test('without keys no connection is made', async () => {
   })
 })
 
-test('each key that remains stands with the call that removes it, without a secret and without what a terminal obeys', () => {
+test('each remaining key is listed with the call that removes it, without secrets and control characters', () => {
   const hostile = { id: "a'b\u001b[31m", name: 'n', secret: 'not-a-secret-0003' }
   const [line = ''] = leftKeyLines(
     { kept: [], notRemoved: [hostile], unanswered: [], problems: [] },
@@ -68,7 +68,7 @@ test('each key that remains stands with the call that removes it, without a secr
   expect(line).not.toContain('not-a-secret-0003')
 })
 
-test('a hundred creations without a clear answer are one line', () => {
+test('a hundred creations without a clear answer give one line', () => {
   const unanswered = Array.from({ length: 104 }, (_, index) => `key ${index}`)
   expect(leftKeyLines({ kept: [], notRemoved: [], unanswered, problems: [] }, 'http://a.example')).toEqual([
     'perhaps 104 API keys, whose creation got no clear answer: "key 0", "key 1", "key 2", "key 3", "key 4" and 99 more',

@@ -35,6 +35,6 @@ test.each([
   expect(refusal(place(name))).toBe(`Cannot write the report "${place(name)}": it is ${what}; name another file`)
 })
 
-test('a report in a place of its own is taken', () => {
+test('a report with a path of its own is accepted', () => {
   expect(refusal(place('report.json'))).toBe('taken')
 })

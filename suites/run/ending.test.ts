@@ -23,7 +23,7 @@ async function silentInstance(ending: ReturnType<typeof createEnding>) {
   return { instance, order: () => order }
 }
 
-test('the end of a run ends a call at once, and no call is under way when the target is let go', async () => {
+test('the end of a run ends a call at once, and no call is under way when the target is closed', async () => {
   const ending = createEnding()
   const { instance, order } = await silentInstance(ending)
   const answer = instance.send(call)
@@ -34,7 +34,7 @@ test('the end of a run ends a call at once, and no call is under way when the ta
   expect(order()).toBe('call ended, ')
 })
 
-test('a call that changes the target is let come to its answer, for a moment', async () => {
+test('a call that changes the target may still get its answer for a moment', async () => {
   const ending = createEnding()
   const { instance } = await silentInstance(ending)
   const answered = instance.send({ ...call, connection: 'fresh' })
@@ -43,7 +43,7 @@ test('a call that changes the target is let come to its answer, for a moment', a
   expect(await answered).toMatchObject({ reason: 'closed' })
 })
 
-test('and no longer than that', async () => {
+test('such a call gets no more time than that', async () => {
   const ending = createEnding()
   const { instance } = await silentInstance(ending)
   const lost = instance.send({ ...call, connection: 'fresh' })
@@ -61,7 +61,7 @@ test('after the end no call is made', async () => {
   expect((await instance.sendTogether([call, call])).map(({ kind }) => kind)).toEqual(['none', 'none'])
 })
 
-test('the first reason stays, and who comes late hears it too', () => {
+test('the first reason stays, and late listeners get it too', () => {
   const ending = createEnding()
   ending.end({ kind: 'time' })
   ending.end({ kind: 'interrupted', during: 'run' })
@@ -70,12 +70,12 @@ test('the first reason stays, and who comes late hears it too', () => {
   expect(heard).toEqual(['time'])
 })
 
-test('a deadline says how much time is left', () => {
+test('a deadline shows how much time is left', () => {
   expect(createEnding().leftMs()).toBeUndefined()
   expect(createEnding(monotonicMs() + 60_000).leftMs()).toBeGreaterThan(50_000)
 })
 
-test('a worker hears of the end, also when it starts late', async () => {
+test('a worker is told of the end, even if it starts late', async () => {
   const ending = createEnding()
   const close = announceEnding(ending, 'ending-test')
   const early = receiveEnding('ending-test', null)

@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-inputs-'))
 const file = join(folder, 'file')
 writeFileSync(file, '')
 
-test('a place that can be written is left as it is', () => {
+test('checking a writable path changes nothing', () => {
   demandPlaceFor(join(folder, 'new', 'report.json'), 'the report', true)
   demandPlaceFor(file, 'the report', false)
   expect(existsSync(join(folder, 'new'))).toBe(false)

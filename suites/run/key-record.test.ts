@@ -30,7 +30,7 @@ test('a killed run leaves what it created and what it was about to create', () =
   })
 })
 
-test('secrets stand in it only where the next run is to use the keys', () => {
+test('it contains secrets only if the next run will use the keys', () => {
   const without = begun()
   without.keys.created(key)
   expect(readFileSync(without.file, 'utf8')).not.toContain('a-secret')
@@ -39,7 +39,7 @@ test('secrets stand in it only where the next run is to use the keys', () => {
   expect(readKeyRecord(kept.file)?.keys).toEqual([key])
 })
 
-test.skipIf(process.platform === 'win32')('only its owner reads it, also where it was open before', () => {
+test.skipIf(process.platform === 'win32')('only its owner can read it, even if others could before', () => {
   const { file } = begun()
   expect(statSync(file).mode & 0o777).toBe(0o600)
   chmodSync(file, 0o644)
@@ -47,14 +47,14 @@ test.skipIf(process.platform === 'win32')('only its owner reads it, also where i
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('what is on the disk is there before the call is made: a disk that cannot be written keeps the key from being created', () => {
+test('an entry is on the disk before its call is made, so a key is not created if the disk cannot be written', () => {
   const listener = recordKeys({ file: join(place(), 'no-folder'), withSecrets: false })
   const keys = openCreatedKeys((entry) => listener({ kind: 'key-noted', entry }))
   expect(() => keys.intend('n')).toThrow('Cannot write the record of created keys')
   expect(keys.unanswered).toEqual([])
 })
 
-test('a record without keys goes', () => {
+test('a record without keys is removed', () => {
   const { file } = begun()
   writeKeyRecord(file, { owner, keys: [key], unanswered: [] })
   expect(readKeyRecord(file)?.keys).toEqual([key])
@@ -73,7 +73,7 @@ test.each([
   expect(() => readKeyRecord(file)).toThrow(reason)
 })
 
-test('the keys of another target are left alone', () => {
+test('the keys of another target are not touched', () => {
   const record = { owner: otherOwner, keys: [key], unanswered: [] }
   expect(() => demandOwner('keys.jsonl', record, owner)).toThrow(
     'Cannot use the record of created keys "keys.jsonl": it holds the keys of another target ("http://b.example", key "root"); name another file',

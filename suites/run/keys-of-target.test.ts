@@ -17,7 +17,7 @@ function options(more: Partial<KeysOfTargetOptions> = {}): KeysOfTargetOptions {
   return { owner, folder, testKeysFile: null, mayCreate: true, fresh: false, ...more }
 }
 
-test('the next run finds what an earlier one left, and gives the record back shorter', () => {
+test('the next run finds the keys of an earlier one, and shortens the record', () => {
   const mine = options()
   const file = keyRecordFile(mine.folder, owner)
   writeKeyRecord(file, { owner, keys: [bob, other], unanswered: ['lost'] })
@@ -30,20 +30,20 @@ test('the next run finds what an earlier one left, and gives the record back sho
   expect(readKeyRecord(file)?.keys).toEqual([other])
 })
 
-test('a record that is all removed is gone, and so is its lock', () => {
+test('a record whose keys are all removed is deleted, and so is its lock', () => {
   const mine = options()
   openKeysOfTarget(mine).close([])
   const file = keyRecordFile(mine.folder, owner)
   expect([existsSync(file), existsSync(`${file}.lock`)]).toEqual([false, false])
 })
 
-test('what earlier runs created is gone from a fresh instance', () => {
+test('keys of earlier runs do not exist on a fresh instance', () => {
   const mine = options({ fresh: true })
   writeKeyRecord(keyRecordFile(mine.folder, owner), { owner, keys: [other], unanswered: [] })
   expect(openKeysOfTarget(mine).read().keys).toEqual([])
 })
 
-test('test keys are kept where the target file names a place for them', () => {
+test('test keys are kept if the target file names a file for them', () => {
   const testKeysFile = join(mkdtempSync(join(tmpdir(), 'svc-keys-')), 'test-keys.jsonl')
   const keys = openKeysOfTarget(options({ testKeysFile }))
   expect([keys.isKept(bob), keys.isKept(other), keys.record?.withSecrets]).toEqual([true, false, true])
@@ -67,7 +67,7 @@ test('a record whose process is alive is never touched', async () => {
   openKeysOfTarget(mine).close([])
 })
 
-test('a lock of this process is held against itself, and given back', () => {
+test('a lock also excludes the process that holds it, until it is released', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'svc-lock-')), 'a.lock')
   const lock = takeLock(file)
   expect(takeLock(file)).toMatchObject({ holder: { pid: process.pid } })
@@ -75,7 +75,7 @@ test('a lock of this process is held against itself, and given back', () => {
   expect(takeLock(file)).toHaveProperty('release')
 })
 
-test.skipIf(process.platform !== 'linux')('another process with the number of a dead one holds nothing', () => {
+test.skipIf(process.platform !== 'linux')('a new process with the id of a dead one holds no lock', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'svc-lock-')), 'a.lock')
   writeFileSync(file, JSON.stringify({ pid: process.pid, born: '1' }))
   expect(takeLock(file)).toHaveProperty('release')

@@ -93,7 +93,7 @@ test('members have their keys before the places for keys are filled', async () =
   expect(verdicts).toEqual(['not-testable', 'passed'])
 })
 
-test('as soon as a case with tokens does not pass, every one that ran beside another is asked again alone', async () => {
+test('as soon as a case with tokens does not pass, every such case that ran beside another runs again alone', async () => {
   const withToken = (name: string) =>
     parseScenario(
       `scenario: ${name}

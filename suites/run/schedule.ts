@@ -138,7 +138,7 @@ function nextOf(board: Board<Slot>, { limit, facts, instance }: Client): Slot | 
   return nextToStart(board)
 }
 
-/** Asks again only once, and alone. Created keys stay, so items that create keys or fill a limit are not asked again. */
+/** Runs an item again only once, and alone. Created keys stay, so items that create keys or fill a limit are not repeated. */
 const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
   hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
 

@@ -18,7 +18,7 @@ export interface Slot extends Entry {
   fail(error: unknown): void
 }
 
-/** @param isAsked an item that is not asked claims nothing */
+/** @param isAsked whether the item makes calls; otherwise it claims nothing */
 export function createSlot(item: Item, isAsked: boolean): Slot {
   let settle: Slot['settle'] = () => {}
   let fail: Slot['fail'] = () => {}

@@ -13,7 +13,7 @@ test.each([
   expect(stateFolder(env, platform, '/home/me')).toBe(folder)
 })
 
-test('the folder is made, and where it cannot be another one is used', () => {
+test('the folder is created, or another one is used if that is impossible', () => {
   const place = mkdtempSync(join(tmpdir(), 'svc-state-'))
   const folder = join(place, 'deep', 'state')
   expect(writableFolder(folder)).toBe(folder)

@@ -4,7 +4,7 @@ import type { TokenPair } from '../../state.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
 import { watch } from '../watch.ts'
 
-/** Parts 2 and 4.1: the making of keys, what they are good for, and their end. */
+/** Parts 2 and 4.1: the creation of keys, their use, and their end. */
 export const keyMutants: IndependentMutant[] = [
   {
     id: 'key-creation-spends-refresh-token',

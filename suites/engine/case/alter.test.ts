@@ -34,7 +34,7 @@ test('a JWT without its signature keeps its claims and says that it has none', (
   expect(rest).toEqual(['eyJzdWIiOiIxIn0', ''])
 })
 
-test('Basic headers that are none', () => {
+test('invalid Basic headers', () => {
   const right = Buffer.from('id:secret').toString('base64')
   for (const word of Object.keys(basicWords)) expect(basicWords[word]?.('id', 'secret')).not.toBe(right)
   expect(Buffer.from(basicWords['without-colon']?.('id', 'secret') ?? '', 'base64').toString()).toBe('idsecret')

@@ -1,4 +1,4 @@
-/** One try of a case: asks each step, has it judged, and records what it showed. */
+/** One try of a case: runs each step, has it judged, and records the result. */
 
 import { SuiteError } from '../errors.ts'
 import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/model.ts'
@@ -72,7 +72,7 @@ interface AskedStep {
   names: Names
 }
 
-/** Asks one step and has it judged. */
+/** Runs one step and has it judged. */
 async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
   const { client, names } = context
   const { step } = placed

@@ -9,7 +9,7 @@ function hear(limit: ReturnType<typeof createCallLimit>, times: number, tookMs: 
   for (let heard = 0; heard < times; heard += 1) limit.hear(tookMs, answered)
 }
 
-test('no more calls are under way than there are places, and they start in the order in which they came', async () => {
+test('at most as many calls are under way as the limit allows, and they start in the order of their requests', async () => {
   const limit = createCallLimit(2)
   const events: string[] = []
   const ends: (() => void)[] = []
@@ -32,7 +32,7 @@ test('no more calls are under way than there are places, and they start in the o
   expect(events).toEqual(['one', 'two', 'three', 'four'])
 })
 
-test('there are more places while answers stay quick, up to sixteen', () => {
+test('the limit grows up to sixteen while answers stay quick', () => {
   const limit = createCallLimit(null)
   expect(limit.atOnce).toBe(4)
   hear(limit, 8, 100)
@@ -41,7 +41,7 @@ test('there are more places while answers stay quick, up to sixteen', () => {
   expect(limit.atOnce).toBe(16)
 })
 
-test('there are fewer when answers become slower, but no fewer than at first', () => {
+test('the limit shrinks when answers become slower, but not below the first one', () => {
   const limit = createCallLimit(null)
   hear(limit, 8 + 12 + 16 + 20, 100)
   expect(limit.atOnce).toBe(12)
@@ -51,7 +51,7 @@ test('there are fewer when answers become slower, but no fewer than at first', (
   expect(limit.atOnce).toBe(4)
 })
 
-test('some slow answers change nothing', () => {
+test('a few slow answers change nothing', () => {
   const limit = createCallLimit(null)
   hear(limit, 8, 100)
   for (let round = 0; round < 6; round += 1) {
@@ -61,7 +61,7 @@ test('some slow answers change nothing', () => {
   expect(limit.atOnce).toBe(8)
 })
 
-test('there are fewer where an answer is lost or asks to wait, until answers come again', () => {
+test('the limit shrinks when an answer is lost or throttled, until answers come again', () => {
   const limit = createCallLimit(null)
   limit.hear(5, lost)
   expect(limit.atOnce).toBe(2)
@@ -72,7 +72,7 @@ test('there are fewer where an answer is lost or asks to wait, until answers com
   expect(limit.atOnce).toBe(3)
 })
 
-test('a number that somebody gave stays, and a rate bounds it', () => {
+test('a given number stays, and a rate bounds it', () => {
   const fixed = createCallLimit(3)
   hear(fixed, 100, 1)
   fixed.hear(1, lost)

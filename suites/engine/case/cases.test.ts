@@ -21,7 +21,7 @@ describe('selection', () => {
     expect(keys(selected)).toContain('test-keys/bob')
   })
 
-  test('what is skipped is handed back with its reason', () => {
+  test('skipped items are returned with their reasons', () => {
     const { selected, skipped } = selectItems(items, { ...everything, skip: [{ id: 'sessions', reason: 'busy' }] })
     expect(skipped.length).toBeGreaterThan(0)
     expect(skipped.every(({ reason }) => reason === 'busy')).toBe(true)
@@ -40,7 +40,7 @@ describe('selection', () => {
 })
 
 describe('order', () => {
-  test('the same seed gives the same order, another one another', () => {
+  test('the same seed gives the same order, and another seed another one', () => {
     expect(keys(orderItems(items, false, seededRandom(7)))).toEqual(keys(orderItems(items, false, seededRandom(7))))
     expect(keys(orderItems(items, false, seededRandom(7)))).not.toEqual(keys(orderItems(items, false, seededRandom(8))))
     expect(keys(orderItems(items, false, seededRandom(8))).sort()).toEqual(keys(items).sort())

@@ -103,7 +103,7 @@ function makesKeys({ given, steps }: Scenario): boolean {
   )
 }
 
-/** The outcome of an item that cannot be asked of this target, does not apply to it, or was not reached. */
+/** The outcome of an item that cannot run against this target, does not apply to it, or was not reached. */
 export function skipItem(item: Item, reason: ProblemFacts): CaseOutcome {
   const verdict =
     reason.kind === 'area-absent'

@@ -13,7 +13,7 @@ const plain = '{ call: solution/listSolutions, auth: { basic: root }, observe: e
 const grant = '{ grant: root, scope: [solution], observe: errors/shape }'
 const nothing = noClaims
 
-describe('what a case claims follows from its needs and steps', () => {
+describe('the claims of a case follow from its needs and steps', () => {
   test.each<[string, Claims, Partial<Claims>]>([
     ['an ordinary call', claims('', plain), {}],
     ['a grant', claims('sessions', grant), { grants: 1, users: ['root'] }],

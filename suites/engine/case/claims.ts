@@ -29,7 +29,7 @@ export interface Claims {
   isLong: boolean
 }
 
-/** The claims of an item that is not asked. */
+/** The claims of an item that makes no calls. */
 export const noClaims: Claims = {
   grants: 0,
   named: 0,

@@ -4,7 +4,7 @@ import { narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './
 const at = (ms: number): string => new Date(ms).toUTCString()
 const now = Date.parse('2026-01-01T00:00:00.400Z')
 
-test('a clock that may agree is taken to agree', () => {
+test('a clock that may agree counts as agreeing', () => {
   const offset = narrowOffset(undefined, at(now), now - 20, now + 20)
   expect(offsetMs(offset)).toBe(0)
   expect(offsetUncertaintyMs(offset)).toBeLessThanOrEqual(1000)
@@ -34,20 +34,20 @@ test('after the clock was set, its new time is used', () => {
   expect(offsetMs(stepped)).toBeGreaterThan(59_000)
 })
 
-test('no Date, or none that can be read, changes nothing', () => {
+test('a missing or unreadable Date changes nothing', () => {
   expect(narrowOffset(undefined, undefined, now, now)).toBeUndefined()
   expect(narrowOffset(undefined, 'today', now, now)).toBeUndefined()
   expect(offsetMs(undefined)).toBe(0)
 })
 
-test('of two Date headers the first counts, and what is no date says nothing', () => {
+test('of two Date headers the first counts, and text that is not a date is ignored', () => {
   const known = narrowOffset(undefined, at(now), now - 20, now + 20)
   expect(narrowOffset(undefined, `${at(now)}, ${at(now - 3_600_000)}`, now - 20, now + 20)).toEqual(known)
   expect(narrowOffset(known, 'yesterday', now, now)).toBe(known)
   expect(narrowOffset(known, undefined, now, now)).toBe(known)
 })
 
-test('what is signed is never of the future, and at most a second old', () => {
+test('signed timestamps are never in the future, and at most a second old', () => {
   for (const ahead of [-200_500, -1, 0, 1, 300_250]) {
     const offset = narrowOffset(undefined, at(now + ahead), now - 20, now + 20)
     expect(signingOffsetMs(offset)).toBeLessThanOrEqual(ahead)

@@ -37,17 +37,17 @@ function runOn({ fresh, takes, known = true }: { fresh: boolean; takes: (name: s
   return runCase(run, scenario, testCase)
 }
 
-test('where another creation is refused as well, the target is full and nothing is judged', async () => {
+test('if another creation is refused too, the target is full and nothing is judged', async () => {
   const { verdict, problem } = await runOn({ fresh: false, takes: () => false })
   expect(verdict).toBe('not-testable')
   expect(problemText(problem)).toContain('most likely because it has its ten')
 })
 
-test('where another creation is accepted, the refused one failed', async () => {
+test('if another creation is accepted, the refused one failed', async () => {
   expect((await runOn({ fresh: false, takes: (name) => name.includes('control') })).verdict).toBe('failed')
 })
 
-test('a fresh target that made some keys and makes no more may count refused creations', async () => {
+test('a fresh target that created some keys and creates no more may count refused creations', async () => {
   const { verdict, problem } = await runOn({ fresh: true, takes: () => false })
   expect(verdict).toBe('not-testable')
   expect(problemText(problem)).toContain('may count refused creations')

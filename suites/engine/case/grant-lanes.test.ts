@@ -60,7 +60,7 @@ test.each<[Lane, Lane, boolean]>([
   expect([meet(one, other), meet(other, one)]).toEqual([isKeptApart, isKeptApart])
 })
 
-test('grants of one user come one after another, in order, and those of another user meanwhile', async () => {
+test('grants of one user run one after another, in order, while those of another user run', async () => {
   const queue = createGrantLanes()
   const events: string[] = []
   const made: Promise<void>[] = []
@@ -90,7 +90,7 @@ test('grants of one user come one after another, in order, and those of another 
   ends.get('hers')?.()
   ends.get('two')?.()
   await settle()
-  // The late one does not overtake the race, which would else wait for ever.
+  // The late grant does not overtake the race, which would otherwise wait for ever.
   expect(events.slice(3)).toEqual(['race begins'])
   ends.get('race')?.()
   ends.get('late')?.()

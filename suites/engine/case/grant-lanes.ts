@@ -79,7 +79,7 @@ export function createGrantLanes(): GrantLanes {
         return await grant()
       } finally {
         underWay.delete(mine)
-        // Whoever waited for this grant may have another one to make, and goes on with it first.
+        // The caller that waited for this grant may make another one, which goes first.
         setImmediate(startNext)
       }
     },

@@ -23,11 +23,11 @@ function limited(callsPerSecond: number, headers: { [name: string]: string }) {
   })
 }
 
-describe('a target that asks to wait', () => {
+describe('a target that throttles', () => {
   test.each([
     ['without Retry-After', {}],
     ['with Retry-After: 0', { 'retry-after': '0' }],
-  ])('is asked at a pace that it bears, %s', async (_how, headers) => {
+  ])('is called at a pace that it accepts, %s', async (_how, headers) => {
     const run = startRun({
       target: limited(40, headers),
       corpus,
@@ -61,7 +61,7 @@ describe('a target that asks to wait', () => {
   })
 })
 
-test('a live target is asked gently at first, and faster while it does not ask to wait', async () => {
+test('a live target is called slowly at first, and faster while it does not throttle', async () => {
   const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
   const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
   const client = await openClient(run)

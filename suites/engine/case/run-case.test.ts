@@ -28,7 +28,7 @@ function ask(run: Run, steps: string): Promise<CaseOutcome> {
 const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
 const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
 
-test('a key that is locked out blocks the case in which it shows, whatever that case asks, and the rest', async () => {
+test('a lock-out of the key blocks the case that shows it, whatever it proves, and the rest', async () => {
   let locked = false
   const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
   expect((await ask(run, right)).verdict).toBe('passed')
@@ -67,7 +67,7 @@ const soon = `  - call: manager/auth
 `
 const expiring = ({ nowMs }: { nowMs: number }) => ({ result: { accessTokenExpiry: nowMs + 5000 } })
 
-test('where answers carry no date nothing is judged by the clock of the server', async () => {
+test('nothing is judged by the clock of a server whose answers carry no date', async () => {
   const skewMs = () => 10_000
   expect((await ask(runOf(madeUpTarget({ answer: expiring, skewMs })), soon)).verdict).toBe('passed')
   const outcome = await ask(runOf(madeUpTarget({ answer: expiring, skewMs, dated: false })), soon)
@@ -79,7 +79,7 @@ ${right}`
   expect((await ask(runOf(madeUpTarget({ answer: expiring, dated: false })), waiting)).verdict).toBe('not-testable')
 })
 
-/** Takes signatures of its own time only, and tells the time in every answer. */
+/** Accepts signatures of its own time only, and sends the time in every answer. */
 function strictInTime(jumps: (call: number) => number) {
   let calls = 0
   let skew = 0
@@ -103,7 +103,7 @@ test('a case is repeated after the clock of the server jumped', async () => {
   for (let testCase = 0; testCase < 5; testCase += 1) expect((await ask(run, signed)).verdict).toBe('passed')
 })
 
-test('where it jumps again and again nothing is judged', async () => {
+test('nothing is judged if it jumps repeatedly', async () => {
   const run = runOf(strictInTime((call) => call * 600_000))
   await ask(run, signed)
   expect((await ask(run, signed)).verdict).toBe('blocked')
@@ -128,7 +128,7 @@ test('a server that answers no call at all is gone', async () => {
   expect(run.stopping.reason?.kind).toBe('gone')
 })
 
-test('an exchange says that it came from the second address, and from which', async () => {
+test('an exchange shows that it came from the second address, and which address that is', async () => {
   const run = runOf(madeUpTarget({ answer: () => ({ result: {} }), settings: { secondAddress: '127.0.0.2' } }))
   const from = (address: string) =>
     `  - { call: solution/listSolutions, auth: none, from: ${address}, expect: refused }\n`
@@ -160,7 +160,7 @@ test.each([
   expect(problem?.exchanges.map(({ answer }) => answer[0])).toEqual([status])
 })
 
-test('where a token that is bound to our address is refused, a declared address is asked about', async () => {
+test('if a token that is bound to our address is refused, the hint asks about the declared address', async () => {
   const bound = `  - { call: manager/auth, auth: none, params: { scope: ["ipAddr:$client.address"] }, expect: accepted }\n`
   const refusing = (settings: object) =>
     runOf(
@@ -200,7 +200,7 @@ test.each([
   expect(problemText(problem)).toMatch(/^the reported expiry has 10 digits; a timestamp in milliseconds has 13/)
 })
 
-test('that a token is refused at its end is no failure, and before it is one', async () => {
+test('the refusal of a token is a failure before its end, and not at its end', async () => {
   const callMs = 2000
   const steps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { pair: result } }
 ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }
@@ -243,7 +243,7 @@ const lifetimes = `  - { call: manager/auth, auth: none, params: { scope: ["expi
     expect: { accepted: null, where: { result.accessTokenExpiry: { in: 5000 } } }
 `
 
-test('a Date header that is not of the clock of the server fails no lifetime', async () => {
+test('a Date header from another clock fails no lifetime', async () => {
   expect(
     (
       await ask(

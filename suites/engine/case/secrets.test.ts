@@ -29,13 +29,13 @@ test.each([
   'AcmeToken',
   'JWT-Token',
   'Bearer undefined',
-])('a word that says how one calls is no secret: %s', async (header) => {
+])('a word for a kind of authorization is not a secret: %s', async (header) => {
   const text = '> Bearer Basic acme-hmac AcmeToken jwt-token undefined'
   expect(await redactedAfter(header, {}, text)).toBe(text)
   expect(await redactedAfter('', { apiKeySecret: header, refreshToken: header }, text)).toBe(text)
 })
 
-test('what stands behind such a word, or alone, is one', async () => {
+test('a text behind such a word, or alone, is a secret', async () => {
   expect(await redactedAfter('Bearer token-0123456789', {}, 'x token-0123456789 y')).toBe('x toke… y')
   expect(await redactedAfter('token-0123456789', {}, 'x token-0123456789 y')).toBe('x toke… y')
 })

@@ -20,7 +20,7 @@ export function createSilence(stopping: Stopping): Silence {
   return {
     hear(answer, mayBeRefused = false) {
       const isSilence = answer.outcome === 'broken' && answer.status === null
-      // The control after it is heard too.
+      // The control after it counts too.
       if (isSilence && mayBeRefused && answer.refusedConnection !== true) return
       unanswered = isSilence ? unanswered + 1 : 0
       refused = isSilence && answer.refusedConnection === true ? refused + 1 : 0

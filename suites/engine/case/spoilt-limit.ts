@@ -5,7 +5,7 @@ import type { Obstacle } from '../judge/problem.ts'
 import { limitOf } from './claims.ts'
 import type { Run } from './client.ts'
 
-/** Returns why a case can no longer be asked; undefined if it can. */
+/** Returns why a case can no longer run; undefined if it can. */
 export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined {
   const limit = limitOf(scenario)
   const by = limit === undefined ? undefined : run.spoilt.get(limit)

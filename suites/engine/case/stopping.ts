@@ -9,7 +9,7 @@ export interface Stopping {
   stop(reason: StopReason): void
   /** Ends the run because the target seems to have gone away, unless every case has its own instance. */
   targetIsGone(because: Extract<StopReason, { kind: 'gone' }>['because']): void
-  /** Until `resume`, an unreachable target does not count as gone: at the first look it may not be up yet. */
+  /** Until `resume`, an unreachable target does not count as gone, because it may not be up yet. */
   pause(): void
   resume(): void
 }

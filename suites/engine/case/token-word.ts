@@ -7,7 +7,7 @@ import type { TargetFacts } from './target-facts.ts'
 /** The requirement that access tokens authorize calls. A prefix that the user gives must work in its cases. */
 const tokensWork = 'tokens/authorize'
 
-/** Returns why a case cannot be asked; undefined if it can. A given prefix that does not work fails the cases that judge it. */
+/** Returns why a case cannot run; undefined if it can. A given prefix that does not work fails the cases that judge it. */
 export function withoutTokenWord({ tokenWord }: TargetFacts, scenario: Scenario, testCase: Case): Obstacle | undefined {
   if (tokenWord === undefined) return undefined
   const written = (steps: Step[]): Step[] => steps.map((step) => withCase(step, testCase.values))

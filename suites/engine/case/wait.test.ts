@@ -14,7 +14,7 @@ function clientKnowing(known: Partial<TargetFacts>): Promise<Client> {
   return openClient(startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' }))
 }
 
-test('a suitable lifetime grows with the way and with every try, and leaves half of that of a refresh token', async () => {
+test('a suitable lifetime grows with the round trip and with every try, up to half of that of a refresh token', async () => {
   const near = suitableLifeMs(await clientKnowing({}), 1)
   expect(suitableLifeMs(await clientKnowing({}), 2)).toBeGreaterThan(near)
   expect(suitableLifeMs(await clientKnowing({ roundTripMs: 700 }), 1)).toBeGreaterThan(near + 3 * 700)

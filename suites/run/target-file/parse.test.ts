@@ -45,12 +45,12 @@ describe('an error never shows a secret', () => {
     expect(message).not.toContain('\n')
   })
 
-  test('and elsewhere the place is said', () => {
+  test('elsewhere it names the place', () => {
     expect(refusal('ulr: http://a\n')).toBe('Cannot load target.yaml:1:1: unknown key "ulr", did you mean "url"?')
   })
 })
 
-describe('what would only be found after the run is found at once', () => {
+describe('mistakes that would only show after the run are found at once', () => {
   test.each([
     ['probes: { contxt: { method: a/b } }', 'unknown key "contxt", did you mean "context"?'],
     ['solutions: [one]', 'this is not a list of two solution ids'],
@@ -81,7 +81,7 @@ describe('what would only be found after the run is found at once', () => {
     expect(refusal(text)).toContain(sentence)
   })
 
-  test('and what is right is taken', () => {
+  test('right values are accepted', () => {
     const text = `cleanup: { method: a/b, params: { key: [$id, $name] } }
 probes: { disable: { method: a/c, params: { id: $id } }, stream: { method: a/d } }
 solutions: [one, two]
