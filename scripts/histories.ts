@@ -13,7 +13,7 @@ const { values } = parseArgs({ options: { count: { type: 'string', default: '200
 const count = Number(values.count)
 const random = seededRandom(1)
 const newStart = (): State => afterGrants(newState(), ['a', 'b', 'c'], ['solution'])
-const told = { impossible: 0, undecided: 0, explained: 0 }
+const counts = { impossible: 0, undecided: 0, explained: 0 }
 for (let round = 0; round < count; round++) {
   const start = newStart()
   const history = correctHistory(start, {
@@ -22,10 +22,10 @@ for (let round = 0; round < count; round++) {
     lossy: round % 2 === 0,
     calls: 14,
   })
-  told[explain(start, history).is] += 1
+  counts[explain(start, history).is] += 1
 }
 console.log(
-  `${told.impossible} alarms and ${told.undecided} undecided in ${count} correct histories, half with lost answers`,
+  `${counts.impossible} alarms and ${counts.undecided} undecided in ${count} correct histories, half with lost answers`,
 )
 
 const operations = 100_000
@@ -41,4 +41,4 @@ const before = process.cpuUsage()
 const found = explain(start, history, operations * 2)
 const { user, system } = process.cpuUsage(before)
 console.log(`${operations} operations: ${found.is} in ${((user + system) / 1e6).toFixed(2)} s of CPU`)
-if (told.impossible > 0) process.exitCode = 1
+if (counts.impossible > 0) process.exitCode = 1

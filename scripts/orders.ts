@@ -25,9 +25,9 @@ for (const defects of defectSets) {
   const begun = performance.now()
   const { problems, counts, broken } = await askInOrders({ corpus, items: allItems(corpus) }, defects, seeds)
   const seconds = ((performance.now() - begun) / 1000).toFixed(0)
-  const told = Object.entries(counts).map(([verdict, count]) => `${count} ${verdict}`)
+  const summary = Object.entries(counts).map(([verdict, count]) => `${count} ${verdict}`)
   console.log(
-    `${problems.length === 0 ? '✓' : '✗'} ${name}: ${seeds.length} orders in ${seconds} s, ${told.join(', ')}`,
+    `${problems.length === 0 ? '✓' : '✗'} ${name}: ${seeds.length} orders in ${seconds} s, ${summary.join(', ')}`,
   )
   console.log(`    broken: ${broken.join(', ') || 'nothing'}`)
   for (const problem of problems.slice(0, 40)) console.log(`    ${problem}`)

@@ -58,10 +58,10 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
     return refuse('credentials', stage)
   }
 
-  const asked = asList(params.scope)
-  const read = readScopeRequest(asked, profile, rules)
+  const requested = asList(params.scope)
+  const read = readScopeRequest(requested, profile, rules)
   if ('refused' in read) return refuse('scope', 'scope/form', read.refused)
-  const granted = grantScopes(context, key, asked, read.request)
+  const granted = grantScopes(context, key, requested, read.request)
   if (!granted.ok) return granted
   const { addresses } = read.request
   if (rules.addressChecked('grant', key) && !rules.addressTaken(addresses, callerAddress(context, call.request))) {
@@ -69,7 +69,7 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
   }
   const planned = planFor(context, key, read.request)
   if (!planned.ok) return planned
-  const decided: Decided = { asked, scope: granted.value, session: planned.value }
+  const decided: Decided = { requested, scope: granted.value, session: planned.value }
   const wait = rules.beforeEffect('session')
   return wait
     ? wait.then(() => finish(context, key, read.request, decided))
@@ -77,7 +77,12 @@ function grant(call: Call): Outcome<object> | Promise<Outcome<object>> {
 }
 
 /** The scopes in force, or why not: unknown words, words beyond the key's, an expiresIn beyond the refresh lifetime. */
-function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wanted: ScopeRequest): Outcome<string[]> {
+function grantScopes(
+  context: ServerContext,
+  key: ApiKey,
+  requested: string[],
+  wanted: ScopeRequest,
+): Outcome<string[]> {
   const { rules, profile } = context
   const [unknown] = wanted.unknown
   if (unknown !== undefined && profile.unknownScopes === 'refused') return refuse('scope', 'scope/unknown', unknown)
@@ -86,7 +91,7 @@ function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wante
   const beyond = wanted.scopes.filter((scope) => !rules.scopeWithinKey(scope, keyScope, profile))
   if (beyond[0] !== undefined && rules.scopeBeyondKey() === 'refused')
     return refuse('scope', 'scope/beyond-key', beyond[0])
-  if (asked.length === 0 && profile.emptyScope === 'refused') return refuse('params', 'params/scope')
+  if (requested.length === 0 && profile.emptyScope === 'refused') return refuse('params', 'params/scope')
   if (
     wanted.expiresInMs !== undefined &&
     wanted.expiresInMs > rules.refreshLifeMs(profile) &&
@@ -94,7 +99,8 @@ function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wante
   ) {
     return refuse('scope', 'scope/expires-in', `expiresIn:${wanted.expiresInMs}`)
   }
-  if (asked.length === 0 && profile.emptyScope === 'whole-key') return succeed(rules.grantedScope(keyScope, keyScope))
+  if (requested.length === 0 && profile.emptyScope === 'whole-key')
+    return succeed(rules.grantedScope(keyScope, keyScope))
   return succeed(
     rules.grantedScope(
       wanted.scopes.filter((scope) => !beyond.includes(scope)),
@@ -105,7 +111,7 @@ function grantScopes(context: ServerContext, key: ApiKey, asked: string[], wante
 
 /** What a grant was decided to give. */
 interface Decided {
-  asked: string[]
+  requested: string[]
   scope: string[]
   /** Undefined: the grant belongs to no session. */
   session: SessionPlan | undefined
@@ -121,14 +127,14 @@ function finish(
   context: ServerContext,
   key: ApiKey,
   wanted: ScopeRequest,
-  { asked, scope, session: plan }: Decided,
+  { requested, scope, session: plan }: Decided,
 ): Outcome<object> {
   const { rules, profile } = context
   const session = plan === undefined ? undefined : enterSession(context, plan)
   const pair = issuePair(context, {
     key,
     scope,
-    scopeEcho: echo(profile.scopeEcho, scope, asked),
+    scopeEcho: echo(profile.scopeEcho, scope, requested),
     addresses: wanted.addresses,
     session,
     expiresInMs: wanted.expiresInMs,
@@ -136,7 +142,7 @@ function finish(
   return succeed(rules.grantResult(tokenResult(context, pair), pair))
 }
 
-function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], asked: string[]): string[] {
-  if (form === 'as-requested') return asked
+function echo(form: ServerContext['profile']['scopeEcho'], scope: string[], requested: string[]): string[] {
+  if (form === 'as-requested') return requested
   return form === 'sorted' ? [...scope].sort() : scope
 }

@@ -52,8 +52,9 @@ function renew({ context, params }: Call, old: TokenPair): Outcome<object> {
   if (revoked.includes('refresh')) old.refreshRevoked = true
   for (const other of rules.endedBesideRefresh(() => pairsOf(context), old)) endPair(other)
   if (rules.refreshOpensSession()) openSession(context, old.key, undefined)
-  const asked = profile.scopeOnRefresh === 'narrows' && params.scope !== undefined ? asList(params.scope) : undefined
-  const narrow = (scopes: string[]) => (asked ? scopes.filter((scope) => asked.includes(scope)) : scopes)
+  const requested =
+    profile.scopeOnRefresh === 'narrows' && params.scope !== undefined ? asList(params.scope) : undefined
+  const narrow = (scopes: string[]) => (requested ? scopes.filter((scope) => requested.includes(scope)) : scopes)
   const pair = issuePair(context, {
     key: old.key,
     scope: narrow(rules.refreshedScope(old)),

@@ -61,8 +61,8 @@ async function watch(options: JudgeOptions): Promise<{ journals: Journal[]; inte
   const { command, timeoutSeconds } = source
   const result = await runScenarios({ command, scenarios: selected.scenarios, timeoutSeconds, signal, onDone })
   if (result.kind === 'journals') return result
-  const said = result.stderr.trim() === '' ? 'the shell says nothing' : `the shell says "${result.stderr.trim()}"`
-  throw new SuiteError('command', `Cannot start the command "${command}": ${said}`)
+  const detail = result.stderr.trim() === '' ? 'the shell says nothing' : `the shell says "${result.stderr.trim()}"`
+  throw new SuiteError('command', `Cannot start the command "${command}": ${detail}`)
 }
 
 function cannotListen(port: number): (cause: NodeJS.ErrnoException) => never {

@@ -107,7 +107,7 @@ function searchInOwnData(
 /** One mistake per other key that was given. */
 function wrongKey({ name, key }: { name: string; key: SigningKey }): KnownMistake[] {
   if (key.kind === 'ed25519-public') return []
-  const said = {
+  const text = {
     id: 'key/another-key',
     requirement: 'signatures/key-id',
     when: `another key is used: ${name}`,
@@ -115,7 +115,7 @@ function wrongKey({ name, key }: { name: string; key: SigningKey }): KnownMistak
   }
   const kind = key.kind === 'secret' ? 'mac' : 'ed25519'
   const bytes = key.kind === 'secret' ? secretBytes(key.secret) : key.seed
-  return [keyMistake(said, (draft) => (draft.algorithm.kind === kind ? bytes : null))]
+  return [keyMistake(text, (draft) => (draft.algorithm.kind === kind ? bytes : null))]
 }
 
 /** The mistake that the form of a signature shows for certain, if no single mistake explains it. */

@@ -38,14 +38,14 @@ export function offsetsNearby(ms: number): number[] {
 function otherTime(timestamp: string, offset: number): KnownMistake {
   const distance = Math.abs(offset) < 1000 ? `${Math.abs(offset)} ms` : `${Math.abs(offset) / 1000} s`
   const isZone = Math.abs(offset) >= 1_800_000
-  const said = {
+  const text = {
     id: 'data/with-another-timestamp',
     when: `the data have a timestamp that is ${distance} ${offset < 0 ? 'before' : 'after'} the one of the header`,
     requirement: 'signatures/timestamp',
     fix: isZone ? 'Use milliseconds since 1970 in UTC, in the data and in the header alike' : oneTime,
   }
   const signed = String(Number(timestamp) + offset)
-  return dataMistake(said, (pieces) =>
+  return dataMistake(text, (pieces) =>
     pieces.map((part) => (part.origin === 'timestamp' ? piece('timestamp', signed) : part)),
   )
 }

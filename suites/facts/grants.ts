@@ -6,17 +6,17 @@ import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
 import { pairOf, requestGrant, works } from './granted.ts'
 
 async function scopeEcho(caller: Caller): Promise<Finding> {
-  const asked = ['solution', 'context', 'expiresIn:60000']
-  const reply = await requestGrant(caller, asked)
+  const requested = ['solution', 'context', 'expiresIn:60000']
+  const reply = await requestGrant(caller, requested)
   const pair = pairOf(reply)
   if (pair === null) return { facts: [] }
   const echo = pair.scope.join(',')
   const form =
-    echo === asked.join(',') ? 'as-requested' : echo === 'context,solution' ? 'sorted' : 'without-restrictions'
+    echo === requested.join(',') ? 'as-requested' : echo === 'context,solution' ? 'sorted' : 'without-restrictions'
   const { length } = Object.keys(reply.result as object)
   return {
     facts: [
-      word('grants/scope-echo', 'the granted scope', echo, `asked for ${asked.join(',')}`),
+      word('grants/scope-echo', 'the granted scope', echo, `requested for ${requested.join(',')}`),
       word('keys/create-result-extras', 'further members in a grant', length > 6, `${length} members`),
     ],
     switches: { scopeEcho: form, extraResultMembers: length > 6 },

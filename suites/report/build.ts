@@ -167,7 +167,7 @@ function reportCase(
 ): CaseReport {
   const { verdict, requirements, entry } = applyKnown(outcome, known)
   // A case about every answer makes no calls; the cases that prove its requirement receive such answers too.
-  const asked = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
+  const only = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
   return {
     id: outcome.id,
     case: outcome.case,
@@ -180,7 +180,7 @@ function reportCase(
     calls: outcome.calls,
     durationMs: outcome.durationMs,
     problem: outcome.problem === null ? null : reportProblem(outcome.problem, render),
-    again: `${again} --only ${shellWord(asked)} --trace`,
+    again: `${again} --only ${shellWord(only)} --trace`,
     known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
     blockedBy: null,
   }

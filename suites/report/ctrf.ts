@@ -45,7 +45,7 @@ const statuses: { readonly [verdict in Verdict]: CtrfStatus } = {
 }
 
 function testOfCase(report: PrintedReport, testCase: CaseReport): CtrfTest {
-  const said = explainCase(report, testCase)
+  const explained = explainCase(report, testCase)
   const excused = blockedByKnown(report.cases, testCase)
   return {
     testId: testCase.key,
@@ -54,8 +54,8 @@ function testOfCase(report: PrintedReport, testCase: CaseReport): CtrfTest {
     rawStatus: testCase.verdict,
     duration: Math.round(testCase.durationMs),
     suite: testCase.id.split('/'),
-    ...(said === null ? {} : { message: said.but, trace: caseLines(report, testCase).join('\n') }),
-    ...placeOf(said?.where ?? null),
+    ...(explained === null ? {} : { message: explained.but, trace: caseLines(report, testCase).join('\n') }),
+    ...placeOf(explained?.where ?? null),
     ...(testCase.proves.length === 0 ? {} : { labels: { requirements: testCase.proves } }),
   }
 }
@@ -84,8 +84,8 @@ function testOfFinding(finding: PrintedReport['findings'][number]): CtrfTest {
 /** Cases that the frozen set does not contain change no verdict: they are listed and fail nothing. */
 function newerTests(report: PrintedReport): CtrfTest[] {
   const { newer, meta } = report
-  const told = [...brokenNewer(report).map((one) => testOfCase(report, one)), ...newer.findings.map(testOfFinding)]
-  return told.map((test) => ({
+  const tests = [...brokenNewer(report).map((one) => testOfCase(report, one)), ...newer.findings.map(testOfFinding)]
+  return tests.map((test) => ({
     ...test,
     testId: `newer: ${test.testId}`,
     status: 'skipped',

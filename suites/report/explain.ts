@@ -39,15 +39,15 @@ export function explainCase(report: Pick<PrintedReport, 'requirements'>, testCas
 
 /** The same line by line, for formats that take one text for a case. */
 export function caseLines(report: Pick<PrintedReport, 'requirements'>, testCase: CaseReport): string[] {
-  const said = explainCase(report, testCase)
-  if (said === null) return [testCase.title]
+  const explained = explainCase(report, testCase)
+  if (explained === null) return [testCase.title]
   return [
     testCase.key,
-    ...said.sentences.map(({ level, id, text, anchor }) => `${level} ${id}: ${text} (${anchor})`),
-    ...(said.at === '' ? [] : [`At ${said.at}${said.where === null ? '' : ` (${said.where})`}`]),
-    `But ${said.but}`,
-    ...(said.hint === null ? [] : [`Hint ${said.hint}`]),
-    ...said.exchanges.flatMap(({ request, answer }) => [
+    ...explained.sentences.map(({ level, id, text, anchor }) => `${level} ${id}: ${text} (${anchor})`),
+    ...(explained.at === '' ? [] : [`At ${explained.at}${explained.where === null ? '' : ` (${explained.where})`}`]),
+    `But ${explained.but}`,
+    ...(explained.hint === null ? [] : [`Hint ${explained.hint}`]),
+    ...explained.exchanges.flatMap(({ request, answer }) => [
       '',
       ...request.map((line) => `> ${line}`),
       ...answer.map((line) => `< ${line}`),
@@ -188,6 +188,6 @@ export function summarySentence({ summary }: Pick<Report, 'summary'>): string {
     [summary.notRun, 'not run'],
     [summary.stale, summary.stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
   ]
-  const said = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)
-  return said.length === 0 ? 'no cases' : said.join(', ')
+  const counts = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)
+  return counts.length === 0 ? 'no cases' : counts.join(', ')
 }

@@ -20,12 +20,13 @@ export function caseDetails(
   testCase: CaseReport,
   { sources, like, prefix = 'case' }: { sources: Sources; like: string | null; prefix?: 'case' | 'newer' },
 ): string {
-  const said = explainCase(report, testCase)
-  const search = [testCase.key, testCase.title, ...testCase.proves, said?.but ?? ''].join(' ').toLowerCase()
+  const explained = explainCase(report, testCase)
+  const search = [testCase.key, testCase.title, ...testCase.proves, explained?.but ?? ''].join(' ').toLowerCase()
   const data = `data-verdict="${testCase.verdict}" data-proves="${escapeHtml(testCase.proves.join(' '))}" data-search="${escapeHtml(search)}"`
   const summary = `<summary>${verdictMark(testCase.verdict)} <code>${escapeHtml(testCase.key)}</code> ${escapeHtml(testCase.title)}</summary>`
   const open = testCase.verdict === 'failed' && like === null ? ' open' : ''
-  const body = said === null ? proof(report, testCase, sources) : explanation(testCase, said, { sources, like })
+  const body =
+    explained === null ? proof(report, testCase, sources) : explanation(testCase, explained, { sources, like })
   return `<details class="case ${testCase.verdict}" id="${prefix}/${escapeHtml(testCase.key)}" ${data}${open}>${summary}<div class="body">${body}</div></details>`
 }
 
@@ -59,21 +60,21 @@ function fixtureFact(testCase: CaseReport, sources: Sources): [string, string][]
 
 function explanation(
   testCase: CaseReport,
-  said: Explanation,
+  explained: Explanation,
   { sources, like }: { sources: Sources; like: string | null },
 ): string {
   const caseLink = (key: string): string => linkTo(`case/${key}`, `<code>${escapeHtml(key)}</code>`)
   const facts: [string, string | null][] = [
-    ['At', said.at === '' ? null : escapeHtml(said.at)],
-    [testCase.verdict === 'not-testable' ? 'Why' : 'But', escapeHtml(said.but)],
-    ['Hint', said.hint === null ? null : escapeHtml(said.hint)],
+    ['At', explained.at === '' ? null : escapeHtml(explained.at)],
+    [testCase.verdict === 'not-testable' ? 'Why' : 'But', escapeHtml(explained.but)],
+    ['Hint', explained.hint === null ? null : escapeHtml(explained.hint)],
     ['Blocked', testCase.blockedBy === null ? null : `by the failure of ${caseLink(testCase.blockedBy)}`],
     ['Alike', like === null ? null : `It fails like ${caseLink(like)}, most likely for the same cause`],
     ['Known', testCase.known === null ? null : escapeHtml(knownWords(testCase.known))],
     ...fixtureFact(testCase, sources),
   ]
   const shown = facts.flatMap(([name, text]): [string, string][] => (text === null ? [] : [[name, text]]))
-  return `${said.sentences.map(sentence).join('')}${factList(shown)}${exchanges(said.exchanges)}${again(testCase.again)}`
+  return `${explained.sentences.map(sentence).join('')}${factList(shown)}${exchanges(explained.exchanges)}${again(testCase.again)}`
 }
 
 function knownWords({ reason, issue }: NonNullable<CaseReport['known']>): string {
@@ -114,13 +115,13 @@ export function findingDetails(report: PrintedReport, finding: PrintedReport['fi
     ...(finding.known === null ? [] : [['Known', escapeHtml(knownWords(finding.known))] satisfies [string, string]]),
   ]
   const steps = finding.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')
-  const said =
+  const broken =
     requirement === undefined ? '' : sentence({ ...requirement, level: finding.level === 'must' ? 'MUST' : 'IMPLIED' })
   const fixture =
     finding.fixture === null
       ? ''
       : `<p>This scenario shows it (<code>run --fixtures DIR</code>):</p><pre tabindex="0" role="region" aria-label="Scenario">${finding.fixture.map(escapeHtml).join('\n')}</pre>`
-  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${said}${factList(facts)}<ol>${steps}</ol>${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
+  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${broken}${factList(facts)}<ol>${steps}</ol>${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
 }
 
 const laneHeight = 24

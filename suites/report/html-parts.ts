@@ -25,10 +25,10 @@ function bar(counts: Counts, total: number): string {
     x += width
     return part
   })
-  const said = verdictOrder
+  const counted = verdictOrder
     .filter((verdict) => counts[verdict] > 0)
     .map((verdict) => `${counts[verdict]} ${words(verdict)}`)
-  return `<svg class="bar" viewBox="0 0 100 5" preserveAspectRatio="none" role="img" aria-label="${said.join(', ')}">${parts.join('')}</svg>`
+  return `<svg class="bar" viewBox="0 0 100 5" preserveAspectRatio="none" role="img" aria-label="${counted.join(', ')}">${parts.join('')}</svg>`
 }
 
 function cell({ id, level, verdict, text }: RequirementReport): string {
@@ -53,10 +53,10 @@ export function requirementLine(
   { id, level, verdict, text, anchor, reason, cases }: RequirementReport,
   sources: Sources,
 ): string {
-  const said = documentSentence(sources, id)
+  const quoted = documentSentence(sources, id)
   const search = escapeHtml([id, text, reason ?? ''].join(' ').toLowerCase())
   const more = [
-    said === null ? null : `<q>${escapeHtml(said)}</q> <span class="soft">${escapeHtml(anchor)}</span>`,
+    quoted === null ? null : `<q>${escapeHtml(quoted)}</q> <span class="soft">${escapeHtml(anchor)}</span>`,
     reason === null ? null : `<span class="soft">${escapeHtml(reason)}</span>`,
   ].flatMap((part) => (part === null ? [] : [`<br>${part}`]))
   return `<tr id="requirement/${escapeHtml(id)}" data-id="${escapeHtml(id)}" data-verdict="${verdict}" data-proves="${escapeHtml(id)}" data-search="${search}"><td class="nowrap ${verdict}">${glyphs[verdict]} ${words(verdict)}</td><td>${linkTo(id, `<code>${escapeHtml(id)}</code>`)}</td><td>${level}</td><td>${escapeHtml(text)}${more.join('')}</td><td class="nowrap">${casesOf(cases.length)}</td></tr>`

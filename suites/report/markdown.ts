@@ -108,11 +108,11 @@ function exchangeBlock({ request, answer }: { request: string[]; answer: string[
 }
 
 function areaTable(report: PrintedReport): string {
-  const asked = report.requirements.filter((one) => !isLeftOutByOnly(one))
-  if (asked.length === 0) return ''
-  const totals = countVerdicts(asked)
+  const selected = report.requirements.filter((one) => !isLeftOutByOnly(one))
+  if (selected.length === 0) return ''
+  const totals = countVerdicts(selected)
   const order = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
-  const cases = countAreas(asked).map(
+  const cases = countAreas(selected).map(
     ({ area, total, counts }) =>
       `| ${area} | ${total} | ${order.map((verdict) => counts[verdict] || '').join(' | ')} |`,
   )
@@ -125,19 +125,21 @@ function areaTable(report: PrintedReport): string {
 
 function failure(report: PrintedReport, { first: testCase, others }: Cause, blocks: number): string {
   const summary = `<summary>${glyphs[testCase.verdict]} <code>${html(testCase.key)}</code> ${html(testCase.title)}</summary>`
-  const said = explainCase(report, testCase)
-  if (said === null) return `<details>${summary}</details>`
+  const explained = explainCase(report, testCase)
+  if (explained === null) return `<details>${summary}</details>`
   return [
     '<details>',
     summary,
     '',
-    ...said.sentences.map(({ level, id, text }) => `**${level}** ${code(id)}: ${inline(text)}<br>`),
-    ...(said.at === '' ? [] : [`**At** ${inline(said.at)}${said.where === null ? '' : ` (${code(said.where)})`}<br>`]),
-    `**But** ${inline(said.but)}`,
-    ...(said.hint === null ? [] : [`<br>**Hint** ${inline(said.hint)}`]),
+    ...explained.sentences.map(({ level, id, text }) => `**${level}** ${code(id)}: ${inline(text)}<br>`),
+    ...(explained.at === ''
+      ? []
+      : [`**At** ${inline(explained.at)}${explained.where === null ? '' : ` (${code(explained.where)})`}<br>`]),
+    `**But** ${inline(explained.but)}`,
+    ...(explained.hint === null ? [] : [`<br>**Hint** ${inline(explained.hint)}`]),
     ...alike(testCase, others),
     ...(blocks === 0 ? [] : [`<br>**Blocks** ${casesOf(blocks)}`]),
-    ...said.exchanges.flatMap(exchangeBlock),
+    ...explained.exchanges.flatMap(exchangeBlock),
     '',
     ...fenced([testCase.again]),
     '',

@@ -137,20 +137,22 @@ function block(lines: readonly string[]): string[] {
 function caseBlock(report: PrintedReport, testCase: CaseReport, paint: Paint, full: boolean): string[] {
   const title = `${glyphs[testCase.verdict]} ${testCase.key}`
   const painted = testCase.verdict === 'failed' ? paint.red(title) : paint.yellow(title)
-  const said = explainCase(report, testCase)
-  if (said === null) return [painted, `  ${testCase.title}`]
-  if (!full) return [painted, ...paint.hanging('  ', said.but)]
+  const explained = explainCase(report, testCase)
+  if (explained === null) return [painted, `  ${testCase.title}`]
+  if (!full) return [painted, ...paint.hanging('  ', explained.but)]
   return [
     painted,
     ...paint.hanging('  ', testCase.title),
     // A case that only observes proves no sentence.
-    ...(said.sentences.length === 0 ? [] : ['']),
-    ...said.sentences.flatMap((sentence) => sentenceLines(sentence, paint)),
+    ...(explained.sentences.length === 0 ? [] : ['']),
+    ...explained.sentences.flatMap((sentence) => sentenceLines(sentence, paint)),
     '',
-    ...(said.at === '' ? [] : paint.hanging('  At    ', said.where === null ? said.at : `${said.at} (${said.where})`)),
-    ...paint.hanging('  But   ', said.but),
-    ...(said.hint === null ? [] : paint.hanging('  Hint  ', said.hint)),
-    ...said.exchanges.flatMap((exchange) => exchangeLines(exchange, paint)),
+    ...(explained.at === ''
+      ? []
+      : paint.hanging('  At    ', explained.where === null ? explained.at : `${explained.at} (${explained.where})`)),
+    ...paint.hanging('  But   ', explained.but),
+    ...(explained.hint === null ? [] : paint.hanging('  Hint  ', explained.hint)),
+    ...explained.exchanges.flatMap((exchange) => exchangeLines(exchange, paint)),
     '',
     `  Again   ${testCase.again}`,
   ]
@@ -173,9 +175,9 @@ const plural = (what: string): string => what.replace(/^is /, 'are ').replace(/^
 /** The other cases of one cause, with the sentence that each breaks if it is a different one. */
 function alike({ verdict, problem }: CaseReport, others: readonly CaseReport[], what: string, paint: Paint): string[] {
   if (others.length === 0) return []
-  const said = problem?.requirements ?? []
+  const broken = problem?.requirements ?? []
   const lines = others.map((testCase) => {
-    const more = (testCase.problem?.requirements ?? []).filter((id) => !said.includes(id))
+    const more = (testCase.problem?.requirements ?? []).filter((id) => !broken.includes(id))
     const words = [...more, ...(testCase.verdict === verdict ? [] : [testCase.verdict])]
     return `${testCase.key}${words.length === 0 ? '' : ` (${words.join(', ')})`}`
   })

@@ -94,13 +94,13 @@ function stale(report: PrintedReport, paint: Paint): string[] {
 }
 
 function areas(report: PrintedReport, paint: Paint): string[] {
-  const asked = report.requirements.filter((one) => !isLeftOutByOnly(one))
-  if (asked.length === 0) return []
-  const all = countAreas(asked)
-  const totals = countVerdicts(asked)
+  const selected = report.requirements.filter((one) => !isLeftOutByOnly(one))
+  if (selected.length === 0) return []
+  const all = countAreas(selected)
+  const totals = countVerdicts(selected)
   const shown = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
   const cases = all.map(({ area, total, counts }) => [area, total, ...shown.map((verdict) => counts[verdict])])
-  const foot = ['all', asked.length, ...shown.map((verdict) => totals[verdict])]
+  const foot = ['all', selected.length, ...shown.map((verdict) => totals[verdict])]
   const [head, ...body] = table([['Requirements', 'of', ...shown.map(words)], ...cases, foot], '')
   return [paint.bold(head ?? ''), ...body]
 }

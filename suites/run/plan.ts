@@ -38,34 +38,34 @@ interface PlannedItems {
   all: number
   /** Cases about every answer, which are made from the answers to all others. */
   ofAnswers: number
-  /** Returns why an item cannot be asked; undefined if it can. */
+  /** Returns why an item cannot run; undefined if it can. */
   cannot: (item: Item) => Gap | undefined
 }
 
 /** Plans what a run will do to its target, before the first request. */
 export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
-  const asked = items.selected.filter((item) => items.cannot(item) === undefined)
-  const calls = asked
+  const testable = items.selected.filter((item) => items.cannot(item) === undefined)
+  const calls = testable
     .filter((item) => item.kind === 'case' || !target.keptTestKeys.includes(item.member.name))
     .flatMap(callsOf)
   const all = preflightCalls + count(calls)
   return {
-    cases: asked.length + items.ofAnswers,
+    cases: testable.length + items.ofAnswers,
     total: items.all + items.ofAnswers,
     notSelected: items.notSelected,
     calls: all,
     refusals: count(calls.filter(({ refused }) => refused)),
-    seconds: secondsOf(asked, all, target),
-    creates: createdThings(asked, calls, target),
+    seconds: secondsOf(testable, all, target),
+    creates: createdThings(testable, calls, target),
     cannot: reasons(items.selected, items.cannot),
   }
 }
 
-function secondsOf(asked: readonly Item[], calls: number, { callMs, atOnce, rate }: PlannedTarget): number {
+function secondsOf(testable: readonly Item[], calls: number, { callMs, atOnce, rate }: PlannedTarget): number {
   if (callMs === null) return 0
-  const work = preflightCalls + asked.reduce((sum, item) => sum + workOf(item, atOnce), 0)
+  const work = preflightCalls + testable.reduce((sum, item) => sum + workOf(item, atOnce), 0)
   const pacedMs = rate > 0 ? (calls * 1000) / rate : 0
-  return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(asked)) / 1000)
+  return Math.ceil((Math.max(work * callMs, pacedMs) + waitsMs(testable)) / 1000)
 }
 
 /** The duration of an item, in sequential calls; other cases run at the same time unless it runs alone. */
@@ -76,14 +76,14 @@ export function workOf(item: Item, atOnce: number): number {
 
 const count = (calls: readonly PlannedCall[]): number => calls.reduce((sum, call) => sum + call.count, 0)
 
-function createdThings(asked: readonly Item[], calls: readonly PlannedCall[], target: PlannedTarget): string[] {
+function createdThings(testable: readonly Item[], calls: readonly PlannedCall[], target: PlannedTarget): string[] {
   const tokens = count(calls.filter(({ method }) => method === 'manager/auth'))
   const creations = calls.filter(({ method }) => method === 'manager/createApiKey')
   const keys = count(creations.filter(({ refused }) => !refused))
   const tried = count(creations.filter(({ refused }) => refused))
-  const fillsSessions = asked.some((item) => item.kind === 'case' && fills(item, 'sessions'))
+  const fillsSessions = testable.some((item) => item.kind === 'case' && fills(item, 'sessions'))
   return [
-    ...(keys > 0 ? [createdKeys(asked, keys, target)] : []),
+    ...(keys > 0 ? [createdKeys(testable, keys, target)] : []),
     ...(keys > 0 && !target.cleanup && target.lasts ? [howKeysGo] : []),
     ...(tried > 0 ? [`up to ${Math.min(tried, keyLimit)} more if the target takes keys that it should refuse`] : []),
     ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}`] : []),
@@ -94,8 +94,8 @@ function createdThings(asked: readonly Item[], calls: readonly PlannedCall[], ta
 const howKeysGo =
   'these keys stay there: "cleanup" in a target file names a method that removes them, "testKeys" keeps those that the next run can use'
 
-function createdKeys(asked: readonly Item[], keys: number, { cleanup }: PlannedTarget): string {
-  const fillsKeys = asked.some((item) => item.kind === 'case' && fills(item, 'keys'))
+function createdKeys(testable: readonly Item[], keys: number, { cleanup }: PlannedTarget): string {
+  const fillsKeys = testable.some((item) => item.kind === 'case' && fills(item, 'keys'))
   if (cleanup) {
     const atOnce = fillsKeys || keys > keyLimit ? `, at most ${keyLimit} at once` : ''
     return `${counted(keys, 'API key')}${atOnce}, removed through the cleanup method`
@@ -107,8 +107,8 @@ function createdKeys(asked: readonly Item[], keys: number, { cleanup }: PlannedT
 const usualWaitMs = 3000
 
 /** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */
-function waitsMs(asked: readonly Item[]): number {
-  const waiting = asked.filter((item) => item.kind === 'case' && claimsOf(item).fills !== 'sessions')
+function waitsMs(testable: readonly Item[]): number {
+  const waiting = testable.filter((item) => item.kind === 'case' && claimsOf(item).fills !== 'sessions')
   return Math.max(0, ...waiting.map((item) => (item.kind === 'case' ? waitOf(item.scenario) : 0)))
 }
 

@@ -6,7 +6,6 @@ import { systemRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
 import { stopText } from '../report/obstacle-text.ts'
 import { urlTarget } from '../targets/url.ts'
-import { type Asked, askWithModel } from './ask-with-model.ts'
 import { cleanUp, cleanUpLimitMs } from './clean-up.ts'
 import type { Endings } from './ending.ts'
 import { collectKeys } from './events-channel.ts'
@@ -15,6 +14,7 @@ import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys-of-target
 import { leftKeyLines } from './left-keys.ts'
 import type { TargetOptions } from './options.ts'
 import { lookAtTarget, type RunSetup } from './run.ts'
+import { runWithModel, type WorkerResult } from './run-with-model.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
@@ -27,12 +27,12 @@ export async function runAgainstUrl(
   suite: SuiteRun,
   options: TargetOptions,
   request: WorkerRequest,
-  { endings, askInWorker }: { endings: Endings; askInWorker: (request: WorkerRequest) => Promise<Asked> },
+  { endings, runInWorker }: { endings: Endings; runInWorker: (request: WorkerRequest) => Promise<WorkerResult> },
 ): Promise<SuiteResult> {
   const keys = openKeysOfTarget(options.keys)
   const target = urlTarget(options)
   const listener = both(suite.listener, keys.listener)
-  let asked: Asked | undefined
+  let result: WorkerResult | undefined
   let left: string[] = []
   let exploration: SuiteResult['exploration'] = null
   const created = collectKeys(request.endingChannel)
@@ -60,7 +60,7 @@ export async function runAgainstUrl(
       earlierKeys: earlier,
     }
     const entries = (): CreatedKeysEntry[] => [...earlier, ...created.entries()]
-    if (suite.options.explore === null) asked = await askInWorker(before)
+    if (suite.options.explore === null) result = await runInWorker(before)
     else {
       const model = {
         calls: suite.options.explore.calls,
@@ -71,14 +71,14 @@ export async function runAgainstUrl(
         entries,
         listener: keys.listener,
       }
-      ;({ asked, exploration } = await askWithModel({ ...model, suite, options, request: before, askInWorker }))
+      ;({ result, exploration } = await runWithModel({ ...model, suite, options, request: before, runInWorker }))
     }
   } finally {
     created.close()
     left = await finish(suite, options, { target, keys, endings })
-    if (asked === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
+    if (result === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
   }
-  return { ...asked, left, exploration }
+  return { ...result, left, exploration }
 }
 
 const both =

@@ -19,7 +19,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   const { endings, endsAtMs, stop } = limitTime(suite.options)
   const stopListening = listenForSignals(interruptions(endings, suite))
   const request = requestOf(suite, endsAtMs)
-  const askInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left' | 'exploration'>> => {
+  const runInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left' | 'exploration'>> => {
     const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
     const reason = endings.cases.reason ?? stopped
     return {
@@ -31,9 +31,9 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
     }
   }
   try {
-    if (suite.options.target === null) return { ...(await askInWorker(request)), left: [], exploration: null }
+    if (suite.options.target === null) return { ...(await runInWorker(request)), left: [], exploration: null }
     const { runAgainstUrl } = await import('./run-against-url.ts')
-    return await runAgainstUrl(suite, suite.options.target, request, { endings, askInWorker })
+    return await runAgainstUrl(suite, suite.options.target, request, { endings, runInWorker })
   } catch (error) {
     throw interruptedInstead(error, endings.cases)
   } finally {

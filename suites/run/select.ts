@@ -22,8 +22,8 @@ function nothingSelected({ only, skip, shard }: Selection): string {
 
 /** Checks that every id exists: a misspelt one would silently select the wrong cases. @throws SuiteError (`usage`) with a did-you-mean */
 function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void {
-  const asked = [...only.map((id) => ['--only', id] as const), ...skip.map(({ id }) => ['--skip', id] as const)]
-  const wrong = asked.find(([, id]) => !items.some((item) => answersTo(item, id)))
+  const given = [...only.map((id) => ['--only', id] as const), ...skip.map(({ id }) => ['--skip', id] as const)]
+  const wrong = given.find(([, id]) => !items.some((item) => answersTo(item, id)))
   if (wrong === undefined) return
   const [flag, id] = wrong
   const scenarios = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))

@@ -81,5 +81,5 @@ function crashOf({ ended, ok, error }: Start, calls: number): string | null {
   if (ended.kind === 'signal') return `ended by ${ended.signal}`
   if (ended.kind !== 'exit') return null
   if (ended.code !== 0) return `ended with exit code ${ended.code}`
-  return ok + error < calls ? `told of ${ok + error} of its ${calls} calls only` : null
+  return ok + error < calls ? `reported only ${ok + error} of its ${calls} calls` : null
 }

@@ -74,7 +74,7 @@ describe('answers', () => {
     const goesOn = journal([...entries, call(20, 'a')], {}, { starts: [start({ ok: 2, error: 2 })] })
     expect(judged(id, goesOn)).toBe('passed')
     expect(ended({ ok: 1, error: 0, ended: { kind: 'exit', code: 1 } })).toContain('ended with exit code 1')
-    expect(ended({ ok: 1, error: 0 })).toContain('told of 1 of its 4 calls only')
+    expect(ended({ ok: 1, error: 0 })).toContain('reported only 1 of its 4 calls')
     expect(ended({ ended: { kind: 'signal', signal: 'SIGABRT' } })).toContain('ended by SIGABRT')
   })
 })

@@ -17,8 +17,8 @@ export const lifetime: Check = {
     const kept = entriesKept(evidence, /^expiresIn:/)
     const grants = grantsOf(evidence.story)
     const findings = grants.flatMap(({ request, scope }) => lifetimeFindings(request, scope))
-    const asked = grants.some(({ scope }) => scope.some((entry) => /^expiresIn:/i.test(entry)))
-    return { exercised: kept.exercised || asked, findings: [...kept.findings, ...findings] }
+    const isRequested = grants.some(({ scope }) => scope.some((entry) => /^expiresIn:/i.test(entry)))
+    return { exercised: kept.exercised || isRequested, findings: [...kept.findings, ...findings] }
   },
 }
 

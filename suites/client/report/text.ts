@@ -91,8 +91,8 @@ function endings({ scenarios }: ClientReport, paint: Paint): string[][] {
   const [first] = bad
   if (first === undefined) return []
   const more = bad.length > 1 ? ` (and in ${bad.length - 1} more)` : ''
-  const said = first.stderr === '' ? 'it wrote nothing to stderr' : 'its stderr ends with:'
-  const sentence = printable(`In ${first.id}${more} the client ended with ${endingOf(first)}; ${said}`)
+  const output = first.stderr === '' ? 'it wrote nothing to stderr' : 'its stderr ends with:'
+  const sentence = printable(`In ${first.id}${more} the client ended with ${endingOf(first)}; ${output}`)
   return [[sentence, ...stderrLines(first).map((line) => paint.dim(`  ${line}`))]]
 }
 

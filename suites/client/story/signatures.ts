@@ -80,12 +80,12 @@ function shownByDiagnosis(
   diagnosis: Diagnosis | null,
 ): Omit<SignedRequest, 'request'> {
   if (diagnosis === null) return { shows: [], faults }
-  const told = linesOf(diagnosis)
+  const lines = linesOf(diagnosis)
   const found = diagnosis.mistakes.map(
     (mistake): SignatureFault => ({
       check: checkOfMistake(mistake, key.kind),
       message: `${mistake.title}. ${mistake.fix}`,
-      diagnosis: told,
+      diagnosis: lines,
     }),
   )
   const ofTimestamp = found.some(({ check }) => check === 'signature/timestamp-ms') ? [] : faults
@@ -93,7 +93,7 @@ function shownByDiagnosis(
   const unexplained: SignatureFault = {
     check: 'signature/values-as-signed',
     message: 'The signature does not fit the bytes that were sent, and none of the known mistakes explains it',
-    diagnosis: told,
+    diagnosis: lines,
   }
   return { shows: [], faults: [...ofTimestamp, ...found, unexplained] }
 }

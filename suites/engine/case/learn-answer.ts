@@ -17,8 +17,8 @@ export function witnessed({ facts }: Client, { answer, moment }: Delivered, life
 export function lifeAsked({ method, params }: CallSpec): number | undefined {
   const { scope } = membersOf(params)
   if (method !== 'manager/auth' || !Array.isArray(scope)) return undefined
-  const asked = scope.flatMap((word) => /^expiresIn:(\d+)$/.exec(String(word))?.[1] ?? [])
-  return asked.length === 0 ? undefined : Math.max(...asked.map(Number))
+  const lifetimesMs = scope.flatMap((word) => /^expiresIn:(\d+)$/.exec(String(word))?.[1] ?? [])
+  return lifetimesMs.length === 0 ? undefined : Math.max(...lifetimesMs.map(Number))
 }
 
 export function tokenUsed({ auth, params }: CallSpec): string {

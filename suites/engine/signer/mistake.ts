@@ -23,7 +23,7 @@ export interface KnownMistake {
 }
 
 /** The parts of a mistake that are written by hand. Without `fix` the one of its requirement applies. */
-export type Said = Pick<KnownMistake, 'id' | 'requirement' | 'when'> & { fix?: string; found?: boolean }
+export type MistakeText = Pick<KnownMistake, 'id' | 'requirement' | 'when'> & { fix?: string; found?: boolean }
 
 /** What a client should do to keep a requirement. */
 const fixes: { readonly [requirement: string]: string } = {
@@ -49,8 +49,8 @@ const fixes: { readonly [requirement: string]: string } = {
 type ChangeOfPieces = (pieces: readonly Piece[], around: Surroundings) => Piece[] | null
 
 /** A mistake in the data to sign. Null from `change`: cannot be made here. */
-export function dataMistake(said: Said, change: ChangeOfPieces): KnownMistake {
-  return known(said, 'data', (draft) => {
+export function dataMistake(text: MistakeText, change: ChangeOfPieces): KnownMistake {
+  return known(text, 'data', (draft) => {
     const pieces = change(draft.pieces, draft.around)
     if (pieces === null || sameBytes(joinPieces(pieces), joinPieces(draft.pieces))) return null
     return { ...draft, pieces }
@@ -72,25 +72,25 @@ export function ofBody(word: string, when: string, change: (body: Uint8Array) =>
 }
 
 /** A mistake in which bytes are the key. */
-export function keyMistake(said: Said, change: (draft: Draft) => Uint8Array | null): KnownMistake {
-  return known(said, 'key', (draft) => {
+export function keyMistake(text: MistakeText, change: (draft: Draft) => Uint8Array | null): KnownMistake {
+  return known(text, 'key', (draft) => {
     const key = change(draft)
     return key === null || sameBytes(key, draft.key) ? null : { ...draft, key }
   })
 }
 
 /** A mistake in how the data become bytes of a signature. */
-export function algorithmMistake(said: Said, change: (draft: Draft) => Draft | null): KnownMistake {
-  return known(said, 'algorithm', change)
+export function algorithmMistake(text: MistakeText, change: (draft: Draft) => Draft | null): KnownMistake {
+  return known(text, 'algorithm', change)
 }
 
 /** A mistake in which of the computed bytes are sent. `change` gets what the right cut would send, and everything. */
 export function cutMistake(
-  said: Said,
+  text: MistakeText,
   change: (right: Uint8Array, whole: Uint8Array) => Uint8Array,
   only: 'mac' | 'ed25519' | 'both' = 'both',
 ): KnownMistake {
-  return known(said, 'cut', (draft) =>
+  return known(text, 'cut', (draft) =>
     only !== 'both' && draft.algorithm.kind !== only
       ? null
       : { ...draft, cut: (whole) => change(draft.cut(whole), whole) },
@@ -98,21 +98,21 @@ export function cutMistake(
 }
 
 /** A mistake in how the bytes of the signature become text. `change` gets the bytes and the right text. */
-export function encodingMistake(said: Said, change: (bytes: Uint8Array, text: string) => string): KnownMistake {
-  return known(said, 'encoding', (draft) => ({ ...draft, encode: (bytes) => change(bytes, draft.encode(bytes)) }))
+export function encodingMistake(text: MistakeText, change: (bytes: Uint8Array, text: string) => string): KnownMistake {
+  return known(text, 'encoding', (draft) => ({ ...draft, encode: (bytes) => change(bytes, draft.encode(bytes)) }))
 }
 
 /** A mistake that is recognised by its form and never made here. */
-export function recognised(said: Said): KnownMistake {
-  return known({ ...said, found: false }, 'encoding', () => null)
+export function recognised(text: MistakeText): KnownMistake {
+  return known({ ...text, found: false }, 'encoding', () => null)
 }
 
 /** A mistake in the header, or in both the header and what is signed. */
-export function headerMistake(said: Said, change: (draft: Draft) => Draft | null): KnownMistake {
-  return known({ ...said, found: false }, 'fields', change)
+export function headerMistake(text: MistakeText, change: (draft: Draft) => Draft | null): KnownMistake {
+  return known({ ...text, found: false }, 'fields', change)
 }
 
-function known(said: Said, stage: KnownMistake['stage'], apply: KnownMistake['apply']): KnownMistake {
-  const title = said.when.charAt(0).toUpperCase() + said.when.slice(1)
-  return { found: true, fix: fixes[said.requirement] ?? '', ...said, title, stage, apply }
+function known(text: MistakeText, stage: KnownMistake['stage'], apply: KnownMistake['apply']): KnownMistake {
+  const title = text.when.charAt(0).toUpperCase() + text.when.slice(1)
+  return { found: true, fix: fixes[text.requirement] ?? '', ...text, title, stage, apply }
 }

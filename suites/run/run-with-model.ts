@@ -10,10 +10,10 @@ import type { TargetOptions } from './target-options.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 /** The results of a worker. */
-export type Asked = Omit<SuiteResult, 'left' | 'exploration'>
+export type WorkerResult = Omit<SuiteResult, 'left' | 'exploration'>
 
-interface AskedWithModel {
-  readonly asked: Asked
+interface ResultWithModel {
+  readonly result: WorkerResult
   readonly exploration: SuiteResult['exploration']
 }
 
@@ -31,16 +31,16 @@ interface ModelAmongCases {
   readonly ending: Ending
   /** Everything recorded about created keys until now. */
   entries(): CreatedKeysEntry[]
-  askInWorker(request: WorkerRequest): Promise<Asked>
+  runInWorker(request: WorkerRequest): Promise<WorkerResult>
 }
 
 /** Runs the cases, the model, the cases that fill the places for keys, and last the calls that may lock a key. */
-export async function askWithModel(given: ModelAmongCases): Promise<AskedWithModel> {
-  const { suite, options, request, calls, only, kept, created, ending, entries, listener, askInWorker } = given
+export async function runWithModel(given: ModelAmongCases): Promise<ResultWithModel> {
+  const { suite, options, request, calls, only, kept, created, ending, entries, listener, runInWorker } = given
   const filling = new Set(suite.selected.filter(fillsPlaces).map(({ key }) => key))
   const before = request.items.filter((key) => !filling.has(key))
-  const first = before.length === 0 ? nothingAsked : await askInWorker({ ...request, items: before })
-  if (first.stopped !== null) return { asked: withMissing(first, suite, filling), exploration: null }
+  const first = before.length === 0 ? nothingRan : await runInWorker({ ...request, items: before })
+  if (first.stopped !== null) return { result: withMissing(first, suite, filling), exploration: null }
   const testKeys = [...kept, ...created.testKeys()]
   const noted: CreatedKeysEntry[] = []
   const places = { entries: entries(), testKeys, hasPlaces: options.disposable }
@@ -51,26 +51,26 @@ export async function askWithModel(given: ModelAmongCases): Promise<AskedWithMod
   })
   await model.ask()
   const later = { ...request, items: [...filling], keptTestKeys: testKeys, earlierKeys: [...entries(), ...noted] }
-  const last = filling.size === 0 || ending.reason !== null ? null : await askInWorker(later)
+  const last = filling.size === 0 || ending.reason !== null ? null : await runInWorker(later)
   if (last !== null) model.giveWay()
   const exploration = await model.finish()
-  const asked = last === null ? first : joined(first, last)
-  if (ending.reason === null) return { asked, exploration }
-  const stopped: Asked = { ...asked, stopped: ending.reason }
-  return { asked: last === null ? withMissing(stopped, suite, filling) : stopped, exploration }
+  const result = last === null ? first : joined(first, last)
+  if (ending.reason === null) return { result, exploration }
+  const stopped: WorkerResult = { ...result, stopped: ending.reason }
+  return { result: last === null ? withMissing(stopped, suite, filling) : stopped, exploration }
 }
 
-const nothingAsked: Asked = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }
+const nothingRan: WorkerResult = { outcomes: [], facts: null, stopped: null, defects: [], isStuck: false }
 
 /** Cases of the second part that the run did not reach. */
-function withMissing(asked: Asked, { selected }: SuiteRun, keys: ReadonlySet<string>): Asked {
-  const because = asked.stopped ?? { kind: 'defect' as const }
+function withMissing(result: WorkerResult, { selected }: SuiteRun, keys: ReadonlySet<string>): WorkerResult {
+  const because = result.stopped ?? { kind: 'defect' as const }
   const missing = selected.filter(({ key }) => keys.has(key))
   const skipped = missing.map((item) => skipItem(item, { kind: 'not-run', because }))
-  return { ...asked, outcomes: [...asked.outcomes, ...skipped] }
+  return { ...result, outcomes: [...result.outcomes, ...skipped] }
 }
 
-const joined = (first: Asked, last: Asked): Asked => ({
+const joined = (first: WorkerResult, last: WorkerResult): WorkerResult => ({
   ...last,
   outcomes: [...first.outcomes, ...last.outcomes],
   defects: [...first.defects, ...last.defects],
