@@ -5,7 +5,7 @@ import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
 import { type Instance, isLoopback, type RootKey, type Target, type WireRequest } from '../target.ts'
 import type { Credential } from './authorize.ts'
-import { createCallLimit } from './call-limit.ts'
+import { type CallLimit, createCallLimit } from './call-limit.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
 import type { Line } from './deliver.ts'
 import type { RunListener } from './events.ts'
@@ -138,10 +138,7 @@ export async function openClient(run: Run): Promise<Client> {
     tries: createCounter(),
     calls: 0,
     grants: createGrantLanes(),
-    limit: createCallLimit(
-      callsAtOnce(instance, facts),
-      instance.settings.rate > 0 ? Math.ceil(instance.settings.rate) : undefined,
-    ),
+    limit: limitFor(instance, facts),
     silence: createSilence(run.stopping),
     hurries: false,
     caseKey: null,
@@ -158,6 +155,12 @@ export async function openClient(run: Run): Promise<Client> {
 
 /** Answers that come sooner than this are not worth several calls at once. In ms. */
 const nearMs = 15
+
+/** How many calls may be under way at once, by what is known of the way to the target. */
+export function limitFor(instance: Instance, facts: TargetFacts): CallLimit {
+  const { rate } = instance.settings
+  return createCallLimit(callsAtOnce(instance, facts), rate > 0 ? Math.ceil(rate) : undefined)
+}
 
 /**
  * One call at a time if more gain nothing: on the loopback, where cases still run at the same time because most of a run is waiting; and

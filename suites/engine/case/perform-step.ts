@@ -25,9 +25,11 @@ export async function perform(client: Client, step: CallStep | SendStep, names: 
   return calls
 }
 
-/** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum is judged. */
+/** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum counts. */
 function isOrdered(step: CallStep | SendStep): boolean {
-  return 'send' in step || step.observe !== undefined || step.call !== 'solution/listSolutions'
+  if ('send' in step || step.call !== 'solution/listSolutions') return true
+  // Of the same call made again and again, one after another may be answered differently than all at once.
+  return step.observe !== undefined && step.for === undefined
 }
 
 /** One race, or one for each item of `for`; every second one uses connections that carried calls before. */

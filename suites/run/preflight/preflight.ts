@@ -1,4 +1,4 @@
-import type { Client } from '../../engine/case/client.ts'
+import { type Client, limitFor } from '../../engine/case/client.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import type { SafetyClass } from '../../engine/fixture/model.ts'
 import { tryJunk } from './junk-control.ts'
@@ -25,6 +25,8 @@ export async function preflight(client: Client, allow: readonly SafetyClass[], p
     await tryRootKey(client, first, allow)
     if (allow.includes('sessions')) await learnTokens(client)
     if (!client.instance.clock.controlled) await measureAccepted(client, allow)
+    // Only now is it known how far away the target is.
+    client.limit = limitFor(client.instance, client.facts)
     await Promise.all([tryJunk(client, first, allow), learnAddresses(client, allow)])
     if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(client)
     return client.facts
