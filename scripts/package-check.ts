@@ -113,6 +113,25 @@ for (const file of ['fixtures/test-keys.yaml', 'spec/requirements.yaml'])
   assert(existsSync(fileURLToPath(import.meta.resolve('svc-conformance/' + file))), file)
 `
 
+const typed = `import { startMockServer } from 'svc-conformance/mock-server'
+import * as engine from 'svc-conformance/engine'
+const server = await startMockServer({ clock: 'virtual' })
+server.faults.add({ fault: 'drop', when: 'before', method: 'manager/auth' })
+console.log(server.url satisfies string, server.journal.count({ verdict: 'accepted' }), engine)
+`
+
+/** The types hold where every declaration is checked, without packages that a user does not have. */
+function checkTypes(tarball: string): void {
+  const cwd = emptyFolder('typed', { 'use.ts': typed })
+  run('npm', ['install', '--no-audit', '--no-fund', tarball], cwd)
+  const compiler = join(packageRoot, 'node_modules', '.bin', 'tsc')
+  const strict = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--types', 'node', 'use.ts']
+  for (const [resolution, module] of Object.entries({ node16: 'node16', nodenext: 'nodenext', bundler: 'esnext' })) {
+    const ran = run(compiler, ['--module', module, '--moduleResolution', resolution, ...strict], cwd)
+    check(`skipLibCheck: false with moduleResolution ${resolution}`, ran.exitCode === 0, ran)
+  }
+}
+
 function checkConsumers(tarball: string): void {
   const plain = emptyFolder('plain', { 'library.js': library })
   const installed = run('npm', ['install', '--no-audit', '--no-fund', tarball], plain)
@@ -172,6 +191,7 @@ function checkNodes(): void {
 try {
   const tarball = pack()
   checkWithLinters(tarball)
+  checkTypes(tarball)
   checkConsumers(tarball)
   checkNodes()
 } finally {
