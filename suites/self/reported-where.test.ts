@@ -1,0 +1,95 @@
+/** A defect is reported at the requirement that it breaks, and at no other. */
+import { expect, test } from 'vitest'
+import { allItems, answersTo } from '../engine/case/cases.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+
+const corpus = await openCorpus()
+const lateMs = 2000
+
+/** Old pairs die this long after their refresh. */
+function revokedLate(): ServerOptions {
+  const firstTried = new WeakMap<object, number>()
+  return {
+    rules: {
+      revokedTokenWorks: (_kind, { family }) => {
+        const triedMs = firstTried.get(family) ?? Date.now()
+        firstTried.set(family, triedMs)
+        return Date.now() - triedMs < lateMs
+      },
+    },
+  }
+}
+
+const keyWorksAfterMs = 150
+
+/** A created key is refused at first, as where another process creates it. */
+function keysLate(): ServerOptions {
+  const made = new Map<string, number>()
+  const refusal = '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'
+  const around: ServerOptions['around'] = (handle) => async (request) => {
+    const header = request.headers.authorization ?? ''
+    const text = `${request.body} ${header} ${Buffer.from(header.split(' ')[1] ?? '', 'base64')}`
+    for (const [id, at] of made)
+      if (text.includes(id) && Date.now() - at < keyWorksAfterMs) return { status: 401, headers: {}, body: refusal }
+    const answer = await handle(request)
+    const { result } = JSON.parse(answer.body)
+    if (text.includes('createApiKey') && result !== undefined) made.set(result.id, Date.now())
+    return answer
+  }
+  return { around }
+}
+
+interface Broken {
+  name: string
+  server: ServerOptions
+  only: string[]
+  /** What fails, and nothing else. */
+  breaks: string[]
+}
+
+const servers: readonly Broken[] = [
+  {
+    name: 'old pairs die two seconds late',
+    server: revokedLate(),
+    only: ['refresh', 'tokens'],
+    breaks: ['refresh/revokes-access', 'refresh/revokes-refresh'],
+  },
+  {
+    name: 'a refresh token outlives its own expiry by two seconds',
+    server: {
+      profile: { refreshLifeMs: 6000 },
+      rules: { refreshExpired: ({ refreshExpiryMs }, nowMs) => nowMs > refreshExpiryMs + lateMs },
+    },
+    only: ['refresh', 'tokens'],
+    breaks: ['refresh/own-expiry'],
+  },
+  {
+    name: 'a new key works 150 ms late',
+    server: keysLate(),
+    only: ['keys/created', 'grants', 'basic'],
+    breaks: ['keys/created-key-works'],
+  },
+  {
+    name: 'any number of sessions is kept',
+    server: { rules: { sessionLimit: () => 1000 } },
+    only: ['sessions', 'refresh/session-kept'],
+    breaks: ['sessions/at-most-sixteen', 'sessions/oldest-removed'],
+  },
+  {
+    name: 'a refresh counts as a session',
+    server: { rules: { refreshOpensSession: () => true } },
+    only: ['sessions', 'refresh/session-kept'],
+    breaks: ['sessions/oldest-removed'],
+  },
+]
+
+test.each(servers)('$name', { timeout: 60_000 }, async ({ server, only, breaks }) => {
+  const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
+  const outcomes = await runAll({ target: lastingTarget(server), corpus, items, seed: 3 })
+  const failed = outcomes.flatMap(({ requirements }) =>
+    Object.entries(requirements).flatMap(([id, verdict]) => (verdict === 'failed' || verdict === 'warned' ? [id] : [])),
+  )
+  expect([...new Set(failed)].sort()).toEqual(breaks)
+})
