@@ -1,3 +1,4 @@
+import { hasRace } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/model.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
 import { blockersOf } from './causes.ts'
@@ -18,6 +19,7 @@ import type {
   ReportedProblem,
 } from './model.ts'
 import { type ProblemRenderer, problemText } from './problem-text.ts'
+import { raceText } from './race-text.ts'
 import { type RequirementSet, splitBySet } from './requirement-set.ts'
 import { plannedCases, reportRequirements } from './requirements.ts'
 import { shellWord } from './shell.ts'
@@ -64,7 +66,12 @@ export function buildReport(input: BuildInput): Report {
   )
   const outcomes = [...judged, ...ofAnswers]
   const reported = (outcome: CaseOutcome): CaseReport =>
-    reportCase(outcome, input.known, input.meta.again, input.render ?? problemText)
+    reportCase(
+      outcome,
+      input.known,
+      againOf(outcome, input),
+      (problem) => `${(input.render ?? problemText)(problem)}${raceText(outcome, input.outcomes, input.corpus)}`,
+    )
   const findings = knownFindings(input.findings ?? [], input.known)
   return assembleReport({
     ...input,
@@ -163,11 +170,9 @@ function reportCase(
   outcome: CaseOutcome,
   known: readonly KnownEntry[],
   again: string,
-  render: ProblemRenderer,
+  render: (problem: Problem) => string,
 ): CaseReport {
   const { verdict, requirements, entry } = applyKnown(outcome, known)
-  // A case about every answer makes no calls; the cases that prove its requirement receive such answers too.
-  const only = outcome.id === everyAnswer ? (outcome.proves[0] ?? outcome.key) : outcome.key
   return {
     id: outcome.id,
     case: outcome.case,
@@ -180,13 +185,25 @@ function reportCase(
     calls: outcome.calls,
     durationMs: outcome.durationMs,
     problem: outcome.problem === null ? null : reportProblem(outcome.problem, render),
-    again: `${again} --only ${shellWord(only)} --trace`,
+    again,
     known: entry === null ? null : { reason: entry.reason, issue: entry.issue },
     blockedBy: null,
   }
 }
 
-function reportProblem({ hint, ...problem }: Problem, render: ProblemRenderer): ReportedProblem {
+/** The command that runs a case again. A comment of the shell says that what fills a limit needs a fresh instance each time. */
+function againOf({ id, key, proves }: CaseOutcome, { meta, corpus }: Pick<BuildInput, 'meta' | 'corpus'>): string {
+  // A case about every answer makes no calls; the cases that prove its requirement receive such answers too.
+  const only = id === everyAnswer ? (proves[0] ?? key) : key
+  const scenario = corpus.scenarios.find((one) => one.id === id)
+  const { needs = [] } = scenario ?? {}
+  const leavesMuch =
+    needs.includes('limits') && (needs.includes('keys') || (scenario !== undefined && hasRace(scenario)))
+  const where = leavesMuch && meta.target !== 'bundled' ? ' # on a fresh instance' : ''
+  return `${meta.again} --only ${shellWord(only)} --trace${where}`
+}
+
+function reportProblem({ hint, ...problem }: Problem, render: (problem: Problem) => string): ReportedProblem {
   const withHint = hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }
   return { ...problem, message: render(problem), ...withHint }
 }

@@ -94,7 +94,9 @@ function weight(item: Item): number {
   return makesKeys(item.scenario) ? 3 : 2
 }
 
-const hasRace = ({ given, steps }: Scenario): boolean => [...given, ...steps].some((step) => 'parallel' in step)
+/** Whether a scenario makes calls at the same time. */
+export const hasRace = ({ given, steps }: Pick<Scenario, 'given' | 'steps'>): boolean =>
+  [...given, ...steps].some((step) => 'parallel' in step)
 
 /** A correct server creates a key here, and there are only ten places. */
 function makesKeys({ given, steps }: Scenario): boolean {

@@ -2,6 +2,7 @@
 import type { Scenario } from '../fixture/model.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Obstacle } from '../judge/problem.ts'
+import { hasRace } from './cases.ts'
 import { limitOf } from './claims.ts'
 import type { Run } from './client.ts'
 
@@ -17,6 +18,6 @@ export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined
 /** Remembers a limit that a case found broken. */
 export function noteSpoilt(run: Run, scenario: Scenario, { key, verdict }: Pick<CaseOutcome, 'key' | 'verdict'>): void {
   const limit = limitOf(scenario)
-  const hasRace = [...scenario.given, ...scenario.steps].some((step) => 'parallel' in step)
-  if (limit !== undefined && hasRace && verdict === 'failed' && !run.spoilt.has(limit)) run.spoilt.set(limit, key)
+  if (limit !== undefined && hasRace(scenario) && verdict === 'failed' && !run.spoilt.has(limit))
+    run.spoilt.set(limit, key)
 }
