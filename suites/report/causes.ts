@@ -54,6 +54,8 @@ function blockerByKind(problem: Problem, failures: readonly CaseReport[]): strin
       return problem.because.kind === 'not-accepted' ? breaking(['tokens/authorize']) : undefined
     case 'limit-spoilt':
       return failures.find(({ key }) => key === problem.by)?.key
+    case 'no-room-for-sessions':
+      return breaking(['sessions/next-works'])
     case 'expiry-not-a-timestamp':
       return breaking(expiryRequirements)
     case 'junk-accepted':

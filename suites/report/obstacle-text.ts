@@ -39,6 +39,8 @@ export const obstacleTexts: TextOfKind<Obstacle> = {
   'no-successful-answer': () => 'No call was accepted, so there was no successful answer to look at',
   'limit-spoilt': ({ by, what }) =>
     `${by} left more ${what} on the target than the limit allows, so nothing can be judged here; run against a fresh target`,
+  'no-room-for-sessions': () =>
+    'the target refuses every further session, although the oldest is to be removed (sessions/next-works)',
 }
 
 const triedText = { 'no-token': 'no access token was granted', 'no-scope': 'it has no scope' } as const

@@ -54,6 +54,7 @@ export const madeUpProblems: { readonly [kind in ProblemFacts['kind']]: Extract<
   'no-way-to-create': { kind: 'no-way-to-create' },
   'nobody-creates-it-this-way': { kind: 'nobody-creates-it-this-way' },
   'no-successful-answer': { kind: 'no-successful-answer' },
+  'no-room-for-sessions': { kind: 'no-room-for-sessions' },
   'limit-spoilt': { kind: 'limit-spoilt', what: 'keys', by: 'keys/at-most-ten' },
   'needs-permission': { kind: 'needs-permission', permission: 'keys' },
   'needs-fresh-instance': { kind: 'needs-fresh-instance' },

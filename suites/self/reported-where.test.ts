@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+import { lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 
 const corpus = await openCorpus()
 const lateMs = 2000
@@ -41,12 +41,22 @@ function keysLate(): ServerOptions {
   return { around }
 }
 
+const mutants = await loadMutants()
+
+function mutant(id: string): ServerOptions {
+  const found = mutants.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`There is no mutant "${id}"`)
+  return { rules: found.with }
+}
+
 interface Broken {
   name: string
   server: ServerOptions
   only: string[]
   /** What fails, and nothing else. */
   breaks: string[]
+  /** The order of the cases. */
+  seed?: number
 }
 
 const servers: readonly Broken[] = [
@@ -72,6 +82,13 @@ const servers: readonly Broken[] = [
     breaks: ['keys/created-key-works'],
   },
   {
+    name: 'the seventeenth session is refused',
+    server: mutant('seventeenth-session-refused'),
+    only: ['sessions', 'refresh', 'grants', 'addresses', 'expires-in'],
+    breaks: ['sessions/next-works'],
+    seed: 4,
+  },
+  {
     name: 'any number of sessions is kept',
     server: { rules: { sessionLimit: () => 1000 } },
     only: ['sessions', 'refresh/session-kept'],
@@ -85,9 +102,9 @@ const servers: readonly Broken[] = [
   },
 ]
 
-test.each(servers)('$name', { timeout: 60_000 }, async ({ server, only, breaks }) => {
+test.each(servers)('$name', { timeout: 60_000 }, async ({ server, only, breaks, seed = 3 }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
-  const outcomes = await runAll({ target: lastingTarget(server), corpus, items, seed: 3 })
+  const outcomes = await runAll({ target: lastingTarget(server), corpus, items, seed })
   const failed = outcomes.flatMap(({ requirements }) =>
     Object.entries(requirements).flatMap(([id, verdict]) => (verdict === 'failed' || verdict === 'warned' ? [id] : [])),
   )

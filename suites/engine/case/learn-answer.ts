@@ -4,6 +4,7 @@ import type { Delivered } from '../judge/called.ts'
 import type { Moment } from '../judge/match.ts'
 import type { CallSpec } from './call-spec.ts'
 import type { Client } from './client.ts'
+import { noteSession } from './session-facts.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 
 /** The moment of a grant, with what else is known about the clock of its expiry. Remembers what this grant says about it. */
@@ -42,6 +43,7 @@ export function learnAnswer(client: Client, spec: CallSpec, { answer, moment, wi
     if (creates && (answer.status !== null || !wasSent)) client.createdKeys.notCreated(keyName(spec))
     return
   }
+  noteSession(client.facts, spec.method, spec.params)
   if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)
   const result = membersOf(answer.result)
   for (const name of ['secret', 'accessToken', 'refreshToken']) {

@@ -9,6 +9,7 @@ import { type Client, closeClient, isMustIn, openClient, type Run } from './clie
 import { explainRefusal } from './explain-refusal.ts'
 import { noPlaceForKeys, placesUsedBefore } from './full-target.ts'
 import { recordCase } from './record-case.ts'
+import { noRoomForSessions } from './refused-session.ts'
 import { createSilence } from './silence.ts'
 import { noteSpoilt, spoiltBefore } from './spoilt-limit.ts'
 import { standInOf } from './stand-in.ts'
@@ -139,6 +140,8 @@ async function findSpoiler(
   }
   const full = await noPlaceForKeys(client, attempt)
   if (full !== undefined) return { verdict: 'not-testable', problem: full }
+  const noRoom = await noRoomForSessions(client, attempt)
+  if (noRoom !== undefined) return { verdict: 'blocked', problem: noRoom }
   await noticeLockOut(client, attempt)
   const stopped = run.stopping.reason
   return stopped?.kind === 'locked-out'

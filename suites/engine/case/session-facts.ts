@@ -15,3 +15,15 @@ export function noteSessionFacts(facts: TargetFacts, { observe }: CallStep | Sen
 export function unnamedAreFree({ unnamedTakePlaces, unnamedReplaced }: TargetFacts): boolean {
   return unnamedTakePlaces === false && unnamedReplaced !== true
 }
+
+/** Counts the sessions that a run was granted; some may have been removed since. */
+export function noteSession(facts: TargetFacts, method: string, params: unknown): void {
+  if (method === 'manager/auth' && asksForSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
+}
+
+/** Whether the params of a grant ask for a session. */
+export function asksForSession(params: unknown): params is { scope: unknown[] } {
+  if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
+    return false
+  return params.scope.some((word) => String(word).startsWith('session:'))
+}

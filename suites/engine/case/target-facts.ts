@@ -26,6 +26,8 @@ export interface TargetFacts extends JunkControl {
   unnamedTakePlaces?: boolean
   /** Whether each key has sessions of its own, and not all keys the same; undefined until a case showed it. */
   sessionsPerKey?: boolean
+  /** How many sessions the target granted in this run. */
+  sessionsGranted?: number
   /** The target cannot order sessions that were created at nearly the same time. */
   needsApart?: true
   /** How the root key was first accepted; `{ key: … }` authorizes a key with a secret in this way. */

@@ -105,6 +105,8 @@ export type Obstacle =
   | { kind: 'no-successful-answer' }
   /** An earlier case broke a limit and left the target beyond it. */
   | { kind: 'limit-spoilt'; what: 'sessions' | 'keys'; by: string }
+  /** The target refuses every further session instead of removing the oldest. */
+  | { kind: 'no-room-for-sessions' }
 
 /** What a target or its user does not offer. */
 export type Gap =
