@@ -25,6 +25,8 @@ export interface ExploreOptions {
   readonly knownKeys?: readonly KnownKey[]
   /** How many keys were created on the target before; 0 by default. */
   readonly created?: number
+  /** How many wrong tries others made shortly before; 0 by default. */
+  readonly triesBefore?: number
   /** How many keys the model may create; no limit by default. */
   readonly newKeys?: number
   /** Of the table and the matrix, these rows alone, by the beginnings of their ids; null or absent: everything. */

@@ -56,6 +56,8 @@ export interface ExplorerOptions {
   readonly maxCalls: number
   /** How many keys were created on the target before. */
   readonly created: number
+  /** How many wrong tries others made shortly before: the target may have locked a key, or an address. */
+  readonly triesBefore: number
   /** Called with each key that is created. */
   onKey(key: Value): void
   /** Milliseconds of real time that are left, whatever the target's clock says. */

@@ -9,7 +9,7 @@ import {
   type Span,
   type Verdict,
 } from '../engine/model/index.ts'
-import { forgetSessions, keyIdOf } from '../engine/model/learn.ts'
+import { doubted, forgetSessions, keyIdOf } from '../engine/model/learn.ts'
 import { readBody } from '../engine/model/parse.ts'
 import { countAnswer } from './answer.ts'
 import { type Core, callOf, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
@@ -55,6 +55,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
 
 function explorerOf(core: Core): Explorer {
   const { options, log, names, lines } = core
+  const beganMs = options.wire.now()
   return {
     options,
     log,
@@ -72,7 +73,11 @@ function explorerOf(core: Core): Explorer {
       core.state = { ...core.state, signatureClock: isSure ? offsetMs : null }
     },
     dateOffset: () => core.dateOffset,
-    triesOf: (id) => (core.tries.get(id) ?? []).filter((when) => when > options.wire.now() - longestLockMs).length,
+    triesOf: (id) => {
+      const sinceMs = options.wire.now() - longestLockMs
+      const before = beganMs > sinceMs ? options.triesBefore : 0
+      return before + (core.tries.get(id) ?? []).filter((when) => when > sinceMs).length
+    },
     foresee: (step) => foresee(core, step),
     call: (step, only) => call(core, step, only),
     burst: (step) => runBurst(core, step),
@@ -84,7 +89,10 @@ function explorerOf(core: Core): Explorer {
       core.calls + reserve.calls >= core.limit || options.timeLeftMs() <= reserve.ms,
     giveWay: () => {
       const now = options.wire.now()
-      core.state = forgetSessions({ ...core.state, created: Math.max(10, core.state.created) }, { from: now, to: now })
+      // What becomes of earlier keys when others fill the places is open.
+      const keys = new Map([...core.state.keys].map(([id, key]) => [id, doubted(core.state, key)]))
+      const crowded = { ...core.state, keys, created: Math.max(10, core.state.created) }
+      core.state = forgetSessions(crowded, { from: now, to: now })
     },
     addresses: options.addresses,
     script: '',

@@ -25,6 +25,8 @@ interface OpenOptions {
   timeLeftMs(): number
   /** How many keys were created on the target before. */
   readonly created?: number
+  /** How many wrong tries others made shortly before. */
+  readonly triesBefore?: number
   onKey?(key: Value): void
 }
 
@@ -58,6 +60,7 @@ export function openExplorer(options: OpenOptions): Explorer {
     maxCalls,
     timeLeftMs,
     created: options.created ?? 0,
+    triesBefore: options.triesBefore ?? 0,
     onKey: options.onKey ?? (() => {}),
     unique: Array.from(random.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
     root: value,

@@ -60,19 +60,23 @@ async function longLifetimes({ x }: Asker, who: string): Promise<void> {
   }
 }
 
+/** How often a token is used, and for how long, nearly. */
+const everyMs = 100_000
+const usedMs = 5 * everyMs
+
 /** Using a token prolongs neither token of its pair. */
 async function slidingTokens({ x }: Asker, who: string): Promise<void> {
   x.script = 'time'
   const life = x.state().refreshLifetimeMs
-  if (life === null) return
+  if (life === null || life < usedMs) return
   const pairs = [
     await granted(x, { who, scope: ['solution'] }),
     await granted(x, { who, scope: ['solution', 'expiresIn:60000'] }),
   ]
   for (let turn = 0; turn < 6; turn++) {
-    await x.wait(100_000)
+    await x.wait(everyMs)
     for (const pair of pairs) if (pair !== undefined) await x.call(list(token(pair)))
   }
-  await x.wait(life - 500_000)
+  await x.wait(life - usedMs)
   for (const pair of pairs) if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
 }

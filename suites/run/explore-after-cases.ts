@@ -21,6 +21,8 @@ const timeShare = 0.5
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 const mostNewKeys = 3
 const placesLeft = 2
+/** The cases make hundreds of wrong tries, most of them on the root key. */
+const triesOfCases = 100
 
 /** What the cases left, and what the run allows. */
 interface AfterCases {
@@ -48,6 +50,7 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }:
     // Removed keys and refused creations may count.
     fresh: hasPlaces && perhapsCounted === 0,
     created,
+    triesBefore: triesOfCases,
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
     only,
@@ -64,6 +67,7 @@ type AfterCasesOptions = Pick<
   | 'allow'
   | 'fresh'
   | 'created'
+  | 'triesBefore'
   | 'newKeys'
   | 'fillsKeys'
   | 'only'
