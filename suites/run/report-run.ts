@@ -8,6 +8,7 @@ import { updatedKnown } from '../report/known.ts'
 import type { KnownEntry, Meta, Report } from '../report/model.ts'
 import { stopText } from '../report/obstacle-text.ts'
 import type { RequirementSet } from '../report/requirement-set.ts'
+import { heardFindings } from './heard-findings.ts'
 import type { RunOptions } from './options.ts'
 import type { PlannedRun } from './plan-run.ts'
 import type { SuiteResult } from './suite-run.ts'
@@ -55,6 +56,7 @@ export function reportRun(run: FinishedRun): RunReport {
 function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode: number | null): Report {
   const { options, corpus, planned, result } = run
   const { selection, reporting } = options
+  const explored = result.exploration?.findings ?? []
   return buildReport({
     meta: metaOf(run),
     outcomes: [
@@ -62,7 +64,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
       ...planned.skipped.map(({ item, reason }) => skipItem(item, { kind: 'left-out', reason })),
     ],
     corpus,
-    findings: result.exploration?.findings ?? [],
+    findings: [...explored, ...heardFindings(result.outcomes, explored)],
     explored: result.exploration === null ? null : exploredOf(result.exploration),
     known,
     set: run.set,

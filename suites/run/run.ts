@@ -16,6 +16,7 @@ import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
 import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending.ts'
+import { listenToCases } from './listen-to-cases.ts'
 import { preflight } from './preflight/preflight.ts'
 import { createRunner } from './schedule.ts'
 
@@ -43,6 +44,8 @@ export interface RunSetup {
   /** Ends the run from outside. */
   ending?: Ending
   listener?: RunListener
+  /** The model judges every exchange of the cases. */
+  listens?: boolean
 }
 
 /** A run after its preflight. Items on one server may run before they are requested, at the same time. */
@@ -81,10 +84,16 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     },
   })
   listeners.push(runner.listener)
+  const listening = setup.listens === true ? listenToCases(setup, instance, facts) : null
+  if (listening !== null) listeners.push(listening.listener)
   return {
     items,
     facts,
-    ask: runner.ask,
+    ask: async (item) => {
+      const outcome = await runner.ask(item)
+      const heard = listening?.take() ?? []
+      return heard.length === 0 ? outcome : { ...outcome, heard }
+    },
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
   }
@@ -115,7 +124,7 @@ export async function lookAtTarget(setup: RunSetup, patientMs = 0): Promise<Targ
   }
 }
 
-export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener'> {
+export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'listener' | 'listens'> {
   /** Everything, unless given. */
   items?: readonly Item[]
   allow?: readonly SafetyClass[]

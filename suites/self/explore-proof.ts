@@ -29,7 +29,7 @@ export interface ProofServer {
 }
 
 export interface ProofFinding {
-  readonly by: 'case' | 'model'
+  readonly by: 'case' | 'listening' | 'model'
   readonly requirement: string
   readonly level: string
   /** The case, or the id of the finding. */
@@ -145,6 +145,7 @@ async function askCases(
     keptTestKeys: testKeysOf(entries),
     earlierKeys: entries,
     facts,
+    listens: true,
     listener: (event) => void (event.kind === 'key-noted' && noted.push(event.entry)),
   })
   const outcomes: CaseOutcome[] = []
@@ -154,12 +155,24 @@ async function askCases(
   return { calls, found: outcomes.flatMap(noticedIn), entries: noted, facts: run.facts }
 }
 
-function noticedIn({ requirements, key, problem }: CaseOutcome): ProofFinding[] {
-  return Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
+function noticedIn({ requirements, key, problem, heard = [] }: CaseOutcome): ProofFinding[] {
+  const byListening = heard.map(
+    ({ id, requirement, level, message }): ProofFinding => ({
+      by: 'listening',
+      requirement,
+      level,
+      id,
+      message: `${key}: ${message}`,
+      again: '0/0',
+      steps: 0,
+    }),
+  )
+  const byCase = Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
     if (verdict !== 'failed' && verdict !== 'warned') return []
     const level = verdict === 'failed' ? 'must' : 'implied'
     return [{ by: 'case', requirement, level, id: key, message: problem?.kind ?? '', again: '1/1', steps: 0 }]
   })
+  return [...byCase, ...byListening]
 }
 
 /** The same server in every run. */

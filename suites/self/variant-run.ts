@@ -12,7 +12,7 @@ const corpus = await openCorpus()
 export interface VariantRun {
   verdict: string
   exitCode: number
-  /** Every case that did not pass: `warned limits/api-keys`. */
+  /** Every case that did not pass: `warned limits/api-keys`; and what the model noticed while they ran. */
   departures: string[]
   /** The problem of each departure, for the reader of a failure. */
   messages: string[]
@@ -28,7 +28,7 @@ export async function runVariant(variant: Variant | Merged, lasting = false, con
   const { profile, rules = {}, settings } = variant
   const seed = 1
   const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })
-  const outcomes = await runAll({ target, corpus, seed })
+  const outcomes = await runAll({ target, corpus, seed, listens: lasting })
   const report = buildReport({
     meta: madeUpMeta,
     outcomes,
@@ -37,10 +37,11 @@ export async function runVariant(variant: Variant | Merged, lasting = false, con
     options: { strict: false, partial: null },
   })
   const departing = outcomes.filter(departs)
+  const heard = outcomes.flatMap((outcome) => outcome.heard ?? [])
   return {
     verdict: report.verdict,
     exitCode: report.exitCode,
-    departures: departing.map(({ verdict, key }) => `${verdict} ${key}`).sort(),
+    departures: [...departing.map(({ verdict, key }) => `${verdict} ${key}`), ...heard.map(({ id }) => id)].sort(),
     messages: departing.map(({ key, problem, envelope }) => `${key}: ${problemText(problem ?? envelope[0]?.problem)}`),
   }
 }

@@ -38,6 +38,7 @@ export async function deliverTogether(line: Line, builds: Build[], tries = throt
   await line.pace.take(instance.clock, builds.length)
   const sentLocalMs = instance.clock.now()
   const requests = builds.map((build) => build(signingNow(line)))
+  for (const request of requests) line.emit({ kind: 'exchange-begun', request })
   const wires = await instance.sendTogether(requests)
   const results: Delivered[] = []
   for (const [index, build] of builds.entries()) {
@@ -55,6 +56,7 @@ async function once(line: Line, build: Build, connection: Pick<WireRequest, 'con
     await line.pace.take(instance.clock, 1)
     const sentLocalMs = instance.clock.now()
     const request = { ...build(signingNow(line)), ...connection }
+    line.emit({ kind: 'exchange-begun', request })
     const wire = await instance.send(request)
     if (request.connection === 'kept') line.limit.hear(instance.clock.now() - sentLocalMs, wire)
     return concludeCall(line, request, wire, sentLocalMs)

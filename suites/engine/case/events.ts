@@ -12,6 +12,8 @@ export type RunEvent =
   /** A case waits until a moment on the clock of the machine that calls; no call of it is under way meanwhile. In ms since 1970. */
   | { kind: 'wait-started'; key: string; untilMs: number }
   | { kind: 'wait-ended'; key: string }
+  /** A request is sent now; an `exchange-made` with the same object follows. */
+  | { kind: 'exchange-begun'; request: WireRequest }
   /** A request as sent with what came back. In ms since 1970 on the clock of the machine that calls. */
   | { kind: 'exchange-made'; request: WireRequest; answer: WireAnswer; sentAtMs: number; answeredAtMs: number }
   /** Something about a created key. Told before it counts, so that a listener that throws keeps a key from being created. */

@@ -36,10 +36,23 @@ export interface CaseOutcome {
   envelope: EnvelopeNote[]
   /** How many successful answers were checked for such departures. */
   envelopeAnswers: number
+  /** What the model noticed while the case ran, though the case did not ask for it. */
+  heard?: HeardFinding[]
   calls: number
   /** How many of these calls the target throttled. */
   throttled?: number
   durationMs: number
+}
+
+/** An answer that no reading of the document allows, in an exchange of a case that was about something else. */
+export interface HeardFinding {
+  /** `found/REQUIREMENT/FACT`. */
+  id: string
+  requirement: string
+  level: 'must' | 'implied'
+  message: string
+  /** One line for each call that led to it, and its own as the last. */
+  steps: string[]
 }
 
 export interface EnvelopeNote {

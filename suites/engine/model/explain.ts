@@ -9,6 +9,8 @@ export interface Exchange {
   readonly call: Call
   readonly answer: Answer
   readonly moment: Span
+  /** Its start and its end among all, where that is known better than by the clock. */
+  readonly order?: Span
   /** Calls that differ only in nonce and id share this; of them only the first to end is tried first. */
   readonly like: string
 }
@@ -21,8 +23,8 @@ type Explained =
   | { readonly is: 'undecided' }
 
 /** A lost answer may have happened at any time after its start, so it never ends. */
-const endOf = ({ answer, moment }: Exchange): number =>
-  answer.kind === 'broken' || answer.kind === 'unread' ? Number.POSITIVE_INFINITY : moment.to
+const endOf = ({ answer, moment, order = moment }: Exchange): number =>
+  answer.kind === 'broken' || answer.kind === 'unread' ? Number.POSITIVE_INFINITY : order.to
 
 /** @param budget how many orders are tried at most */
 export function explain(state: State, calls: readonly Exchange[], budget = 20_000): Explained {
@@ -114,7 +116,7 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
 
 /** The calls that are not taken yet, by their start. */
 function pendingCalls(calls: readonly Exchange[]) {
-  const starts = Float64Array.from(calls, ({ moment }) => moment.from)
+  const starts = Float64Array.from(calls, ({ moment, order = moment }) => order.from)
   const ends = Float64Array.from(calls, endOf)
   const startOf = (index: number): number => starts[index] as number
   const endAt = (index: number): number => ends[index] as number

@@ -147,7 +147,7 @@ function withStanding(state: State, pair: Pair, standing: Pair['standing']): Sta
 }
 
 /** Makes every pair of a line unknown. */
-function doubtLine(state: State, line: number): State {
+export function doubtLine(state: State, line: number): State {
   return {
     ...state,
     pairs: state.pairs.with(
@@ -205,7 +205,7 @@ const namesWith = (state: State, params: unknown): ReadonlySet<string> =>
   new Set([...state.keyNames, isObject(params) ? String(params.name) : ''])
 
 /** Whether earlier keys are kept at the eleventh creation is open. */
-const doubted = (state: State, key: Key): Key => (key.id === state.root ? key : { ...key, works: 'unknown' })
+export const doubted = (state: State, key: Key): Key => (key.id === state.root ? key : { ...key, works: 'unknown' })
 
 function publicKeyOf(pem: unknown): Uint8Array | null {
   if (pem === undefined) return null

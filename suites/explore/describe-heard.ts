@@ -1,0 +1,50 @@
+/** Describes an exchange of a case in words. */
+
+import { authorizationOf } from '../engine/model/facts.ts'
+import { findPair } from '../engine/model/facts-of-token.ts'
+import type { State } from '../engine/model/index.ts'
+import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
+import type { HeardCall } from './heard-call.ts'
+
+export function describeHeard(state: State, heard: HeardCall): string {
+  const { method, params } = readBody(heard.call.body)
+  if (method !== 'manager/auth') return `A call of ${shortly(method)}${authorOf(state, heard)}`
+  if (!isObject(params) || params.grantType === 'refresh_token') return 'A refresh'
+  const scope = isStrings(params.scope) ? ` for the scope "${params.scope.join(' ').slice(0, 80)}"` : ''
+  return `A grant by ${keyName(state, params.apiKeyId)}${scope}`
+}
+
+function authorOf(state: State, { call }: HeardCall): string {
+  const auth = authorizationOf(state, call)
+  switch (auth.kind) {
+    case 'none':
+      return ' without authorization'
+    case 'basic':
+      return ` with Basic credentials of ${keyName(state, auth.id)}`
+    case 'signature':
+      return ` with a signature of ${keyName(state, auth.fields[0])}`
+    case 'token':
+      return tokenOf(state, auth.token)
+    default:
+      return ' with an Authorization header of another form'
+  }
+}
+
+function tokenOf(state: State, text: string): string {
+  const pair = findPair(state, text, 'access')?.pair
+  if (pair === undefined)
+    return findPair(state, text, 'refresh') === undefined
+      ? ' with a token that was never issued'
+      : ' with a refresh token'
+  const age =
+    ['the', 'the once refreshed', 'the twice refreshed'][pair.generation] ?? `the ${pair.generation} times refreshed`
+  return ` with ${age} access token of grant ${pair.line + 1}`
+}
+
+function keyName(state: State, id: unknown): string {
+  if (id === state.root) return 'the root key'
+  const key = typeof id === 'string' ? state.keys.get(id) : undefined
+  return key === undefined ? 'an unknown key' : `the key "${key.name}"`
+}
+
+const shortly = (method: unknown): string => (typeof method === 'string' ? method.slice(0, 60) : 'no method')

@@ -1,0 +1,33 @@
+/** What the model heard while the cases ran, as findings of the report. */
+import { envelopeRequirements } from '../engine/judge/envelope.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Finding } from '../report/model.ts'
+
+type Found = Omit<Finding, 'known'>
+
+/**
+ * Findings of requirements that no case and no call of the model shows broken: what a case says needs no second voice.
+ *
+ * @param explored what the model found by calls of its own
+ */
+export function heardFindings(outcomes: readonly CaseOutcome[], explored: readonly Found[]): Found[] {
+  const shown = new Set(explored.map(({ requirement }) => requirement))
+  for (const { requirements, envelope } of outcomes) {
+    for (const [id, verdict] of Object.entries(requirements))
+      if (verdict === 'failed' || verdict === 'warned') shown.add(id)
+    for (const { problem } of envelope) shown.add(envelopeRequirements[problem.kind])
+  }
+  const found = new Map<string, Found>()
+  for (const { key, heard = [] } of outcomes)
+    for (const one of heard)
+      if (!shown.has(one.requirement) && !found.has(one.id)) found.set(one.id, { ...one, case: key, ...notRepeated })
+  return [...found.values()]
+}
+
+/** Nothing was called to hear it, so nothing is called again. */
+const notRepeated: Pick<Finding, 'reproduced' | 'fixture' | 'exchanges' | 'history'> = {
+  reproduced: { failed: 0, tries: 0 },
+  fixture: null,
+  exchanges: [],
+  history: [],
+}

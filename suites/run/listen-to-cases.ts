@@ -1,0 +1,85 @@
+/** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import type { TargetFacts } from '../engine/case/target-facts.ts'
+import { initialState, type Key, type State } from '../engine/model/index.ts'
+import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
+import { seedFromPkcs8 } from '../engine/signer/pem.ts'
+import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
+import { type Listening, listenToRun } from '../explore/listen.ts'
+
+export function listenToCases(
+  { target, keptTestKeys = [] }: { target: Target; keptTestKeys?: readonly CreatedKey[] },
+  { root, settings }: Instance,
+  facts: TargetFacts,
+): Listening {
+  const begun = withKeys(
+    initialState(
+      {
+        scheme: settings.scheme,
+        tokenPrefix: settings.tokenPrefix ?? facts.tokenPrefix ?? null,
+        uri: settings.signedUri,
+        probes: areaProbes(settings),
+        // Behind a URL the preflight has made calls before.
+        fresh: !target.lasting,
+      },
+      rootKey(root),
+    ),
+    keptTestKeys,
+  )
+  const state: State = target.lasting
+    ? // Which sessions there were before is not known, so they are not followed.
+      { ...begun, sessions: [] }
+    : // The bundled server and its caller share one clock.
+      { ...begun, signatureClock: 0, tokenClock: { from: -sharedClockMs, to: sharedClockMs } }
+  return listenToRun({
+    state,
+    isFreshEachCase: !target.lasting,
+    seenFrom: {
+      first: facts.clientAddress ?? (target.lasting ? undefined : settings.clientAddress),
+      second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
+    },
+    ownHeaders: new Set(Object.keys(settings.headers).map((name) => name.toLowerCase())),
+  })
+}
+
+/** Moments may be rounded to a second. */
+const sharedClockMs = 1000
+
+const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
+
+/** Methods that one API area opens; the target file may declare others for other purposes. */
+const areaProbes = ({ probes }: TargetSettings): Map<string, string> =>
+  new Map(
+    Object.entries(probes).flatMap(([area, { method }]) => (areas.includes(area) ? [[method, area] as const] : [])),
+  )
+
+function rootKey(root: RootKey): Key {
+  const seed = root.kind === 'secret' ? undefined : seedFromPkcs8(root.privateKey)
+  return {
+    id: root.id,
+    name: '',
+    secret: root.kind === 'secret' ? root.secret : '',
+    publicKey: seed === undefined ? null : publicKeyOfSeed(seed),
+    scope: null,
+    doubtful: [],
+    works: 'yes',
+    origin: 'the initial key',
+  }
+}
+
+/** Keys that an earlier run created: their scope is not known here. */
+function withKeys(state: State, kept: readonly CreatedKey[]): State {
+  const keys = new Map(state.keys)
+  for (const { id, name, member, secret = '', privateKey } of kept)
+    keys.set(id, {
+      id,
+      name: name || (member ?? ''),
+      secret,
+      publicKey: privateKey === undefined ? null : publicKeyOfSeed(seedFromPkcs8(privateKey)),
+      scope: null,
+      doubtful: [],
+      works: 'unknown',
+      origin: 'test key of an earlier run',
+    })
+  return { ...state, keys }
+}
