@@ -19,6 +19,8 @@ export interface ListenOptions {
   /** Every case has a target of its own, which begins with that state. */
   readonly isFreshEachCase: boolean
   readonly seenFrom: SeenFrom
+  /** Ids of keys about which nothing else is known. */
+  readonly strangers?: readonly string[]
   /** Names of headers, in lower case, that every call carries. */
   readonly ownHeaders: ReadonlySet<string>
 }
@@ -63,7 +65,7 @@ export function listenToRun(options: ListenOptions): Listening {
     underWay: new Map(),
     order: 0,
     log: [],
-    strangers: new Set(),
+    strangers: new Set(options.strangers),
     state: options.state,
     offsetMs: null,
   }

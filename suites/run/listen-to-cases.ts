@@ -1,5 +1,5 @@
 /** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
-import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { initialState, type Key, type State } from '../engine/model/index.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
@@ -7,11 +7,18 @@ import { seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
 import { type Listening, listenToRun } from '../explore/listen.ts'
 
+interface ListensTo {
+  target: Target
+  keptTestKeys?: readonly CreatedKey[]
+  earlierKeys?: readonly CreatedKeysEntry[]
+}
+
 export function listenToCases(
-  { target, keptTestKeys = [] }: { target: Target; keptTestKeys?: readonly CreatedKey[] },
+  { target, keptTestKeys = [], earlierKeys = [] }: ListensTo,
   { root, settings }: Instance,
   facts: TargetFacts,
 ): Listening {
+  const earlier = [...openCreatedKeys(() => {}, earlierKeys).keys, ...keptTestKeys]
   const begun = withKeys(
     initialState(
       {
@@ -24,7 +31,7 @@ export function listenToCases(
       },
       rootKey(root),
     ),
-    keptTestKeys,
+    earlier,
   )
   const state: State = target.lasting
     ? // Which sessions there were before is not known, so they are not followed.
@@ -38,6 +45,7 @@ export function listenToCases(
       first: facts.clientAddress ?? (target.lasting ? undefined : settings.clientAddress),
       second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
     },
+    strangers: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
     ownHeaders: new Set(Object.keys(settings.headers).map((name) => name.toLowerCase())),
   })
 }
@@ -67,7 +75,9 @@ function rootKey(root: RootKey): Key {
   }
 }
 
-/** Keys that an earlier run created: their scope is not known here. */
+const hasCredentials = ({ secret, privateKey }: CreatedKey): boolean => secret !== undefined || privateKey !== undefined
+
+/** Keys that were created before: their scope is not known here. */
 function withKeys(state: State, kept: readonly CreatedKey[]): State {
   const keys = new Map(state.keys)
   for (const { id, name, member, secret = '', privateKey } of kept)
@@ -79,7 +89,7 @@ function withKeys(state: State, kept: readonly CreatedKey[]): State {
       scope: null,
       doubtful: [],
       works: 'unknown',
-      origin: 'test key of an earlier run',
+      origin: 'created before',
     })
   return { ...state, keys }
 }

@@ -2,6 +2,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { heardFindings } from '../run/heard-findings.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
@@ -37,7 +38,7 @@ export async function runVariant(variant: Variant | Merged, lasting = false, con
     options: { strict: false, partial: null },
   })
   const departing = outcomes.filter(departs)
-  const heard = outcomes.flatMap((outcome) => outcome.heard ?? [])
+  const heard = heardFindings(outcomes, [])
   return {
     verdict: report.verdict,
     exitCode: report.exitCode,

@@ -1,6 +1,6 @@
 /** Whether an accepted answer looks as the document says. */
 import { lifetimeOf } from './fact.ts'
-import { longestKeptMs } from './facts-of-params.ts'
+import { longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
 import { areas, isRestriction } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { keyIdOf } from './learn.ts'
@@ -69,7 +69,10 @@ function grantShape(
   const scope = old === undefined && isStrings(params.scope) ? params.scope : []
   problems.push(...withinKey(state, old?.pair.key ?? String(params.apiKeyId), result.scope))
   problems.push(...lifetimeShape(state, scope, read, made))
-  if (old?.exact === true && isStrings(result.scope)) problems.push(...scopeKept(old.pair.granted, result.scope))
+  // What a scope in a refresh does is open (refresh/no-scope).
+  const isPlain = refreshParamsFacts(params).length === 0
+  if (old?.exact === true && isPlain && isStrings(result.scope))
+    problems.push(...scopeKept(old.pair.granted, result.scope))
   return problems
 }
 
