@@ -43,7 +43,7 @@ interface RequirementEvidence {
 }
 
 export function judgeRequirement(requirement: Requirement, given: RequirementEvidence): RequirementVerdict {
-  const evidence = withoutExcessiveCases(given)
+  const evidence = withoutExcusedCases(requirement, withoutExcessiveCases(given))
   const { cases } = evidence
   if (cases.length === 0) return judgeWithoutCases(requirement, evidence)
   const verdicts = cases.map((testCase) => testCase.requirements[requirement.id] ?? testCase.verdict)
@@ -68,6 +68,16 @@ export function judgeRequirement(requirement: Requirement, given: RequirementEvi
  */
 function withoutExcessiveCases(evidence: RequirementEvidence): RequirementEvidence {
   const cases = evidence.cases.filter(({ problem }) => problem?.kind !== 'lifetime-too-long')
+  return cases.length === 0 ? evidence : { ...evidence, cases }
+}
+
+/** Leaves out cases that need what the register says few targets offer, if other cases remain. */
+function withoutExcusedCases({ untestable }: Requirement, evidence: RequirementEvidence): RequirementEvidence {
+  const { without } = untestable ?? {}
+  if (without === undefined) return evidence
+  const cases = evidence.cases.filter(
+    ({ id, verdict }) => verdict !== 'not-testable' || !evidence.needsOf(id).includes(without),
+  )
   return cases.length === 0 ? evidence : { ...evidence, cases }
 }
 

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { Requirement } from '../fixture/model.ts'
+import { judgeRequirement } from './judge-requirement.ts'
+import type { Verdict } from './verdict.ts'
+
+const requirement: Requirement = {
+  id: 'expires-in/enforced',
+  level: 'must',
+  kind: 'guard',
+  part: '5.4',
+  text: '',
+  untestable: { without: 'clock-control', reason: 'Long lifetimes take long' },
+}
+
+function judged(short: Verdict | null, long: Verdict) {
+  const made = (id: string, verdict: Verdict) => ({
+    id,
+    key: id,
+    verdict,
+    requirements: {},
+    sides: { [requirement.id]: ['accepted' as const, 'refused' as const] },
+    problem: null,
+  })
+  return judgeRequirement(requirement, {
+    cases: [...(short === null ? [] : [made('short', short)]), made('long', long)],
+    missing: [],
+    needsOf: (id) => (id === 'long' ? ['clock-control'] : []),
+    selection: { partial: null, skipReason: () => undefined },
+  })
+}
+
+test('what a target cannot offer leaves nothing open where other cases show the requirement', () => {
+  expect(judged('passed', 'not-testable').verdict).toBe('passed')
+  expect(judged('failed', 'not-testable').verdict).toBe('failed')
+  expect(judged('passed', 'failed').verdict).toBe('failed')
+})
+
+test('where no other case shows it, and where another one is open, it stays open', () => {
+  expect(judged(null, 'not-testable')).toMatchObject({ verdict: 'not-testable', excused: true })
+  expect(judged('not-testable', 'not-testable')).toMatchObject({ verdict: 'not-testable', excused: false })
+})
