@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { allItems, type Item } from './engine/case/cases.ts'
+import type { CaseOutcome } from './engine/judge/outcome.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
 import type { Target } from './engine/target.ts'
 import { applyKnown } from './report/known.ts'
@@ -47,11 +48,11 @@ const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
 const bundledEveryMs = 100
 const events = announceEvents(request.endingChannel, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)
-const items = new Map(allItems(corpus).map((item) => [item.key, item]))
+const itemOf = new Map(allItems(corpus).map((item) => [item.key, item]))
 const run = await openRun({
   ...request,
   target: await openTarget(),
-  items: request.items.map((key) => items.get(key) as Item),
+  items: request.items.map((key) => itemOf.get(key) as Item),
   random: url === null ? seededRandom(seed) : systemRandom,
   bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
   ending,
@@ -76,14 +77,22 @@ const parts = Number(searchParams.get('of') ?? 1)
 /** Cases of one server are scheduled by the run, so all of them wait for their turn at once. */
 const ask = url === null ? test : test.concurrent
 
+const mine = run.items.filter((_item, index) => index % parts === part)
+
+/** A run reads outcomes and not tests: the fewer tests, the less vitest has to do. By URL each case reports as soon as it has ended. */
+const casesOfATest = handed !== undefined && url === null ? 25 : 1
+
 describe('scenarios', () => {
-  for (const item of run.items.filter((_item, index) => index % parts === part)) {
-    ask(item.key, async ({ task }) => {
-      const outcome = await run.ask(item)
-      task.meta.outcome = outcome
+  for (let at = 0; at < mine.length; at += casesOfATest) {
+    const items = mine.slice(at, at + casesOfATest)
+    const [first] = items
+    ask(items.length === 1 ? `${first?.key}` : `${first?.key} and ${items.length - 1} more`, async ({ task }) => {
+      const outcomes: CaseOutcome[] = []
+      task.meta.outcomes = outcomes
+      for (const item of items) outcomes.push(await run.ask(item))
       const stopped = run.stopReason()
       if (stopped !== null) task.meta.stopped = stopped
-      if (handed === undefined) expect(outcome.problem, problemText(outcome.problem)).toBeNull()
+      if (handed === undefined) for (const { problem } of outcomes) expect(problem, problemText(problem)).toBeNull()
     })
   }
 })

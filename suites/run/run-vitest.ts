@@ -72,18 +72,17 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   let stopped: StopReason | null = null
   const reporter: Reporter = {
     onTestCaseResult(test) {
-      const { outcome, stopped: reason } = test.meta()
+      const { outcomes: ended = [], stopped: reason } = test.meta()
       if (stopped === null && reason !== undefined) {
         stopped = reason
         listener({ kind: 'stopped', reason })
       }
       const result = test.result()
-      if (outcome !== undefined) {
+      for (const outcome of ended) {
         outcomes.set(outcome.key, outcome)
         listener({ kind: 'case-ended', outcome })
-      } else if (result.state === 'failed') {
-        defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
       }
+      if (result.state === 'failed') defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
     },
     onTestModuleEnd(module) {
       for (const error of module.errors()) defects.push(error.message)
@@ -92,7 +91,7 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   return { reporter, result: () => ({ outcomes: [...outcomes.values()], defects, stopped }) }
 }
 
-/** The minimum number of cases for one more thread: loading the suite there takes time. */
+/** More threads would mostly load the suite. */
 const mostWorkers = 4
 
 /** Cases against the bundled server share nothing and run in several threads. Cases on one server run in one. */
@@ -101,7 +100,7 @@ function workersFor({ url, items }: WorkerRequest): number {
   return Math.max(1, Math.min(availableParallelism(), mostWorkers, Math.floor(items.length / leastCases)))
 }
 
-/** Fewer cases finish before another thread is ready. */
+/** The minimum number of cases for one more thread; fewer finish before it is ready. */
 const leastCases = 100
 
 /**

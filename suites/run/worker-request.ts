@@ -36,8 +36,9 @@ declare module 'vitest' {
     request: WorkerRequest
   }
   interface TaskMeta {
-    outcome?: CaseOutcome
-    /** Set on every case that was not run because the run had stopped. */
+    /** The outcomes of the cases of this test. */
+    outcomes?: CaseOutcome[]
+    /** Set on every test whose cases were not all run because the run had stopped. */
     stopped?: StopReason
   }
 }
