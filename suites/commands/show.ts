@@ -65,9 +65,7 @@ function showRequirement(
   return [
     `${id}: ${level}, part ${part} of the document`,
     ...hanging('  ', text),
-    ...(untestable === undefined
-      ? []
-      : hanging('  ', `Untestable${forWhat(untestable.without)}: ${untestable.reason}`)),
+    ...(untestable === undefined ? [] : hanging('  ', `${whatIsMissing(untestable.without)}: ${untestable.reason}`)),
     ...listed('cases', cases),
     ...listed(
       'mutants',
@@ -82,7 +80,8 @@ function showRequirement(
   ]
 }
 
-const forWhat = (without: string | undefined): string => (without === undefined ? '' : ` without ${without}`)
+const whatIsMissing = (without: string | undefined): string =>
+  without === undefined ? 'Not testable' : `Without ${without}`
 
 function showScenario(scenario: Scenario, id: string, items: readonly Item[]): string[] {
   const cases = items.filter((item) => item.kind === 'case' && item.scenario === scenario)
@@ -91,9 +90,9 @@ function showScenario(scenario: Scenario, id: string, items: readonly Item[]): s
   return [
     `${id}: ${scenario.title}`,
     `  ${scenario.file}`,
-    ...listed('needs', scenario.needs),
-    ...listed('proves', proves),
-    ...listed('runs alone', [...new Set(cases.flatMap((item) => aloneReasons(claimsOf(item))))].map(aloneText)),
+    ...listedIfAny('needs', scenario.needs),
+    ...listedIfAny('proves', proves),
+    ...listedIfAny('runs alone', [...new Set(cases.flatMap((item) => aloneReasons(claimsOf(item))))].map(aloneText)),
     ...(mine !== undefined && mine.key !== scenario.id
       ? []
       : listed(
@@ -124,6 +123,8 @@ function showMutant({ id, breaks }: Mutant, { requirements }: Corpus): string[] 
   const text = requirements.find((requirement) => requirement.id === breaks)?.text ?? ''
   return [`${id}: a server that breaks ${breaks}`, ...hanging('  ', text), `  npx svc-conformance serve --mutant ${id}`]
 }
+
+const listedIfAny = (what: string, all: readonly string[]): string[] => (all.length === 0 ? [] : listed(what, all))
 
 function listed(what: string, all: readonly string[]): string[] {
   if (all.length === 0) return [`  no ${what}`]
