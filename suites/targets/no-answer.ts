@@ -12,10 +12,16 @@ export function noAnswer(error: unknown, reused: boolean): WireAnswer {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
   return {
     kind: 'none',
-    reason: sentences[code] ?? message,
+    reason: sentences[code] ?? withoutPlaces(message),
     refusedConnection: code === 'ECONNREFUSED',
     stale: reused && (code === 'ECONNRESET' || code === 'EPIPE'),
   }
+}
+
+/** `0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert …:../deps/…` says where in OpenSSL; one part of it says what. */
+function withoutPlaces(message: string): string {
+  const [, what] = /:SSL routines:[^:]*:([^:]+)/.exec(message) ?? []
+  return what === undefined ? message : `TLS failed: ${what}`
 }
 
 /** Whether the request failed because the time for the answer was up. */
@@ -40,6 +46,8 @@ const sentences: { [code: string]: string } = {
   EADDRNOTAVAIL: 'it is no address of this machine',
   EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    'it asks for a client certificate (tls.cert and tls.key in the target file name one)',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (tls.ca in the target file names one to trust)',
