@@ -8,8 +8,12 @@ export function usageSentence(error: Pick<CommanderError, 'code' | 'message'>): 
   const sentence = capital(first.replaceAll("'", '"').replace(/\.$/, ''))
     .replace('Unknown option', 'Unknown flag')
     .replace(/\. Expected (\d+) arguments? but got (\d+)$/, ': expected $1, got $2')
+  if (sentence === 'Unknown flag "--secret"') return `${sentence}: ${whereSecretsGo}`
   return meant === undefined ? sentence : `${sentence}, did you mean ${quoted(meant)}?`
 }
+
+const whereSecretsGo =
+  'give the secret in a variable or in a file, as "--help" says, because every process list shows flags'
 
 function quoted(words: string): string {
   return words
