@@ -80,7 +80,7 @@ function pack(): string {
   for (const path of foreign) console.log(`    ${path}`)
   const needed = [
     'dist/suites/bin.js',
-    'dist/suites/lab/lab.html',
+    'dist/suites/lab/lab-page.html',
     'dist/corpus.json',
     'dist/mock-server/index.d.ts',
     'spec/requirements.yaml',

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Draws a result of the lab. Text only ever goes in as text: nothing that was pasted becomes markup. */
+/** Draws a result of the lab. */
 
 import type { NamedMistake } from '../diagnose/diagnose.ts'
 import { type NextStep, nextSteps, unexplainedSentence } from '../diagnose/next-step.ts'
@@ -8,10 +8,10 @@ import type { Stage } from '../diagnose/verify.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import type { Piece } from '../engine/signer/data-to-sign.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
+import { type Child, element } from '../page/elements.ts'
 import type { LabResult } from './compute.ts'
 
 type Checked = Extract<LabResult, { kind: 'checked' }>
-type Child = Node | string
 
 /** What requirements say, by id. */
 export interface Sentences {
@@ -28,24 +28,19 @@ const names: { [origin: string]: string } = {
   'line-end': 'line feed',
 }
 
-/** An element with text and elements in it. */
-export function element(tag: string, className: string, ...children: Child[]): HTMLElement {
-  const made = document.createElement(tag)
-  if (className !== '') made.className = className
-  made.append(...children)
-  return made
-}
-
 /** The mistakes, or what was ruled out. */
 export function drawDiagnosis({ diagnosis, input }: Checked, sentences: Sentences): Child[] {
-  if (diagnosis.valid) return ownDataSentences(input).map((sentence) => element('p', '', sentence))
-  const alternatives = diagnosis.alternatives.map(({ title, id }) => element('li', '', `${title} (${id})`))
+  if (diagnosis.valid) return ownDataSentences(input).map((sentence) => element('p', {}, sentence))
+  const alternatives = diagnosis.alternatives.map(({ title, id }) => element('li', {}, `${title} (${id})`))
   return [
     ...diagnosis.mistakes.map((mistake) => drawMistake(mistake, sentences)),
     ...(alternatives.length === 0
       ? []
-      : [element('p', 'quiet', 'The same bytes come out when'), element('ul', 'quiet', ...alternatives)]),
-    ...ownDataSentences(input).map((sentence) => element('p', '', sentence)),
+      : [
+          element('p', { class: 'quiet' }, 'The same bytes come out when'),
+          element('ul', { class: 'quiet' }, ...alternatives),
+        ]),
+    ...ownDataSentences(input).map((sentence) => element('p', {}, sentence)),
     ...(diagnosis.explained ? [] : drawUnexplained(diagnosis, input)),
   ]
 }
@@ -70,16 +65,12 @@ const stepFields: { [step in NextStep]?: string } = {
 
 function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input']): Child[] {
   const steps = nextSteps(input).map((step) => {
-    const item = element('li', '', `${stepTexts[step]} `)
-    const button = element('button', '', 'Go to the field')
-    button.setAttribute('type', 'button')
-    button.dataset.field = stepFields[step] ?? ''
-    item.append(button)
-    return item
+    const button = { type: 'button', 'data-field': stepFields[step] ?? '' }
+    return element('li', {}, `${stepTexts[step]} `, element('button', button, 'Go to the field'))
   })
   return [
-    element('p', 'title', unexplainedSentence(input, diagnosis)),
-    element('ol', 'steps', ...steps),
+    element('p', { class: 'title' }, unexplainedSentence(input, diagnosis)),
+    element('ol', { class: 'steps' }, ...steps),
     ruledOut(diagnosis.ruledOut),
   ]
 }
@@ -87,41 +78,40 @@ function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input'
 function drawMistake({ id, title, requirement, fix }: NamedMistake, sentences: Sentences): HTMLElement {
   return element(
     'article',
-    'mistake',
-    element('p', 'title', title),
-    element('p', '', `Fix: ${fix}`),
-    element('p', 'quiet', `The interface: ${sentences[requirement] ?? ''} (${requirement})`),
-    element('p', 'quiet', 'Mistake ', element('code', '', id)),
+    { class: 'mistake' },
+    element('p', { class: 'title' }, title),
+    element('p', {}, `Fix: ${fix}`),
+    element('p', { class: 'quiet' }, `The interface: ${sentences[requirement] ?? ''} (${requirement})`),
+    element('p', { class: 'quiet' }, 'Mistake ', element('code', {}, id)),
   )
 }
 
 function ruledOut(ids: readonly string[]): HTMLElement {
-  const items = ids.map((id) => element('li', '', mistakeById(id)?.title ?? id))
+  const items = ids.map((id) => element('li', {}, mistakeById(id)?.title ?? id))
   return element(
     'details',
-    '',
-    element('summary', '', `Ruled out, alone and together with others: ${ids.length} mistakes`),
-    element('ul', '', ...items),
+    {},
+    element('summary', {}, `Ruled out, alone and together with others: ${ids.length} mistakes`),
+    element('ul', {}, ...items),
   )
 }
 
 /** Each stage ticked or crossed. */
 export function drawStages({ verification }: Checked): Child[] {
-  return [element('h2', '', 'Stages'), element('ul', 'stages', ...verification.stages.map(drawStage))]
+  return [element('h2', {}, 'Stages'), element('ul', { class: 'stages' }, ...verification.stages.map(drawStage))]
 }
 
 function drawStage({ name, ok, expected = '', received = '' }: Stage): HTMLElement {
-  const mark = element('span', 'mark', ok ? '✓' : '✗')
-  mark.setAttribute('aria-hidden', 'true')
-  const verdict = element('span', '', ` ${name} ${ok ? 'right' : 'wrong'}`)
-  if (ok) return element('li', 'good', mark, verdict)
+  const mark = element('span', { class: 'mark', 'aria-hidden': 'true' }, ok ? '✓' : '✗')
+  const verdict = element('span', {}, ` ${name} ${ok ? 'right' : 'wrong'}`)
+  if (ok) return element('li', { class: 'good' }, mark, verdict)
   return element(
     'li',
-    'bad',
+    { class: 'bad' },
     mark,
     verdict,
-    element('div', '', 'expected ', element('code', '', expected)),
-    element('div', '', 'received ', element('code', '', received === '' ? '(empty)' : received)),
+    element('div', {}, 'expected ', element('code', {}, expected)),
+    element('div', {}, 'received ', element('code', {}, received === '' ? '(empty)' : received)),
   )
 }
 
@@ -129,38 +119,36 @@ function drawStage({ name, ok, expected = '', received = '' }: Stage): HTMLEleme
 export function drawData({ pieces }: Checked): Child[] {
   if (pieces === null) return []
   const size = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  const bytes = element('pre', 'bytes', ...pieces.map(drawPiece))
   // A scrolling or long region must be reachable by keyboard.
-  bytes.tabIndex = 0
-  bytes.setAttribute('aria-label', 'Data to sign as text')
-  return [element('h2', '', `Data to sign, ${size} bytes`), legend(pieces), bytes, table(pieces)]
+  const region = { class: 'bytes', tabindex: 0, 'aria-label': 'Data to sign as text' }
+  const bytes = element('pre', region, ...pieces.map(drawPiece))
+  return [element('h2', {}, `Data to sign, ${size} bytes`), legend(pieces), bytes, table(pieces)]
 }
 
 function drawPiece({ origin, bytes }: Piece): HTMLElement {
-  const piece = element('span', `piece ${origin}`, ...visible(bytes))
-  piece.title = names[origin] ?? origin
-  return piece
+  return element('span', { class: `piece ${origin}`, title: names[origin] ?? origin }, ...visible(bytes))
 }
 
 function legend(pieces: readonly Piece[]): HTMLElement {
   const origins = [...new Set(pieces.map(({ origin }) => origin))]
-  const items = origins.map((origin) => element('li', '', element('span', `piece ${origin}`, names[origin] ?? origin)))
-  return element('ul', 'legend', ...items)
+  const items = origins.map((origin) =>
+    element('li', {}, element('span', { class: `piece ${origin}` }, names[origin] ?? origin)),
+  )
+  return element('ul', { class: 'legend' }, ...items)
 }
 
 function table(pieces: readonly Piece[]): HTMLElement {
-  const head = element('tr', '', ...['Part', 'Bytes', 'Hex'].map((title) => element('th', '', title)))
+  const head = element('tr', {}, ...['Part', 'Bytes', 'Hex'].map((title) => element('th', {}, title)))
   const rows = pieces.map(({ origin, bytes }) => {
     const hex = toHex(bytes.subarray(0, 256)) + (bytes.length > 256 ? '…' : '')
-    const name = element('th', '', names[origin] ?? origin)
-    name.setAttribute('scope', 'row')
-    return element('tr', '', name, element('td', '', String(bytes.length)), element('td', 'value', hex))
+    const name = element('th', { scope: 'row' }, names[origin] ?? origin)
+    return element('tr', {}, name, element('td', {}, String(bytes.length)), element('td', { class: 'value' }, hex))
   })
   return element(
     'details',
-    '',
-    element('summary', '', 'Byte by byte'),
-    element('table', '', element('thead', '', head), element('tbody', '', ...rows)),
+    {},
+    element('summary', {}, 'Byte by byte'),
+    element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
   )
 }
 
@@ -173,16 +161,16 @@ export function drawSignature({ right, input }: Checked): Child[] {
     mac === undefined
       ? []
       : [
-          element('h2', '', 'MAC: the first 20 of 32 bytes are sent'),
-          element('p', 'value', element('mark', '', hex.slice(0, 40)), hex.slice(40)),
+          element('h2', {}, 'MAC: the first 20 of 32 bytes are sent'),
+          element('p', { class: 'value' }, element('mark', {}, hex.slice(0, 40)), hex.slice(40)),
         ]
   const title = input.key.kind === 'secret' ? 'Right signature' : 'Right signature (ED25519)'
   return [
     ...lines,
-    element('h2', '', title),
-    element('p', 'value', signature),
-    element('h2', '', 'Right header'),
-    element('p', 'value', header),
+    element('h2', {}, title),
+    element('p', { class: 'value' }, signature),
+    element('h2', {}, 'Right header'),
+    element('p', { class: 'value' }, header),
   ]
 }
 
@@ -194,7 +182,7 @@ function visible(bytes: Uint8Array): Child[] {
   return text.split(/([\r\n\t\ufeff])/).flatMap((part) => {
     const name = controls[part]
     if (name === undefined) return part
-    const control = element('span', 'control', name)
+    const control = element('span', { class: 'control' }, name)
     return part === '\n' ? [control, '\n'] : control
   })
 }

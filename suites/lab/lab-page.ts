@@ -1,15 +1,10 @@
-/** The lab page as `npm run build` leaves it beside this file; where there was no build it is bundled on the spot. */
-import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-
-const built = new URL('lab.html', import.meta.url)
+import { builtPage } from '../page/build-page.ts'
 
 /** The whole page as text. */
-export async function labPage(): Promise<string> {
-  // The source folder holds only the template of the page.
-  if (!import.meta.url.endsWith('.ts') && existsSync(built)) return readFileSync(built, 'utf8')
-  const { buildLab } = await import('./build-lab.ts')
-  return buildLab()
+export function labPage(): Promise<string> {
+  // Reading the vectors takes time that only the build needs.
+  return builtPage(new URL('lab-page.html', import.meta.url), async () => (await import('./build-lab.ts')).buildLab())
 }
 
 /** Serves the page on 127.0.0.1, every path alike, until the server is closed. Rejects where the port is taken. */

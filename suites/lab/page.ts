@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /** The lab page: reads the fields, computes, draws. Everything else is in modules that know no browser. */
 import type { FlatVector } from '../engine/fixture/vectors-flat.ts'
+import { byId, element } from '../page/elements.ts'
 import { type LabFields, type LabResult, labResult } from './compute.ts'
-import { drawData, drawDiagnosis, drawSignature, drawStages, element, type Sentences } from './draw.ts'
+import { drawData, drawDiagnosis, drawSignature, drawStages, type Sentences } from './draw.ts'
 
 /** What the build puts into the page. */
 interface LabCorpus {
@@ -16,12 +17,6 @@ const pauseMs = 150
 const corpus = JSON.parse(byId('corpus').textContent ?? '') as LabCorpus
 const form = byId('fields') as HTMLFormElement
 let timer: ReturnType<typeof setTimeout> | undefined
-
-function byId(id: string): HTMLElement {
-  const found = document.getElementById(id)
-  if (found === null) throw new Error(`Missing element "${id}"`)
-  return found
-}
 
 function field(id: keyof LabFields | 'vector') {
   return byId(id) as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
@@ -92,14 +87,9 @@ function load(vector: FlatVector): void {
 
 function offerVectors(): void {
   for (const valid of [true, false]) {
-    const group = document.createElement('optgroup')
-    group.label = valid ? 'valid' : 'to be refused'
-    for (const vector of corpus.vectors.filter((one) => one.valid === valid)) {
-      const option = element('option', '', vector.title) as HTMLOptionElement
-      option.value = vector.id
-      group.append(option)
-    }
-    field('vector').append(group)
+    const vectors = corpus.vectors.filter((one) => one.valid === valid)
+    const options = vectors.map(({ id, title }) => element('option', { value: id }, title))
+    field('vector').append(element('optgroup', { label: valid ? 'valid' : 'to be refused' }, ...options))
   }
 }
 

@@ -2,4 +2,4 @@
 import { writeFileSync } from 'node:fs'
 import { buildLab } from './build-lab.ts'
 
-writeFileSync(new URL('lab.html', import.meta.url), await buildLab())
+writeFileSync(new URL('lab-page.html', import.meta.url), await buildLab())

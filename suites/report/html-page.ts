@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
+import { pagePolicy } from '../page/build-page.ts'
 import { htmlStyle } from './html-style.ts'
 import { escapeHtml } from './html-text.ts'
 
@@ -10,13 +10,11 @@ import { escapeHtml } from './html-text.ts'
  * @param script the only script of the page; null: it has no script
  */
 export function htmlPage(title: string, body: string, script: string | null): Printable {
-  const scriptSource = script === null ? '' : `script-src '${hash(script)}'; `
-  const policy = `default-src 'none'; style-src '${hash(htmlStyle)}'; ${scriptSource}base-uri 'none'; form-action 'none'`
   return vouchedFor(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy(htmlStyle, script)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
 <style>${htmlStyle}</style>
@@ -26,8 +24,4 @@ ${body}${script === null ? '' : `\n<script>${script}</script>`}
 </body>
 </html>
 `)
-}
-
-function hash(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }

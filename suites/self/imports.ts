@@ -18,6 +18,7 @@ const layers = [
   'suites/engine/case',
   'suites/targets',
   'suites/diagnose',
+  'suites/page',
   'suites/report',
   'suites/lab',
   'suites/explore',

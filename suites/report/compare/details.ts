@@ -2,6 +2,7 @@
 /** The details of one cell and of one server. */
 import { counted } from '../../engine/group.ts'
 import type { Verdict } from '../../engine/judge/verdict.ts'
+import { type Child, element } from '../../page/elements.ts'
 import { casesOf, glyphs, verdictOrder, words } from '../verdict-words.ts'
 import { writePlace } from './address.ts'
 import {
@@ -13,8 +14,8 @@ import {
   newestOf,
   verdictAt,
 } from './comparison.ts'
-import { type Child, dateWords, element, sign } from './elements.ts'
 import { drawTrend } from './trend.ts'
+import { dateWords, sign } from './verdict-sign.ts'
 
 const title = (...text: Child[]): HTMLElement => element('h2', { id: 'dialog-title' }, ...text)
 

@@ -1,5 +1,7 @@
 /// <reference lib="dom" />
 /** The page of many servers: reads what the command put into it, draws, and follows its own address. */
+import { counted } from '../../engine/group.ts'
+import { byId, type Child, element } from '../../page/elements.ts'
 import { glyphs, meanings, verdictOrder, words } from '../verdict-words.ts'
 import { type Place, readPlace, writePlace } from './address.ts'
 import {
@@ -11,10 +13,10 @@ import {
   verdictAt,
 } from './comparison.ts'
 import { cellDetails, serverDetails } from './details.ts'
-import { byId, type Child, dateWords, element } from './elements.ts'
 import { listenForReports } from './own-report.ts'
 import { type Choices, drawTable, serverButton } from './table.ts'
 import { drawTrend } from './trend.ts'
+import { dateWords } from './verdict-sign.ts'
 
 interface PageData {
   comparison: Comparison
@@ -39,9 +41,8 @@ const choose: Choices = {
 function drawHead(): void {
   const { servers } = comparison
   const reports = servers.reduce((sum, server) => sum + server.reports.length, 0)
-  const count = (number: number, one: string): string => `${number} ${one}${number === 1 ? '' : 's'}`
-  byId('title').textContent = `Conformance of ${count(servers.length, 'server')}`
-  byId('made').textContent = `${count(reports, 'report')}, made ${dateWords(data.made)} UTC`
+  byId('title').textContent = `Conformance of ${counted(servers.length, 'server')}`
+  byId('made').textContent = `${counted(reports, 'report')}, made ${dateWords(data.made)} UTC`
   byId('footer').textContent = `svc-conformance ${data.version}`
   byId('servers').replaceChildren(...servers.map(serverCard))
   byId('legend').replaceChildren(...legendItems())

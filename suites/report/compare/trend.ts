@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
+import { svgElement } from '../../page/elements.ts'
 import { verdictOrder } from '../verdict-words.ts'
 import type { CompactReport } from './comparison.ts'
-import { svgElement } from './elements.ts'
 
 const width = 100
 const height = 20

@@ -1,5 +1,5 @@
 /** A step of `npm run build`: leaves the page of many servers beside its compiled modules. */
 import { writeFileSync } from 'node:fs'
-import { buildPage } from './build-page.ts'
+import { buildComparison } from './build-comparison.ts'
 
-writeFileSync(new URL('compare-page.html', import.meta.url), await buildPage())
+writeFileSync(new URL('compare-page.html', import.meta.url), await buildComparison())

@@ -1,11 +1,9 @@
 /// <reference lib="dom" />
-/** Makes elements. Text only ever goes in as text: nothing that a report says becomes markup. */
-import type { Verdict } from '../../engine/judge/verdict.ts'
-import { glyphs, words } from '../verdict-words.ts'
+/** Makes the elements of a page. Text only ever goes in as text: nothing that was pasted or read becomes markup. */
 
 export type Child = Node | string
 
-export interface Attributes {
+interface Attributes {
   [name: string]: string | number | boolean
 }
 
@@ -34,16 +32,4 @@ export function byId(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`Missing element "${id}"`)
   return found
-}
-
-/** The sign of a verdict, with its word for those who do not see it. */
-export function sign(verdict: Verdict | null): HTMLElement {
-  if (verdict === null) return element('span', { class: 'sign', title: 'not run' }, '')
-  const title = words(verdict)
-  return element('span', { class: `sign fill ${verdict}`, title, role: 'img', 'aria-label': title }, glyphs[verdict])
-}
-
-/** `2026-01-02 03:04`, in UTC as in the report. */
-export function dateWords(iso: string): string {
-  return iso.slice(0, 16).replace('T', ' ')
 }

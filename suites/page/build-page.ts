@@ -1,0 +1,61 @@
+/** Builds a self-contained HTML page: style, script and data are in it, and its own policy forbids every connection. */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+
+/** The parts of a page. Paths start at the root of the package. */
+export interface PageParts {
+  /** Path of the template: `page:policy`, `page:style` and `page:script` stand where the parts go. */
+  template: string
+  style: string
+  /** Path of the module that the script is bundled from. */
+  script: string
+}
+
+/**
+ * The page as text, with `"page:data"` where its data go.
+ *
+ * @throws Error where rolldown, a development dependency, is not installed
+ */
+export async function buildPage(parts: PageParts): Promise<string> {
+  const script = (await bundle(parts.script)).replaceAll('</script', '<\\/script')
+  // Functions, since "$" means something in a replacement text.
+  return source(parts.template)
+    .replace('page:policy', pagePolicy(parts.style, script))
+    .replace('/* page:style */', () => parts.style)
+    .replace('/* page:script */', () => script)
+}
+
+/** The page that `npm run build` left at `built`; where there was no build, the page is built on the spot. */
+export async function builtPage(built: URL, build: () => Promise<string>): Promise<string> {
+  return existsSync(built) ? readFileSync(built, 'utf8') : build()
+}
+
+/** The page with its data, as JSON. */
+export function withData(page: string, data: unknown): string {
+  // In JSON a "<" is the same as its escape; in HTML only the escape cannot end the element.
+  return page.replace('"page:data"', () => JSON.stringify(data).replaceAll('<', '\\u003c'))
+}
+
+/** Allows this style and this script by their hashes, and no address of any kind. @param script null: the page has none */
+export function pagePolicy(style: string, script: string | null): string {
+  const scriptSource = script === null ? '' : `script-src ${hash(script)}; `
+  return `default-src 'none'; ${scriptSource}style-src ${hash(style)}; base-uri 'none'; form-action 'none'`
+}
+
+function hash(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+async function bundle(module: string): Promise<string> {
+  const { rolldown } = await import('rolldown')
+  const built = await rolldown({ input: join(packageRoot, module), platform: 'browser' })
+  const { output } = await built.generate({ format: 'iife', minify: true })
+  await built.close()
+  return output[0].code
+}
+
+function source(path: string): string {
+  return readFileSync(join(packageRoot, path), 'utf8')
+}
