@@ -19,10 +19,6 @@ captureCli()
 
 describe('wrong usage: one sentence and exit code 2', () => {
   test.each([
-    [
-      ['diagnose', '--secret', 'x'],
-      'Unknown flag "--secret": give the secret in a variable or in a file, as "--help" says, because every process list shows flags\n',
-    ],
     [['serve', '--prot', '1'], 'Unknown flag "--prot", did you mean "--port"?\n'],
     [['run', 'basic'], 'Cannot use "basic": name the server with "--url", and cases with "--only basic"\n'],
     [['lst'], 'Unknown command "lst", did you mean "list"?\n'],
