@@ -40,6 +40,10 @@ if (differing.length > 0) process.exitCode = 1
 /** @returns the differences from the first run, and cases that did not pass although the reference server must pass */
 async function repeat(name: string, times: number, once_: () => Promise<Run>): Promise<string[]> {
   const found: string[] = []
+  const note = (line: string): void => {
+    found.push(line)
+    process.stderr.write(`\n${line}\n`)
+  }
   let first: Map<string, string> | undefined
   const durations: number[] = []
   for (let number = 1; number <= times; number += 1) {
@@ -49,13 +53,11 @@ async function repeat(name: string, times: number, once_: () => Promise<Run>): P
     first ??= verdicts
     for (const key of new Set([...first.keys(), ...verdicts.keys()])) {
       if (first.get(key) !== verdicts.get(key)) {
-        found.push(
-          `${name} run ${number} (seed ${report.meta.seed}): ${key} was ${first.get(key)}, is ${verdicts.get(key)}`,
-        )
+        note(`${name} run ${number} (seed ${report.meta.seed}): ${key} was ${first.get(key)}, is ${verdicts.get(key)}`)
       }
     }
     if (exitCode !== 0 || report.summary.failed + report.summary.blocked > 0) {
-      found.push(`${name} run ${number} (seed ${report.meta.seed}): ${report.verdict}, exit code ${exitCode}`)
+      note(`${name} run ${number} (seed ${report.meta.seed}): ${report.verdict}, exit code ${exitCode}`)
     }
     process.stderr.write(`\r${name} ${number}/${times}, ${found.length} differing  `)
   }

@@ -54,4 +54,13 @@ describe('order', () => {
     )
     expect(fills.lastIndexOf(false)).toBeLessThan(fills.indexOf(true))
   })
+
+  test('in each order the same cases find a place for the keys that they create', () => {
+    const creators = (seed: number) =>
+      keys(orderItems(items, true, seededRandom(seed))).filter((key) =>
+        ['keys/created', 'keys/initial-key-creates', 'keys/apikey-scope', 'signatures/body-in-utf-8'].includes(key),
+      )
+    for (const seed of [1, 2, 3, 4, 5]) expect(creators(seed)).toEqual(creators(0))
+    expect(creators(0)).toHaveLength(4)
+  })
 })
