@@ -26,7 +26,7 @@ export default defineConfig({
     pool: 'threads',
     isolate: false,
     // Generous, because machines differ: no test asserts a time.
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     // By default one core is left to the console.
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },

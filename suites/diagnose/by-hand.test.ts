@@ -213,7 +213,7 @@ describe('by hand, with a secret', () => {
 })
 
 // Ed25519 is slow on a busy machine.
-describe('by hand, with a private key', { timeout: 60_000 }, () => {
+describe('by hand, with a private key', { timeout: 240_000 }, () => {
   const seed = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex')
   const privateKey = (bytes: Buffer): KeyObject =>
     createPrivateKey({

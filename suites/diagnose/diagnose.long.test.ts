@@ -50,7 +50,7 @@ const onPurposeOnly = (id: string) =>
   /one-bit-flipped|small-order-r|-scheme$|with-body-reserialised|hmac-with-key-id-as/.test(id)
 
 // Ed25519 is slow on a busy machine.
-describe('one mistake', { timeout: 60_000 }, () => {
+describe('one mistake', { timeout: 240_000 }, () => {
   const cases = [...mistakes, ...labMistakes]
     .filter(({ id }) => !onPurposeOnly(id) || id === 'fields/other-scheme')
     .flatMap((mistake, at) => [
@@ -86,7 +86,7 @@ describe('one mistake', { timeout: 60_000 }, () => {
   })
 })
 
-describe('two mistakes at once', { timeout: 60_000 }, () => {
+describe('two mistakes at once', { timeout: 240_000 }, () => {
   const named = (word: string) => mistakeById(word) as KnownMistake
   const pairs: [SignInput, string, string][] = [
     [bare, 'data/without-final-newline', 'signature/in-hex'],

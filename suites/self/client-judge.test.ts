@@ -37,7 +37,7 @@ const part: [id: string, ...scenarios: string[]][] = [
   ['ok-without-a-call', 'plain/'],
 ]
 
-describe.concurrent('the judge of clients', { timeout: 60_000 }, () => {
+describe.concurrent('the judge of clients', { timeout: 240_000 }, () => {
   test.each(part)('%s', async (id, ...wanted) => {
     const client = clientNamed(id)
     const judgement = await judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))

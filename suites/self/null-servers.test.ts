@@ -12,7 +12,7 @@ import { type NullServer, nearlyNullServers, nullServers, serveNull } from './nu
 import { partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
-const longerThanAnyRunMs = 60_000
+const longerThanAnyRunMs = 240_000
 
 /** Everything that a user could declare, so that every case runs. Waiting is not allowed, because it would show nothing here. */
 function targetOf({ requestTimeoutMs = 2000 }: NullServer, url: string): Target {

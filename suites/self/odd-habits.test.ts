@@ -47,7 +47,7 @@ const habits: readonly Habit[] = [
   },
 ]
 
-test.each(habits)('$name', { timeout: 60_000 }, async ({ server, only, verdicts }) => {
+test.each(habits)('$name', { timeout: 240_000 }, async ({ server, only, verdicts }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
   const odd = outcomes.filter(

@@ -38,7 +38,7 @@ const broken: NonNullable<ServerOptions['rules']> = Object.assign(
 test.each([
   ['a server per case', bundledTarget, [1]],
   ['one server for all cases, one call at a time or sixteen', lastingTarget, [1, 16]],
-])('cases in another order show the same: %s', { timeout: 60_000 }, async (_name, target, concurrencies) => {
+])('cases in another order show the same: %s', { timeout: 240_000 }, async (_name, target, concurrencies) => {
   const first = await verdicts(target({ rules: broken }), 11)
   for (const concurrency of concurrencies)
     expect(await verdicts(target({ rules: broken }, { concurrency }), 29)).toEqual(first)

@@ -29,7 +29,7 @@ describe.each(pages)('%s', (page) => {
   const blocks = consoleBlocks(textOf(page))
   if (blocks.length === 0) test('has no console block', () => expect(textOf(page)).not.toContain('```console'))
   for (const { line, commands } of blocks) {
-    test(`line ${line}: ${commands[0]?.command}`, { timeout: 60_000 }, async () => {
+    test(`line ${line}: ${commands[0]?.command}`, { timeout: 240_000 }, async () => {
       const outputs = await runSession(
         commands.map(({ command }) => command),
         cwd,

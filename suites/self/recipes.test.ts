@@ -96,7 +96,7 @@ describe('the composite action', () => {
       }),
     )
 
-  test('runs the suite, keeps every report and writes the summary', { timeout: 60_000 }, () =>
+  test('runs the suite, keeps every report and writes the summary', { timeout: 240_000 }, () =>
     withServer(async ({ SVC_URL = '', SVC_KEY_ID = '', SVC_KEY_SECRET = '' }) => {
       const cwd = join(folder, 'action')
       const inputs = { url: SVC_URL, 'key-id': SVC_KEY_ID, 'key-secret': SVC_KEY_SECRET, disposable: 'true' }
@@ -117,7 +117,7 @@ describe('the composite action', () => {
     }),
   )
 
-  test('passes flags and exit codes on', { timeout: 60_000 }, async () => {
+  test('passes flags and exit codes on', { timeout: 240_000 }, async () => {
     const cwd = join(folder, 'action-flags')
     const inputs = {
       url: 'http://127.0.0.1:9',
@@ -138,7 +138,7 @@ describe('the composite action', () => {
   })
 })
 
-test('the plain line', { timeout: 60_000 }, () =>
+test('the plain line', { timeout: 240_000 }, () =>
   withServer(async (env) => {
     const cwd = join(folder, 'plain')
     const ran = await sh(shipped('.ci/recipes/plain.sh'), cwd, env)
@@ -147,7 +147,7 @@ test('the plain line', { timeout: 60_000 }, () =>
   }),
 )
 
-test('the GitLab include', { timeout: 60_000 }, () =>
+test('the GitLab include', { timeout: 240_000 }, () =>
   withServer(async (env) => {
     const file = yaml('.ci/recipes/gitlab.yml') as {
       [job: string]: { script: string[]; variables: { [name: string]: string } }

@@ -24,12 +24,12 @@ function granting(result: unknown) {
   }
 }
 
-test.each(strange)('results that are %s', { timeout: 60_000 }, async (_name, value) => {
+test.each(strange)('results that are %s', { timeout: 240_000 }, async (_name, value) => {
   const outcomes = await runAll({ target: madeUpTarget({ answer: granting(value) }), corpus })
   expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
 })
 
-test.each(strange)('members that are %s', { timeout: 60_000 }, async (_name, value) => {
+test.each(strange)('members that are %s', { timeout: 240_000 }, async (_name, value) => {
   const names = [
     'id',
     'secret',

@@ -82,7 +82,7 @@ const corpus = await openCorpus()
 
 test.each(partUnlessProof(unusual, 3))(
   '$name',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async ({ server, settings, target, only, reasons }) => {
     const items = allItems(corpus).filter((item) => only === undefined || only.some((id) => answersTo(item, id)))
     const outcomes = await runAll({ target: target(server, settings), corpus, items })

@@ -5,7 +5,7 @@ import { runVariant, triedAlone } from './variant-run.ts'
 
 test.each(partUnlessProof(await triedAlone(), 6))(
   'nothing fails where the document is silent: $id',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async (variant) => {
     const { departures, messages, verdict, exitCode } = await runVariant(variant)
     expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))

@@ -4,7 +4,7 @@ import { type ClientAuth, loadCatalogue, type TestClient } from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, type Environment, type Ran, run, withServer } from './harness.ts'
 
 /** For a busy machine. */
-const timeout = { timeout: 60_000 }
+const timeout = { timeout: 240_000 }
 const catalogue = await loadCatalogue()
 const here = (file: string): string => new URL(file, import.meta.url).href
 const core: { runClient(env: object, parts: object): Promise<void> } = await import(here('core.mjs'))
