@@ -24,10 +24,14 @@ const items = allItems(corpus).filter((item) => areas.some((id) => answersTo(ite
 
 test.each(
   partUnlessProof(defectSets, 3).map((defects) => ({ name: defects.map(({ id }) => id).join(' and '), defects })),
-)('a server that keeps its state is judged the same in two orders: $name', { timeout: 240_000 }, async ({ defects }) => {
-  const { problems } = await askInOrders({ corpus, items }, defects, [1, 2])
-  expect(problems).toEqual([])
-})
+)(
+  'a server that keeps its state is judged the same in two orders: $name',
+  { timeout: 240_000 },
+  async ({ defects }) => {
+    const { problems } = await askInOrders({ corpus, items }, defects, [1, 2])
+    expect(problems).toEqual([])
+  },
+)
 
 test('cases after a lost race of the server are blocked, not failed', { timeout: 240_000 }, async () => {
   const lost = defectSets.filter(([first]) => first?.id === 'races-lost').slice(0, 1)
