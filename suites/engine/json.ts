@@ -8,11 +8,30 @@ export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** Returns undefined if the text is not JSON. */
+/** Returns undefined if the text is not JSON, or nested too deep. */
 export function parseJson(text: string): unknown {
+  if (isNestedTooDeep(text)) return undefined
   try {
     return JSON.parse(text)
   } catch {
     return undefined
   }
+}
+
+/** Deeper JSON could overflow the stack of a recursive function, and takes a parser kilobytes for each level. */
+export const deepestNesting = 500
+
+/** Whether JSON is nested deeper than any use of it. */
+export function isNestedTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]
+    if (character === '"') inString = !inString
+    else if (inString) at += character === '\\' ? 1 : 0
+    else if (character === '[' || character === '{') depth += 1
+    else if (character === ']' || character === '}') depth -= 1
+    if (depth > deepestNesting) return true
+  }
+  return false
 }

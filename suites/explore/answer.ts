@@ -1,7 +1,7 @@
 /** Classifies a response as docs/verdicts.md does: accepted, refused, throttled or broken. */
 
+import { isObject, parseJson } from '../engine/json.ts'
 import type { Answer } from '../engine/model/index.ts'
-import { isObject } from '../engine/model/parse.ts'
 import type { Response } from './wire.ts'
 
 type Counted = Answer | { readonly kind: 'throttled'; readonly waitMs: number }
@@ -19,19 +19,11 @@ export function countAnswer(response: Response): Counted {
     return { kind: 'throttled', waitMs: Math.min(longestWaitMs, Math.max(50, waitMs)) }
   }
   if (status >= 300 && status < 400) return { kind: 'broken', reason: `HTTP ${status}` }
-  const json = parse(body)
+  const json = parseJson(body)
   if (isObject(json) && json.error !== null && json.error !== undefined) return { kind: 'refused' }
   if (status >= 400 && status < 500) return { kind: 'refused' }
   if (status < 200 || status >= 300) return { kind: 'broken', reason: `HTTP ${status} without a JSON-RPC error` }
   if (isObject(json) && 'result' in json)
     return { kind: 'accepted', result: json.result, jsonrpc: json.jsonrpc, id: json.id }
   return { kind: 'broken', reason: `HTTP ${status} with a body that is neither a result nor an error` }
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

@@ -4,6 +4,7 @@ import { type FactSheet, measureFacts } from '../facts/measure.ts'
 import { urlTarget } from '../targets/url.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { createEnding, type Endings, endedTarget } from './ending.ts'
+import { interruptedInstead } from './interrupted.ts'
 import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys-of-target.ts'
 import { finish, removeLeftovers } from './run-against-url.ts'
 import { listenForSignals } from './signals.ts'
@@ -56,6 +57,8 @@ export async function measureTarget(
     } finally {
       await instance.close()
     }
+  } catch (error) {
+    throw interruptedInstead(error, endings.cases)
   } finally {
     await withCorpus(keys, async (corpus) => {
       left = await finish({ corpus, say }, options, { target, keys, endings })

@@ -1,8 +1,8 @@
 import { type Item, skipItem } from '../engine/case/cases.ts'
-import { SuiteError } from '../engine/errors.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import type { Ending, Endings } from './ending.ts'
+import type { Endings } from './ending.ts'
+import { interruptedInstead } from './interrupted.ts'
 import { runVitest } from './run-vitest.ts'
 import { listenForSignals } from './signals.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
@@ -84,10 +84,4 @@ function notReached(
   const missing = selected.filter(({ key }) => items.includes(key) && !seen.has(key))
   const because = reason ?? { kind: 'defect' as const }
   return missing.map((item) => skipItem(item, { kind: 'not-run', because }))
-}
-
-/** Turns an error during an ended run into the reason of the end: it says nothing about the target. */
-function interruptedInstead(error: unknown, { reason }: Ending): unknown {
-  if (!(error instanceof SuiteError) || error.exitCode !== 3 || reason?.kind !== 'interrupted') return error
-  return new SuiteError('interrupted', 'Interrupted before the first case', { cause: error })
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../json.ts'
+import { deepestNesting, isNestedTooDeep, isObject, type JsonObject, parseJson } from '../json.ts'
 import type { WireAnswer } from '../target.ts'
 import type { AnswerSummary } from './problem.ts'
 
@@ -64,23 +64,6 @@ function parseRetryAfter(value: string | undefined, nowMs: number): number | und
   if (/^\d+(\.\d+)?$/.test(value.trim())) return Math.ceil(Number(value) * 1000)
   const date = Date.parse(value)
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
-}
-
-/** Deeper JSON could overflow the stack of a recursive function. */
-const deepestNesting = 500
-
-function isNestedTooDeep(text: string): boolean {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at]
-    if (character === '"') inString = !inString
-    else if (inString) at += character === '\\' ? 1 : 0
-    else if (character === '[' || character === '{') depth += 1
-    else if (character === ']' || character === '}') depth -= 1
-    if (depth > deepestNesting) return true
-  }
-  return false
 }
 
 /** Summarizes an answer: its outcome, HTTP status and error code. */
