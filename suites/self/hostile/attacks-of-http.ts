@@ -1,0 +1,225 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import type { Attack, Setup } from './attack.ts'
+import { evilText } from './attacks-of-answers.ts'
+import { type Asked, hostileServer, rawServer, sendJson, spoiltServer } from './servers.ts'
+
+const notUsable = [1, 3]
+const mebibyte = 1024 * 1024
+const json = '{"jsonrpc":"2.0","id":1,"result":{}}'
+
+/** Answers every request with these bytes, and closes. */
+const bytes = (text: string) => async (): Promise<Setup> => {
+  const { url, close } = await rawServer((socket) => socket.end(text))
+  return { args: ['run', '--url', url, '--timeout', '10'], cleanUp: close }
+}
+
+/** The reference server with other headers, asked by a run. */
+const withHeaders =
+  (headers: { [name: string]: string }, status = 200) =>
+  async (): Promise<Setup> => {
+    const { url, close } = await spoiltServer((answer) => {
+      answer.status = status
+      Object.assign(answer.headers, headers)
+    })
+    return { args: ['run', '--url', url, '--timeout', '15', '--only', 'basic'], cleanUp: close }
+  }
+
+/** A seeded choice that differs from call to call. */
+function chooser(): (count: number) => number {
+  let state = 20_261_122
+  return (count) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return (state >>> 8) % count
+  }
+}
+
+function oddAnswers(): ((asked: Asked, response: Parameters<Parameters<typeof hostileServer>[0]>[1]) => void)[] {
+  const body = (value: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: value })
+  return [
+    ({ body: { id } }, response) => sendJson(response, { jsonrpc: '2.0', id, result: {} }),
+    (_asked, response) => void response.writeHead(401).end(evilText),
+    (_asked, response) => void response.destroy(),
+    (_asked, response) => void response.writeHead(500, { 'content-encoding': 'br' }).end('junk'),
+    (_asked, response) => void response.writeHead(204).end(),
+    (_asked, response) => void response.end('['.repeat(50_000)),
+    (_asked, response) => void response.end(body({ id: null, secret: [], accessToken: {}, scope: 'x' })),
+    (_asked, response) => void response.end(body('\ud800'.repeat(1000))),
+    (_asked, response) => sendJson(response, { error: { code: evilText, message: { toString: 1 } } }),
+    (_asked, response) => void response.writeHead(429, { 'retry-after': '0' }).end(),
+    (_asked, response) => void response.writeHead(301, { location: 'file:///etc/passwd' }).end(),
+    (_asked, response) => void response.end(body({ accessToken: 'a', refreshToken: 'a', accessTokenExpiry: -1 })),
+  ]
+}
+
+/** What HTTP allows an answer to be, and what it does not. */
+export const attacksOfHttp: readonly Attack[] = [
+  {
+    id: 'http-1-0',
+    about: 'answers of HTTP/1.0 without a length',
+    exits: [0, 1, 3],
+    setUp: bytes(`HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n${json}`),
+  },
+  {
+    id: 'trailers-with-escapes',
+    about: 'terminal escapes and a megabyte in the trailers of a chunked answer',
+    exits: notUsable,
+    setUp: bytes(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n2\r\n{}\r\n0\r\nx: \u001b[31mowned${'y'.repeat(mebibyte)}\r\n\r\n`,
+    ),
+  },
+  {
+    id: 'two-lengths',
+    about: 'two lengths, and a length beside chunks',
+    exits: notUsable,
+    setUp: bytes(
+      `HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 36\r\nTransfer-Encoding: chunked\r\n\r\n${json}`,
+    ),
+  },
+  {
+    id: 'switches-protocols',
+    about: '101 Switching Protocols, and then bytes',
+    exits: notUsable,
+    setUp: bytes(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n${json}`),
+  },
+  {
+    id: 'status-beyond-999',
+    about: 'a status of four digits',
+    exits: notUsable,
+    setUp: bytes(`HTTP/1.1 2000 OK\r\nContent-Length: 36\r\n\r\n${json}`),
+  },
+  {
+    id: 'no-content-with-content',
+    about: '304 for a call, with a body all the same',
+    exits: notUsable,
+    setUp: bytes(`HTTP/1.1 304 Not Modified\r\nContent-Length: 36\r\n\r\n${json}`),
+  },
+  {
+    id: 'cookies',
+    about: 'a thousand cookies, none of which may come back',
+    exits: [0, 1],
+    setUp: async () => {
+      let sentBack = false
+      const { url, close } = await hostileServer(({ request, body }, response) => {
+        sentBack ||= request.headers.cookie !== undefined
+        response.setHeader(
+          'set-cookie',
+          Array.from({ length: 200 }, (_, index) => `c${index}=x; Path=/; Domain=127.0.0.1`),
+        )
+        sendJson(response, { jsonrpc: '2.0', id: body.id, result: {} })
+      })
+      return {
+        args: ['run', '--url', url, '--timeout', '10', '--only', 'basic'],
+        check: () => (sentBack ? 'sends cookies back' : undefined),
+        cleanUp: close,
+      }
+    },
+  },
+  {
+    id: 'headers-with-marks',
+    about: 'right-to-left marks and commands for CI logs in header fields',
+    exits: [0, 1, 3],
+    setUp: withHeaders(
+      { 'www-authenticate': '::error::owned \u00ad\u009b31m', server: '##vso[x]', date: '\u0085' },
+      401,
+    ),
+  },
+  {
+    id: 'redirect-with-credentials',
+    about: 'a redirect within the origin, with credentials and escapes in its address',
+    exits: notUsable,
+    setUp: async () => {
+      let followed = 0
+      const { url, close } = await hostileServer(({ request }, response) => {
+        if (request.url !== '/api') followed += 1
+        response.writeHead(302, { location: 'http://root:secret@127.0.0.1:1/\u009b31m' }).end()
+      })
+      return {
+        args: ['run', '--url', url, '--timeout', '10'],
+        check: () => (followed === 0 ? undefined : 'followed a redirect'),
+        cleanUp: close,
+      }
+    },
+  },
+  {
+    id: 'brotli-bomb',
+    about: '200 MB of blanks in brotli, beside 200 MB in gzip of gzip',
+    exits: notUsable,
+    setUp: async () => {
+      const blanks = Buffer.alloc(200 * mebibyte, ' ')
+      const bombs: [string, Buffer][] = [
+        ['br', brotliCompressSync(blanks)],
+        ['gzip', gzipSync(gzipSync(blanks))],
+      ]
+      let calls = 0
+      const { url, close } = await hostileServer((_asked, response) => {
+        const [coding, bomb] = bombs[calls++ % 2] as [string, Buffer]
+        response.writeHead(200, { 'content-encoding': coding }).end(bomb)
+      })
+      return { args: ['run', '--url', url, '--timeout', '10'], cleanUp: close }
+    },
+  },
+  {
+    id: 'answers-before-the-request',
+    about: 'an answer as soon as a connection opens, and a reset',
+    exits: notUsable,
+    setUp: async () => {
+      const { createServer } = await import('node:net')
+      const { listen } = await import('./attack.ts')
+      const server = createServer((socket) => {
+        socket.on('error', () => {})
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n${json}`, () => socket.resetAndDestroy())
+      })
+      const port = await listen(server)
+      return {
+        args: ['run', '--url', `http://127.0.0.1:${port}`, '--timeout', '10'],
+        cleanUp: () => void server.close(),
+      }
+    },
+  },
+  {
+    id: 'any-answer-at-all',
+    about: 'another odd answer to every call, of a run that may do everything',
+    exits: notUsable,
+    withinMs: 30_000,
+    setUp: async () => {
+      const choose = chooser()
+      const answers = oddAnswers()
+      const spare = await spoiltServer(() => {})
+      let calls = 0
+      const { url, close } = await hostileServer(async (asked, response) => {
+        calls += 1
+        // Else nothing but the preflight would be asked.
+        if (calls > 40 && choose(2) === 0) return answers[choose(answers.length)]?.(asked, response)
+        const { authorization } = asked.request.headers
+        const answer = await fetch(`${spare.url}/api`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
+          body: JSON.stringify(asked.body),
+        })
+        response.writeHead(answer.status).end(await answer.text())
+      })
+      return {
+        args: ['run', '--url', url, '--disposable', '--timeout', '25', '--report', 'text', '--report', 'html=x.html'],
+        cleanUp: () => {
+          close()
+          spare.close()
+        },
+      }
+    },
+  },
+  {
+    id: 'scope-nested-deep',
+    about: 'a scope nested 50,000 deep in every pair',
+    exits: [0, 1],
+    setUp: async () => {
+      const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+      const { url, close } = await spoiltServer((answer, method) => {
+        if (method === 'manager/auth') answer.body = answer.body.replace(/"scope":\[[^\]]*\]/, `"scope":${deep}`)
+      })
+      return {
+        args: ['run', '--url', url, '--disposable', '--no-explore', '--timeout', '15', '--only', 'grants'],
+        cleanUp: close,
+      }
+    },
+  },
+]
