@@ -4,7 +4,7 @@ import { jsonLine } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/diff.ts'
 import { readReportFile } from '../run/report-file.ts'
 import { type DiffServersFlags, runDiffServers } from './diff-servers.ts'
-import { collect } from './run-flags.ts'
+import { addServerFlags, collect } from './run-flags.ts'
 import { processOutlet } from './write-reports.ts'
 
 const afterHelp = `
@@ -16,20 +16,12 @@ given once for both servers, or twice: for the first and for the second.
 
 /** `diff REPORT REPORT`: where the verdicts of two reports differ. `diff --url A --url B`: where the answers of two servers differ. */
 export function registerDiff(program: Command): void {
-  program
+  const command = program
     .command('diff')
     .description('compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ')
     .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
     .option('--json', 'print the differences as JSON')
-    .optionsGroup('Two servers')
-    .option('--url <url>', 'base URL; give it twice', collect)
-    .option('--key-id <id>', 'API key id (SVC_KEY_ID)', collect)
-    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows', collect)
-    .option('--key-secret-file <file>', 'read the secret from a file', collect)
-    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key', collect)
-    .option('--target <file>', 'target file, see "init"', collect)
-    .option('--scheme <word>', 'scheme word of signatures', collect)
-    .option('--token-prefix <word>', 'word before an access token; "" for no word', collect)
+  addServerFlags(command, 'Two servers (give --url twice)', collect)
     .option('--allow <classes>', 'sessions: also grant tokens')
     .option('--disposable', 'these instances may be filled')
     .option('--rate <number>', 'maximum number of calls a second')

@@ -45,20 +45,25 @@ export function addRunFlags(command: Command): Command {
     .addHelpText('after', afterHelp)
 }
 
-/** Adds the flags that name a server and how it is called; readTargetOptions reads them. */
+/** Adds the flags that name a server, how it is called and what may be done there; readTargetOptions reads them. */
 export function addTargetFlags(command: Command, heading = 'Target'): Command {
-  return command
-    .optionsGroup(heading)
-    .option('--url <url>', 'base URL; calls go to {url}/api')
-    .option('--key-id <id>', 'API key id (SVC_KEY_ID)')
-    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows')
-    .option('--key-secret-file <file>', 'read the secret from a file')
-    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key')
-    .option('--target <file>', 'target file, see "init"')
-    .option('--scheme <word>', 'scheme word of signatures')
-    .option('--token-prefix <word>', 'word before an access token; "" for no word')
+  return addServerFlags(command, heading, String)
     .optionsGroup('What it may do there')
     .option('--allow <classes>', 'what may be created or filled: sessions, keys, limits; joined by commas')
     .option('--disposable', 'this instance is fresh and may be filled: allows all three')
     .option('--rate <number>', 'maximum number of calls a second')
+}
+
+/** Adds the flags that name a server and its root key. @param parse what is kept of a value and the earlier ones */
+export function addServerFlags<T>(command: Command, heading: string, parse: (value: string, earlier: T) => T): Command {
+  return command
+    .optionsGroup(heading)
+    .option('--url <url>', 'base URL; calls go to {url}/api', parse)
+    .option('--key-id <id>', 'API key id (SVC_KEY_ID)', parse)
+    .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows', parse)
+    .option('--key-secret-file <file>', 'read the secret from a file', parse)
+    .option('--private-key <file>', 'ED25519 private key (PEM) of a key with a public key', parse)
+    .option('--target <file>', 'target file, see "init"', parse)
+    .option('--scheme <word>', 'scheme word of signatures', parse)
+    .option('--token-prefix <word>', 'word before an access token; "" for no word', parse)
 }

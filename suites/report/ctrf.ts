@@ -6,6 +6,7 @@ import { caseLines, explainCase } from './explain.ts'
 import { findingLines, verdictOfFinding } from './findings.ts'
 import type { CaseReport, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
+import { entryWords } from './verdict-words.ts'
 
 /**
  * The Common Test Report Format: one test for each case, each finding and each stale baseline entry. A blocked case is `other`, because it
@@ -94,8 +95,8 @@ function newerTests(report: PrintedReport): CtrfTest[] {
   }))
 }
 
-function testOfStale({ scenario, case: name, requirement, reason }: PrintedReport['stale'][number]): CtrfTest {
-  const id = [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
+function testOfStale(entry: PrintedReport['stale'][number]): CtrfTest {
+  const id = entryWords(entry)
   return {
     testId: `baseline: ${id}`,
     name: `The baseline entry is still needed: ${id}`,
@@ -104,6 +105,6 @@ function testOfStale({ scenario, case: name, requirement, reason }: PrintedRepor
     duration: 0,
     suite: ['baseline'],
     message: 'This baseline entry is stale: it is listed, but it passes',
-    trace: reason,
+    trace: entry.reason,
   }
 }

@@ -12,7 +12,16 @@ import type { CaseReport, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfProblems, problemsOf } from './problems.ts'
 import type { Sources } from './sources.ts'
-import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
+import {
+  casesOf,
+  entryWords,
+  glyphs,
+  judgeWords,
+  shardWords,
+  targetWords,
+  verdictOrder,
+  words,
+} from './verdict-words.ts'
 
 /**
  * One self-contained page: no network (its own policy forbids it), filters by verdict, requirement and words.
@@ -21,7 +30,7 @@ import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-word
  */
 export function renderHtml(raw: Report, sources: Sources = new Map()): Printable {
   const report = printedReport(raw)
-  const target = report.meta.target === 'bundled' ? 'the bundled server' : report.meta.target
+  const target = targetWords(report.meta)
   const title = `${target}: ${words(report.verdict)}`
   const body = `<a class="skip" href="#cases">Skip to the cases</a>
 ${header(report, target)}
@@ -39,12 +48,7 @@ ${allCases(report, sources)}
 <tbody>${report.requirements.map((one) => requirementLine(one, sources)).join('\n')}</tbody></table></div>
 ${newerChecks(report, sources)}
 ${observations(report)}
-${list(
-  'Stale baseline entries: listed, but they pass',
-  report.stale.map(({ scenario, case: name, requirement }) =>
-    [scenario, name, requirement].filter((part) => part !== undefined).join(', '),
-  ),
-)}
+${list('Stale baseline entries: listed, but they pass', report.stale.map(entryWords))}
 ${list('Left on the target', report.left)}
 ${fixtureTexts(report.cases, sources)}
 </main>
@@ -58,12 +62,11 @@ function header(report: PrintedReport, target: string): string {
   const lines = report.conclusion.map(
     (line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`,
   )
-  const shard = meta.shard === null ? '' : `, shard ${escapeHtml(meta.shard)}`
   const clock = meta.clock === null ? '' : `<p>${escapeHtml(meta.clock.sentence)}</p>`
   return `<header>
 <p class="product">svc-conformance ${escapeHtml(meta.version)}, conformance report</p>
 <h1>${escapeHtml(target)}</h1>
-<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(judgeWords(meta.set))}${shard}</p>
+<p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(judgeWords(meta.set))}${escapeHtml(shardWords(meta))}</p>
 <p class="verdict fill ${kind}">${words(verdict)} <span class="exit">exit code ${report.exitCode}</span></p>
 <p>${casesOf(report.cases.length)}: ${escapeHtml(summarySentence(report))}</p>
 ${problemList(report)}${clock}<ul class="conclusion">${lines.join('')}</ul>

@@ -6,6 +6,7 @@ import { findingLines, verdictOfFinding } from './findings.ts'
 import { type JunitTest, junitDocument } from './junit-document.ts'
 import type { CaseReport, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
+import { entryWords } from './verdict-words.ts'
 
 /**
  * JUnit XML: one test suite per area, one test case per case. failed = failure, blocked = error, not testable and known =
@@ -93,8 +94,7 @@ function newerTests(report: PrintedReport): JunitTest[] {
 }
 
 /** A stale entry fails the run, so it must be visible where people look. */
-function testOfStale({ scenario, case: name, requirement, reason }: PrintedReport['stale'][number]): JunitTest {
-  const label = [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
+function testOfStale(entry: PrintedReport['stale'][number]): JunitTest {
   const message = 'This baseline entry is stale: it is listed, but it passes'
-  return { classname: 'baseline', name: label, outcome: { kind: 'failure', message, text: reason } }
+  return { classname: 'baseline', name: entryWords(entry), outcome: { kind: 'failure', message, text: entry.reason } }
 }

@@ -17,7 +17,7 @@ import { code, fenced, fitted, folded, html, inline } from './markup.ts'
 import type { CaseReport, Observation, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
-import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
+import { casesOf, glyphs, judgeWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 const shownAlike = 20
 
@@ -52,13 +52,11 @@ function explored(report: PrintedReport): string {
 
 function heading(report: PrintedReport): string {
   const { meta } = report
-  const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
   const sign = glyphs[report.exitCode !== 0 ? 'failed' : report.verdict === 'conforms' ? 'passed' : 'warned']
-  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
   return [
-    `## ${sign} ${inline(target)}: ${report.verdict.replaceAll('-', ' ')}`,
+    `## ${sign} ${inline(targetWords(meta))}: ${report.verdict.replaceAll('-', ' ')}`,
     '',
-    `${summarySentence(report)} (svc-conformance ${meta.version}${shard}, judged by ${judgeWords(meta.set)}, seed ${code(meta.seed)})`,
+    `${summarySentence(report)} (svc-conformance ${meta.version}${shardWords(meta)}, judged by ${judgeWords(meta.set)}, seed ${code(meta.seed)})`,
     '',
     ...(meta.clock === null ? [] : [`- ${inline(meta.clock.sentence)}`]),
     ...report.conclusion.map((line) => `${line.startsWith('  ') ? '  ' : ''}- ${inline(line.trimStart())}`),

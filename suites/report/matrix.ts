@@ -4,7 +4,7 @@ import { columnName } from './compare/comparison.ts'
 import { summarySentence } from './explain.ts'
 import { joinSections, table } from './lines.ts'
 import type { Report } from './model.ts'
-import { glyphs, verdictOrder, words } from './verdict-words.ts'
+import { glyphs, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 /** Servers × requirements: one column per report. */
 interface Matrix {
@@ -35,9 +35,7 @@ export function matrixOf(reports: readonly Report[], files: readonly string[]): 
 }
 
 function targetOf({ meta }: Report, file: string | undefined): string {
-  const target = meta.target === 'bundled' ? 'the bundled server' : meta.target
-  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
-  return file === undefined ? `${target}${shard}` : `${file}, ${target}${shard}`
+  return `${file === undefined ? '' : `${file}, `}${targetWords(meta)}${shardWords(meta)}`
 }
 
 /** The signs that occur, and what they mean. */

@@ -17,7 +17,16 @@ import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
 import { blockedByKnown, blockedByThemselves, failures, findings, newerChecks, notRun, warnings } from './text-cases.ts'
-import { casesOf, glyphs, judgeWords, verdictOrder, words } from './verdict-words.ts'
+import {
+  casesOf,
+  entryWords,
+  glyphs,
+  judgeWords,
+  shardWords,
+  targetWords,
+  verdictOrder,
+  words,
+} from './verdict-words.ts'
 
 const shownObservation = 80
 
@@ -57,13 +66,10 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
 }
 
 function heading({ meta }: PrintedReport, paint: Paint): string[] {
-  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
   return [
-    paint.bold(
-      `svc-conformance ${meta.version} against ${meta.target === 'bundled' ? 'the bundled server' : meta.target}`,
-    ),
+    paint.bold(`svc-conformance ${meta.version} against ${targetWords(meta)}`),
     ...(meta.clock === null ? [] : [meta.clock.sentence]),
-    paint.dim(`seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}${shard}`),
+    paint.dim(`seed ${meta.seed}, Node ${meta.node.replace(/^v/, '')}${shardWords(meta)}`),
     ...(meta.set === 'current' ? [] : [`judged by ${judgeWords(meta.set)}`]),
   ]
 }
@@ -86,10 +92,7 @@ function stale(report: PrintedReport, paint: Paint): string[] {
   if (report.stale.length === 0) return []
   return [
     paint.red('Stale baseline entries: listed, but they pass'),
-    ...report.stale.map((entry) => {
-      const name = entry.case === undefined ? '' : `, case "${entry.case}"`
-      return `  ${glyphs.failed} ${entry.scenario}${name}${entry.requirement === undefined ? '' : `, ${entry.requirement}`}`
-    }),
+    ...report.stale.map((entry) => `  ${glyphs.failed} ${entryWords(entry)}`),
   ]
 }
 

@@ -1,6 +1,7 @@
-/** How every format names and marks a verdict. */
+/** The words and signs that every format shares. */
 import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
+import type { KnownEntry } from './model.ts'
 
 /** The order in which a reader wants to see verdicts. */
 export const verdictOrder: readonly Verdict[] = [
@@ -43,7 +44,22 @@ export function words(verdict: string): string {
   return verdict.replaceAll('-', ' ')
 }
 
-/** What decided the verdict: a frozen set, or all that this version asks. */
+/** The target of a run as a reader knows it. */
+export function targetWords({ target }: { readonly target: string }): string {
+  return target === 'bundled' ? 'the bundled server' : target
+}
+
+/** `, shard 1/4` after the other facts of a run; nothing for a whole run. */
+export function shardWords({ shard }: { readonly shard: string | null }): string {
+  return shard === null ? '' : `, shard ${shard}`
+}
+
+/** The scenario, case and requirement that an entry of a baseline names. */
+export function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
+  return [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
+}
+
+/** What decided the verdict: a frozen set, or everything that this version checks. */
 export function judgeWords(set: string): string {
   return set === 'current' ? 'every case of this version' : `requirement set ${set}`
 }

@@ -38,7 +38,7 @@ interface AfterCases {
 }
 
 /** What the model may do after the cases, with the test keys that they left. */
-export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }: AfterCases): AfterCasesOptions {
+export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }: AfterCases) {
   const { keys, unanswered, perhapsCounted } = openCreatedKeys(() => {}, entries)
   const created = keys.length + unanswered.length
   return {
@@ -59,24 +59,8 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }:
     maxCalls: calls,
     seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
     walks,
-  }
+  } satisfies Partial<ExploreOptions>
 }
-
-type AfterCasesOptions = Pick<
-  ExploreOptions,
-  | 'allow'
-  | 'fresh'
-  | 'created'
-  | 'triesBefore'
-  | 'newKeys'
-  | 'fillsKeys'
-  | 'only'
-  | 'knownKeys'
-  | 'seed'
-  | 'maxCalls'
-  | 'seconds'
-  | 'walks'
->
 
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */
 export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0

@@ -5,7 +5,7 @@
 import type { Verdict } from '../../engine/judge/verdict.ts'
 import { printable } from '../../engine/printable.ts'
 import type { Level, Report, RunVerdict } from '../model.ts'
-import { verdictOrder } from '../verdict-words.ts'
+import { shardWords, targetWords, verdictOrder } from '../verdict-words.ts'
 
 export interface Comparison {
   requirements: { id: string; level: Level; text: string }[]
@@ -99,8 +99,7 @@ export function addReport(comparison: Comparison, report: ComparedReport): Compa
 }
 
 function nameOf({ meta }: ComparedReport): string {
-  const shard = meta.shard === null ? '' : `, shard ${meta.shard}`
-  return printable(`${meta.target === 'bundled' ? 'the bundled server' : meta.target}${shard}`)
+  return printable(`${targetWords(meta)}${shardWords(meta)}`)
 }
 
 function withNew<T>(known: readonly T[], found: readonly T[], keyOf: (one: T) => string): T[] {
