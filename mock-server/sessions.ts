@@ -12,12 +12,12 @@ export interface SessionPlan {
 }
 
 /**
- * Decides which sessions leave for a new one. `asked` is undefined where an unnamed grant counts as a session.
+ * Decides which sessions leave for a new one. `requested` is undefined where an unnamed grant counts as a session.
  * Refused with stage `session/limit` or `session/name` only under a replaced rule.
  */
-export function planSession(context: ServerContext, key: ApiKey, asked: string | undefined): Outcome<SessionPlan> {
+export function planSession(context: ServerContext, key: ApiKey, requested: string | undefined): Outcome<SessionPlan> {
   const { rules, profile } = context
-  const name = rules.sessionName(asked)
+  const name = rules.sessionName(requested)
   const user = rules.sessionUser(key, profile)
   const live = liveSessions(context, user)
   const same = name === undefined ? undefined : live.find((session) => session.name === name)
@@ -54,8 +54,8 @@ export function enterSession(context: ServerContext, { user, name, joined, leavi
 }
 
 /** Creates a session at once. */
-export function openSession(context: ServerContext, key: ApiKey, asked: string | undefined): Outcome<Session> {
-  const plan = planSession(context, key, asked)
+export function openSession(context: ServerContext, key: ApiKey, requested: string | undefined): Outcome<Session> {
+  const plan = planSession(context, key, requested)
   return plan.ok ? succeed(enterSession(context, plan.value)) : plan
 }
 

@@ -36,7 +36,7 @@ const alone = (variant: Variant): Variant => ({ ...variant, alone: true })
 
 const asUuid = (hex: string) => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 const asDigits = (hex: string) => BigInt(`0x${hex}`).toString()
-/** With `+` and `/` and, for a length that asks for it, `=`. */
+/** With `+` and `/` and, for a length that needs it, `=`. */
 const asBase64 = (hex: string) => Buffer.from(`fbef${hex}ff`, 'hex').toString('base64')
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const plainName = /^[A-Za-z0-9-]+$/

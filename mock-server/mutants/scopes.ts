@@ -34,7 +34,7 @@ export const scopeMutants: Mutant[] = [
     {
       id: `${name}-scope-grants-the-scope-of-the-key`,
       breaks: `scopes/${name}`,
-      with: { grantedScope: (asked, keyScope) => (asked.includes(name) ? keyScope : asked) },
+      with: { grantedScope: (requested, keyScope) => (requested.includes(name) ? keyScope : requested) },
     },
     {
       id: `${name}-scope-opens-nothing`,
@@ -45,12 +45,12 @@ export const scopeMutants: Mutant[] = [
   {
     id: 'three-areas-open-the-solution-area',
     breaks: 'scopes/context',
-    with: { grantedScope: (asked) => (asked.length >= 3 ? [...asked, 'solution'] : asked) },
+    with: { grantedScope: (requested) => (requested.length >= 3 ? [...requested, 'solution'] : requested) },
   },
   {
     id: 'five-areas-grant-the-scope-of-the-key',
     breaks: 'scopes/context',
-    with: { grantedScope: (asked, keyScope) => (asked.length >= 5 ? keyScope : asked) },
+    with: { grantedScope: (requested, keyScope) => (requested.length >= 5 ? keyScope : requested) },
   },
   {
     id: 'scope-beyond-the-key-granted',

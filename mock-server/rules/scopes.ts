@@ -28,7 +28,7 @@ export const scopeRules = {
   scopeBeyondKey: (): 'refused' | 'left-out' => 'refused',
 
   /** scopes/<area>, grants/result-scope: the scopes that are granted, of the requested ones that are allowed. */
-  grantedScope: (asked: string[], _keyScope: string[]): string[] => asked,
+  grantedScope: (requested: string[], _keyScope: string[]): string[] => requested,
 
   /** addresses/bound: one of the named addresses, as a whole. */
   addressTaken: (addresses: string[], remoteAddress: string): boolean =>

@@ -225,7 +225,7 @@ const ofTokens: readonly Scenario[] = [
     faults: [{ fault: 'narrow-grant', scope: ['context'], method: 'manager/auth', times: null }],
   }),
   scenario('shortened', 'token', {
-    about: 'Tokens live for 0.8 seconds, though a minute was asked for',
+    about: 'Tokens live for 0.8 seconds, although a minute was requested',
     check: 'scopes/granted-is-read',
     scope: ['solution', 'expiresIn:60000'],
     calls: 9,

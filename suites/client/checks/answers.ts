@@ -22,7 +22,7 @@ export const errorIn200: Check = {
 export const foreignId: Check = {
   id: 'answers/foreign-id-rejected',
   level: 'practice',
-  title: 'An answer with another id is not taken',
+  title: 'An answer with another id is not used',
   sentence: 'id: chosen by the caller; the response carries the same value',
   source: 'interface part 1; JSON-RPC 2.0 §5',
   judge({ story }) {
@@ -39,14 +39,14 @@ const isSpoiltBy = ({ exchange, outcome }: Request, fault: string): boolean =>
 function takenUp({ requests }: Story, foreign: Request): Finding[] {
   const use = requests.find(({ pair }) => pair !== null && pair === foreign.issued)
   if (use === undefined) return []
-  const message = 'A token out of an answer with another id is used. Take only answers that carry the id of the request'
+  const message = 'A token from an answer with another id is used. Use only answers that carry the id of the request'
   return [{ message, exchanges: [foreign.exchange, use.exchange] }]
 }
 
 export const malformedSurvived: Check = {
   id: 'answers/malformed-survived',
   level: 'practice',
-  title: 'An answer that is no JSON is an error, and the client goes on',
+  title: 'An answer that is not JSON is an error, and the client goes on',
   sentence: 'An answer that cannot be read is a failed call, not the end of the program',
   source: 'JSON-RPC 2.0 §5',
   judge({ story }) {
@@ -64,7 +64,7 @@ function crashAfter({ starts, setting }: Story, malformed: Request): Finding[] {
   if (start === undefined || setting.calls === null) return []
   const problem = crashOf(start, setting.calls)
   if (problem === null) return []
-  const message = `After an answer that is no JSON the client ${problem}. Count the call as failed and go on`
+  const message = `After an answer that is not JSON the client ${problem}. Count the call as failed and go on`
   return [{ message, exchanges: [malformed.exchange] }]
 }
 
@@ -73,7 +73,8 @@ function silentAfter({ requests, setting }: Story, malformed: Request): Finding[
   const calls = requests.filter(({ kind }) => kind === 'call')
   const isLast = requests.at(-1) === malformed
   if (malformed.kind !== 'call' || !isLast || calls.length >= (setting.calls ?? 0)) return []
-  const message = 'After an answer that is no JSON the client makes no further call. Count the call as failed and go on'
+  const message =
+    'After an answer that is not JSON the client makes no further call. Count the call as failed and go on'
   return [{ message, exchanges: [malformed.exchange] }]
 }
 

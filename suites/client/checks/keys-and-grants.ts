@@ -29,7 +29,7 @@ function secretUse({ authorization, params, kind, exchange }: Request, ids: Read
     })
   if (kind === 'grant' && ids.has(textOf(params?.apiKeyId) ?? ''))
     findings.push({
-      message: 'A token is asked for with a key that has a public key. Sign each call instead',
+      message: 'A token is requested with a key that has a public key. Sign each call instead',
       exchanges: [exchange],
     })
   return findings
@@ -67,13 +67,13 @@ export const grantParams: Check = {
 
 function paramsFindings({ exchange, params }: Request): Finding[] {
   const text = (name: string): string | null =>
-    textOf(params?.[name]) === null ? `${name} is missing or no string` : null
+    textOf(params?.[name]) === null ? `${name} is missing or not a string` : null
   const problems =
     params?.grantType === 'refresh_token'
       ? [text('refreshToken')]
       : params?.grantType === 'api_key_credentials'
         ? [
-            textsOf(params.scope) === null ? 'scope is no array of strings' : null,
+            textsOf(params.scope) === null ? 'scope is not an array of strings' : null,
             text('apiKeyId'),
             text('apiKeySecret'),
           ]

@@ -6,7 +6,7 @@ import type { Request, Story } from '../story/story.ts'
 export const keysAndSessionsReused: Check = {
   id: 'limits/keys-and-sessions-reused',
   level: 'practice',
-  title: 'A second start takes no new key and no new session name',
+  title: 'A second start creates no new key and no new session name',
   sentence:
     'At most 10 API keys can be created; one user can have up to 16 sessions; when the limit is reached the oldest session is removed',
   source: 'interface parts 2 and 8',
@@ -29,7 +29,7 @@ function newSessions(story: Story, first: readonly Request[], later: readonly Re
   const request = later.find((one) => sessionsOf(one).some((name) => !known.has(name)))
   if (request === undefined) return []
   const name = sessionsOf(request).find((one) => !known.has(one))
-  const message = `The second start asks for "${name}", which the first did not. Use one name, so that 16 starts do not end older sessions`
+  const message = `The second start requests "${name}", which the first did not. Use one name, so that 16 starts do not end older sessions`
   return [{ message, exchanges: [request.exchange] }]
 }
 

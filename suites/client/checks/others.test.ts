@@ -17,8 +17,8 @@ describe('secrets', () => {
     const id = 'secrets/not-in-url'
     const to = (target: string): string => judged(id, journal([grant(0, 'a'), call(9, 'a', { target })]))
     expect(to('/api')).toBe('passed')
-    expect(to('/api?access_token=access-token-a')).toContain('stands in the URL')
-    expect(to(`/api?secret=${encodeURIComponent(key.secret)}`)).toContain('stands in the URL')
+    expect(to('/api?access_token=access-token-a')).toContain('The URL contains')
+    expect(to(`/api?secret=${encodeURIComponent(key.secret)}`)).toContain('The URL contains')
     expect(judged(id, journal([{ at: 0 }]))).toBe('not exercised')
   })
 
@@ -62,7 +62,7 @@ describe('answers', () => {
 
   test('answers/foreign-id-rejected', () => {
     const taken = [grant(0, 'a', { faults: ['wrong-id'] }), call(9, 'a')]
-    expect(judged('answers/foreign-id-rejected', journal(taken))).toContain('out of an answer with another id')
+    expect(judged('answers/foreign-id-rejected', journal(taken))).toContain('from an answer with another id')
   })
 
   test('answers/malformed-survived', () => {
@@ -81,32 +81,32 @@ describe('answers', () => {
 
 describe('scopes', () => {
   const scope = ['solution', 'expiresIn:60000', 'ipAddr:127.0.0.1', 'session:s']
-  const asking = (id: string, asked: string[], told = scope): string =>
-    judged(id, journal([grant(0, 'a', { scope: asked })], { scope: told }))
+  const judgedFor = (id: string, requested: string[], wanted = scope): string =>
+    judged(id, journal([grant(0, 'a', { scope: requested })], { scope: wanted }))
 
   test('scopes/lifetime', () => {
-    expect(asking('scopes/lifetime', [...scope].reverse())).toBe('passed')
-    expect(asking('scopes/lifetime', ['solution'], ['solution'])).toBe('not exercised')
-    expect(asking('scopes/lifetime', ['solution'])).toContain('"expiresIn:60000"')
-    expect(asking('scopes/lifetime', ['expiresIn:60'])).toContain('"expiresIn:60000"')
-    expect(asking('scopes/lifetime', ['expiresIn:1m'], [])).toContain('a whole number of milliseconds')
+    expect(judgedFor('scopes/lifetime', [...scope].reverse())).toBe('passed')
+    expect(judgedFor('scopes/lifetime', ['solution'], ['solution'])).toBe('not exercised')
+    expect(judgedFor('scopes/lifetime', ['solution'])).toContain('"expiresIn:60000"')
+    expect(judgedFor('scopes/lifetime', ['expiresIn:60'])).toContain('"expiresIn:60000"')
+    expect(judgedFor('scopes/lifetime', ['expiresIn:1m'], [])).toContain('a whole number of milliseconds')
     const long = grant(0, 'a', { scope: ['expiresIn:9999999999999'], error: 24878, stage: 'scope/expires-in' })
     expect(judged('scopes/lifetime', journal([long], { scope: [] }))).toContain('longer than that of the refresh token')
   })
 
   test('scopes/address-and-session', () => {
-    expect(asking('scopes/address-and-session', scope)).toBe('passed')
-    expect(asking('scopes/address-and-session', ['solution', 'session:mine'], ['solution'])).toBe('not exercised')
-    expect(asking('scopes/address-and-session', ['solution', 'session:s'])).toContain('"ipAddr:127.0.0.1"')
-    expect(asking('scopes/address-and-session', ['ipAddr:127.0.0.1', 'session:S'])).toContain('"session:s"')
+    expect(judgedFor('scopes/address-and-session', scope)).toBe('passed')
+    expect(judgedFor('scopes/address-and-session', ['solution', 'session:mine'], ['solution'])).toBe('not exercised')
+    expect(judgedFor('scopes/address-and-session', ['solution', 'session:s'])).toContain('"ipAddr:127.0.0.1"')
+    expect(judgedFor('scopes/address-and-session', ['ipAddr:127.0.0.1', 'session:S'])).toContain('"session:s"')
   })
 
   test('scopes/least', () => {
-    expect(asking('scopes/least', scope)).toBe('passed')
-    expect(asking('scopes/least', ['Solution', 'session:mine'], ['solution'])).toBe('passed')
-    expect(asking('scopes/least', ['solution', 'context'], ['solution'])).toContain('"context"')
-    expect(asking('scopes/least', ['solution', 'solution:*'], ['solution'])).toContain('"solution:*"')
-    expect(asking('scopes/least', ['solution', 'solution:7'], ['solution'])).toContain('"solution:7"')
+    expect(judgedFor('scopes/least', scope)).toBe('passed')
+    expect(judgedFor('scopes/least', ['Solution', 'session:mine'], ['solution'])).toBe('passed')
+    expect(judgedFor('scopes/least', ['solution', 'context'], ['solution'])).toContain('"context"')
+    expect(judgedFor('scopes/least', ['solution', 'solution:*'], ['solution'])).toContain('"solution:*"')
+    expect(judgedFor('scopes/least', ['solution', 'solution:7'], ['solution'])).toContain('"solution:7"')
     expect(judged('scopes/least', journal([{ at: 0 }]))).toBe('not exercised')
   })
 
@@ -134,7 +134,7 @@ test('limits/keys-and-sessions-reused', () => {
     judged(id, journal([grant(0, 'a', { scope: first }), grant(1100, 'b', { scope: second })], {}, { starts }))
   expect(twice(['solution'], ['solution'])).toBe('passed')
   expect(twice(['session:mine'], ['session:mine'])).toBe('passed')
-  expect(twice(['session:1'], ['session:2'])).toContain('asks for "session:2"')
+  expect(twice(['session:1'], ['session:2'])).toContain('requests "session:2"')
   expect(judged(id, journal([grant(0, 'a')]))).toBe('not exercised')
   const creation = (at: number) => ({
     at,

@@ -37,17 +37,17 @@ test('refresh/late-loser-keeps-the-newer-pair', () => {
   const id = 'refresh/late-loser-keeps-the-newer-pair'
   const late = [grant(0, 'a'), call(500, 'a', { ...refused, took: 1000 }), refresh(1100, 'a', 'b')]
   expect(judged(id, journal([...late, call(1600, 'b')], { parallel: 2 }))).toBe('passed')
-  expect(judged(id, journal([...late, grant(1600, 'c')], { parallel: 2 }))).toContain('a new grant is asked for')
+  expect(judged(id, journal([...late, grant(1600, 'c')], { parallel: 2 }))).toContain('a new grant is requested')
   expect(judged(id, journal([...late, refresh(1600, 'b', 'c')], { parallel: 2 }))).toBe('passed')
   // What happened to the newer pair later does not matter.
   const renewedLater = [...late, grant(1600, 'c'), call(1700, 'b'), refresh(2200, 'b', 'd')]
-  expect(judged(id, journal(renewedLater, { parallel: 2 }))).toContain('a new grant is asked for')
+  expect(judged(id, journal(renewedLater, { parallel: 2 }))).toContain('a new grant is requested')
   // The newer pair has expired in the meantime.
   expect(judged(id, journal([...late, grant(2600, 'c')], { parallel: 2 }))).toBe('passed')
   expect(judged(id, journal([grant(0, 'a'), call(1050, 'a', refused), refresh(1100, 'a', 'b')], { parallel: 2 }))).toBe(
     'not exercised',
   )
   const race = [grant(0, 'a'), refresh(1100, 'a', 'b', { took: 50 }), refresh(1110, 'a', null, { took: 60 })]
-  expect(judged(id, journal([...race, grant(1200, 'c')], { parallel: 2 }))).toContain('a new grant is asked for')
+  expect(judged(id, journal([...race, grant(1200, 'c')], { parallel: 2 }))).toContain('a new grant is requested')
   expect(judged(id, journal([...race, call(1200, 'b')], { parallel: 2 }))).toBe('passed')
 })

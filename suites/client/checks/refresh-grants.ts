@@ -8,7 +8,7 @@ const grantsLetPass = 2
 export const notANewGrant: Check = {
   id: 'refresh/not-a-new-grant',
   level: 'practice',
-  title: 'A pair is refreshed while its refresh token is good',
+  title: 'A pair is refreshed while its refresh token is valid',
   sentence:
     'An access token has a time-to-live and can be renewed with its refresh token; a grant takes a new place among the sessions',
   source: 'RFC 6749 §1.5 and §6; interface parts 2 and 8',
@@ -33,8 +33,8 @@ function needlessGrant(story: Story, request: Request): Finding[] {
   const piles = request.start !== null && earlier.length >= grantsLetPass
   if (!isDue && !piles) return []
   const message = isDue
-    ? 'A new grant is asked for instead of a refresh, although the refresh token is good and was not tried. Refresh the pair'
-    : `This is grant ${earlier.length + 1} of one start, although an older pair is good. Keep one pair and refresh it`
+    ? 'A new grant is requested instead of a refresh, although the refresh token is valid and was not tried. Refresh the pair'
+    : `This is grant ${earlier.length + 1} of one start, although an older pair is valid. Keep one pair and refresh it`
   return [{ message, exchanges: [good.issuedBy.exchange, exchange] }]
 }
 
@@ -68,7 +68,7 @@ function wasTried({ uses }: Pair, momentMs: number): boolean {
 export const lateLoser: Check = {
   id: 'refresh/late-loser-keeps-the-newer-pair',
   level: 'practice',
-  title: 'A refusal that comes late does not cost the newer pair',
+  title: 'A late refusal does not end the use of the newer pair',
   sentence: 'Of two requests with one old token the one that is answered last is refused: the newer pair stays in use',
   source: 'RFC 9700 §4.14.2; interface part 3',
   judge({ story }) {
@@ -93,7 +93,7 @@ function grantAfterLoser(story: Story, loser: Request): Finding[] {
     const newer = newestOf(loser.pair, startedMs)
     if (newer === null || newer.accessExpiryMs <= startedMs || !isGoodForRefresh(newer, startedMs)) continue
     const message =
-      'After a refusal that came late a new grant is asked for, although a newer good pair is in hand. Look whether the token has changed, and use the newer one'
+      'After a late refusal a new grant is requested, although the client has a newer valid pair. Check whether the token has changed, and use the newer one'
     return [{ message, exchanges: [newer.issuedBy.exchange, loser.exchange, grant.exchange] }]
   }
   return []

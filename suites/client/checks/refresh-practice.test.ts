@@ -59,7 +59,7 @@ test('refresh/no-loop-after-refusal', () => {
   expect(judged(id, journal([...refusal, grant(1200, 'b')]))).toBe('passed')
   expect(judged(id, journal([...refusal, refresh(1200, 'a', null), grant(1300, 'b')]))).toBe('passed')
   expect(judged(id, journal([...refusal, refresh(1200, 'a', null), refresh(1300, 'a', null)]))).toContain(
-    '2 times more',
+    '2 more times',
   )
   expect(judged(id, journal([grant(0, 'a'), call(10, 'a')]))).toBe('not exercised')
 })

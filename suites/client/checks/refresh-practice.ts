@@ -6,7 +6,7 @@ export const noExpiredTokenSent: Check = {
   id: 'refresh/no-expired-token-sent',
   level: 'practice',
   title: 'A token that was refused as expired is not sent again',
-  sentence: 'One refusal tells that an access token has expired; a client refreshes then, or ahead of it',
+  sentence: 'One refusal shows that an access token has expired; a client refreshes then, or earlier',
   source: 'RFC 6750 §3.1; RFC 6749 §1.5',
   judge({ story }) {
     const expired = story.pairs.filter(
@@ -88,7 +88,7 @@ function unused({ pair, exchange }: Request): Finding[] {
   )
   const isYoung = exchange.startedMs < (pair.heldMs + pair.accessExpiryMs) / 2
   if (used || !isYoung) return []
-  const message = 'A new pair is refreshed before its first call. Look whether the token has changed before refreshing'
+  const message = 'A new pair is refreshed before its first call. Check whether the token has changed before a refresh'
   return [{ message, exchanges: [pair.issuedBy.exchange, exchange] }]
 }
 
@@ -113,7 +113,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   const beforeGrant = grantAt < 0 ? later : later.slice(0, grantAt)
   const repeated = beforeGrant.filter((one) => one.kind === 'refresh' && one.pair === first.pair)
   if (repeated.length > 1) {
-    const message = `A refresh whose answer was lost is repeated ${repeated.length} times. Repeat it once at most, then ask for a new grant`
+    const message = `A refresh whose answer was lost is repeated ${repeated.length} times. Repeat it once at most, then request a new grant`
     return [{ message, exchanges: [first, ...repeated.slice(0, 2)].map(({ exchange }) => exchange) }]
   }
   const recovered = later.some(({ kind, outcome }) => kind === 'grant' || outcome === 'accepted')
@@ -123,7 +123,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   const hasMore = others.length > 0 || before.length + 1 < (setting.calls ?? 0)
   if (recovered || !hasMore) return []
   const message =
-    'After a refresh whose answer was lost no grant follows, and no call is accepted any more. Ask for a new grant'
+    'After a refresh whose answer was lost no grant follows, and no call is accepted any more. Request a new grant'
   return [{ message, exchanges: [first, ...others.slice(0, 2)].map(({ exchange }) => exchange) }]
 }
 
@@ -157,7 +157,7 @@ function againAfterRefusal(story: Story, first: Request, refused: readonly Reque
     (one) => one.kind === 'refresh' && one.params?.refreshToken === token && isAfter(story, one, momentMs),
   )
   if (again.length < 2) return []
-  const message = `A refused refresh token is sent ${again.length} times more. Ask for a new grant`
+  const message = `A refused refresh token is sent ${again.length} more times. Request a new grant`
   return [{ message, exchanges: [first, ...again.slice(0, 2)].map(({ exchange }) => exchange) }]
 }
 
@@ -173,7 +173,7 @@ function withoutSuccess({ requests }: Story): Finding[] {
     // Simultaneous refreshes of one token are another check.
     if (request.kind === 'refresh' && !row.some((earlier) => isAtOnce(earlier, request))) row.push(request)
     if (row.length <= refreshesLetPass) continue
-    const message = `This is refresh ${row.length} without an accepted call between. Report the refusal instead`
+    const message = `This is refresh ${row.length} without an accepted call in between. Report the refusal instead`
     return [{ message, exchanges: row.slice(0, 5).map(({ exchange }) => exchange) }]
   }
   return []

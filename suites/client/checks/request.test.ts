@@ -36,7 +36,7 @@ test('request/envelope', () => {
   expect(body(JSON.stringify({ ...right, method: 'listSolutions' }))).toContain('method is "listSolutions"')
   expect(body(JSON.stringify({ ...right, params: [] }))).toContain('params is []')
   expect(body(JSON.stringify({ ...right, params: undefined }))).toContain('params is missing')
-  expect(body(`[${JSON.stringify(right)}]`)).toContain('no JSON object')
+  expect(body(`[${JSON.stringify(right)}]`)).toContain('not a JSON object')
 })
 
 test('keys/public-key-signs-only', () => {
@@ -44,7 +44,7 @@ test('keys/public-key-signs-only', () => {
   const basic = `Basic ${Buffer.from('key-1:x').toString('base64')}`
   const id = 'keys/public-key-signs-only'
   expect(judged(id, journal([{ at: 0, authorization: basic }], { auth: 'ecc' }, { keys }))).toContain('Basic')
-  expect(judged(id, journal([grant(0, 'a')], {}, { keys }))).toContain('A token is asked for')
+  expect(judged(id, journal([grant(0, 'a')], {}, { keys }))).toContain('A token is requested')
   expect(judged(id, journal([{ at: 0, authorization: basic }, grant(9, 'a')]))).toBe('not exercised')
 })
 
@@ -62,7 +62,7 @@ test('grants/params', () => {
   expect(params(right)).toBe('passed')
   expect(params({ ...right, more: 1 })).toBe('passed')
   expect(params({ grantType: 'refresh_token', refreshToken: 'x' })).toBe('passed')
-  expect(params({ ...right, scope: 'solution' })).toContain('scope is no array of strings')
+  expect(params({ ...right, scope: 'solution' })).toContain('scope is not an array of strings')
   expect(params({ ...right, apiKeyId: 7 })).toContain('apiKeyId')
   expect(params({ ...right, grantType: 'password' })).toContain('grantType')
   expect(params({ grantType: 'refresh_token' })).toContain('refreshToken')

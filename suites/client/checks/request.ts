@@ -58,7 +58,8 @@ export const envelope: Check = {
 
 function envelopeFindings({ exchange, body }: Request): Finding[] {
   const rpc = body.kind === 'json' ? asObject(body.value) : null
-  if (rpc === null) return [{ message: 'The body is no JSON object. Send one request object', exchanges: [exchange] }]
+  if (rpc === null)
+    return [{ message: 'The body is not a JSON object. Send one request object', exchanges: [exchange] }]
   const problems = [
     rpc.jsonrpc === '2.0' ? null : `jsonrpc is ${shown(rpc.jsonrpc)}. Send "2.0"`,
     Number.isInteger(rpc.id) ? null : `id is ${shown(rpc.id)}. Send an integer`,

@@ -19,7 +19,7 @@ test('retry/after-is-kept', () => {
   expect(judged(id, journal([grant(0, 'a'), call(10, 'a', date), call(1990, 'a')]))).toBe('passed')
   expect(judged(id, journal([grant(0, 'a'), call(10, 'a', date), call(1900, 'a')]))).toContain('after 1885 ms')
   const onGrant = [grant(0, 'a', { ...wait, status: 503 }), grant(500, 'a')]
-  expect(judged(id, journal(onGrant))).toContain('Retry-After asked for 1000 ms')
+  expect(judged(id, journal(onGrant))).toContain('Retry-After names 1000 ms')
 })
 
 test('retry/signed-anew and nonce/unique', () => {

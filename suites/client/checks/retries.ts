@@ -29,7 +29,7 @@ function tooEarly({ requests }: Story, throttled: Request): Finding[] {
   )
   if (early === undefined) return []
   const afterMs = Math.round(early.exchange.startedMs - answeredMs)
-  const message = `Retry-After asked for ${waitMs} ms, the next request came after ${afterMs} ms. Send nothing before`
+  const message = `Retry-After names ${waitMs} ms, the next request came after ${afterMs} ms. Send nothing earlier`
   return [{ message, exchanges: [throttled.exchange, early.exchange] }]
 }
 
@@ -45,7 +45,7 @@ export const signedAnew: Check = {
   id: 'retry/signed-anew',
   level: 'practice',
   title: 'A request that is sent again is signed again',
-  sentence: 'A signature holds for one timestamp and one nonce; a server that has seen the nonce refuses it',
+  sentence: 'A signature is valid for one timestamp and one nonce; a server that has seen the nonce refuses it',
   source: 'interface part 5.1; RFC 9421 §7.2.2',
   judge({ story }) {
     const signed = signedRequests(story)
@@ -79,7 +79,7 @@ export const nonceUnique: Check = {
     return {
       exercised: once.length > 1,
       findings: repeats.map((same) => ({
-        message: 'Two signatures have the same nonce. Draw a new random nonce for each',
+        message: 'Two signatures have the same nonce. Make a new random nonce for each',
         exchanges: firstTwo(same),
       })),
     }
@@ -113,8 +113,8 @@ export const createKeyOnce: Check = {
 export const skewSurvived: Check = {
   id: 'clock/skew-survived',
   level: 'practice',
-  title: 'A clock that is off costs one refused call at most',
-  sentence: "The Date header says what the server's time is; a client corrects its timestamps by it",
+  title: 'A wrong clock costs one refused call at most',
+  sentence: "The Date header gives the server's time; a client corrects its timestamps by it",
   source: 'RFC 9110 §6.6.1; interface part 5.1 needs timestamps that agree',
   judge({ story }) {
     // A timestamp in seconds or with letters is another check.
@@ -136,7 +136,7 @@ function refusedAgain(refused: readonly Request[]): Finding {
 function givenUp({ requests, setting }: Story, refused: Request | undefined): Finding[] {
   if (refused === undefined || requests.at(-1) !== refused || (setting.calls ?? 0) < 2) return []
   const message =
-    'After a call that was refused because the clocks differ no further call is made. Correct the timestamp by the Date header of the refusal'
+    'After a call that was refused because the clocks differ, no further call is made. Correct the timestamp by the Date header of the refusal'
   return [{ message, exchanges: [refused.exchange] }]
 }
 

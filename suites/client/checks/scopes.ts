@@ -9,7 +9,7 @@ const refusalsLetPass = 2
 export const lifetime: Check = {
   id: 'scopes/lifetime',
   level: 'document',
-  title: 'expiresIn:NUMBER is asked for as it is meant',
+  title: 'expiresIn:NUMBER is requested as the setting gives it',
   sentence:
     'expiresIn:NUMBER: access token expires after NUMBER milliseconds; NUMBER must not exceed the time-to-live of the refresh token',
   source: 'interface part 5.4',
@@ -27,13 +27,15 @@ function lifetimeFindings({ exchange }: Request, scope: readonly string[]): Find
   if (malformed !== undefined)
     return [{ message: `The scope has "${malformed}". Send a whole number of milliseconds`, exchanges: [exchange] }]
   if (exchange.stage !== 'scope/expires-in') return []
-  return [{ message: 'The lifetime is longer than that of the refresh token. Ask for less', exchanges: [exchange] }]
+  return [
+    { message: 'The lifetime is longer than that of the refresh token. Request a shorter one', exchanges: [exchange] },
+  ]
 }
 
 export const addressAndSession: Check = {
   id: 'scopes/address-and-session',
   level: 'document',
-  title: 'ipAddr:ADDR and session:NAME are asked for as they are meant',
+  title: 'ipAddr:ADDR and session:NAME are requested as the setting gives them',
   sentence:
     'session:NAME creates a session with the given name; ipAddr:ADDR: token usable only from connections from the IPv4 address ADDR',
   source: 'interface part 5.4',
@@ -49,7 +51,7 @@ function entriesKept({ story }: Evidence, form: RegExp): Judged {
     wanted
       .filter((entry) => !scope.includes(entry))
       .map((entry) => ({
-        message: `The grant was to ask for "${entry}" and asks for ${JSON.stringify(scope)}. Send the entry as it is`,
+        message: `The grant should request "${entry}" and requests ${JSON.stringify(scope)}. Send the entry as it is given`,
         exchanges: [request.exchange],
       })),
   )
@@ -59,7 +61,7 @@ function entriesKept({ story }: Evidence, form: RegExp): Judged {
 export const least: Check = {
   id: 'scopes/least',
   level: 'practice',
-  title: 'A grant asks for what the calls need, and for no more',
+  title: 'A grant requests what the calls need, and no more',
   sentence: 'The privileges of an access token should be restricted to the minimum that is required',
   source: 'RFC 9700 §2.3',
   judge({ story }) {
@@ -69,7 +71,7 @@ export const least: Check = {
     const findings = grants.flatMap(({ request, scope }): Finding[] => {
       const more = scope.filter((entry) => !isRestriction(entry) && !includesInAnyCase(needed, entry))
       if (more.length === 0) return []
-      const message = `The grant asks for ${more.map((entry) => `"${entry}"`).join(', ')} beside ${needed.join(', ')}. Ask for what the calls need`
+      const message = `The grant requests ${more.map((entry) => `"${entry}"`).join(', ')} besides ${needed.join(', ')}. Request only what the calls need`
       return [{ message, exchanges: [request.exchange] }]
     })
     return { exercised: grants.length > 0, findings }
@@ -86,9 +88,9 @@ const includesInAnyCase = (entries: readonly string[], entry: string): boolean =
 export const grantedIsRead: Check = {
   id: 'scopes/granted-is-read',
   level: 'practice',
-  title: 'A client reads what was granted, not only what it asked for',
+  title: 'A client reads what was granted, not only what it requested',
   sentence:
-    'The result names the scopes granted and the expiry of the access token, which may be less than was asked for',
+    'The result names the scopes granted and the expiry of the access token, which may be less than was requested',
   source: 'RFC 6749 §3.3 and §5.1; interface part 4.2',
   judge({ story }) {
     const narrowed = story.pairs.filter((pair) => isGivenWith(pair, 'narrow-grant'))
@@ -107,7 +109,7 @@ function scopeFindings({ requests }: Story, narrowed: readonly Pair[]): Finding[
   const [first] = narrowed
   const refused = requests.filter(({ exchange }) => exchange.stage === 'scope/area')
   if (first === undefined || refused.length <= refusalsLetPass) return []
-  const message = `${refused.length} calls are refused for their scope, although the grant named fewer scopes than were asked for. Read "scope" of the result`
+  const message = `${refused.length} calls are refused for their scope, although the grant named fewer scopes than were requested. Read "scope" of the result`
   return [{ message, exchanges: [first.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
 }
 
@@ -118,7 +120,7 @@ function expiryFindings(pair: Pair): Finding[] {
     (one) => one.kind !== 'refresh' && one.outcome === 'refused' && one.exchange.startedMs < untilMs,
   )
   if (refused.length <= refusalsLetPass) return []
-  const message = `A token is sent ${refused.length} times after its expiry, which is earlier than was asked for. Read accessTokenExpiry of the result`
+  const message = `A token is sent ${refused.length} times after its expiry, which is earlier than was requested. Read accessTokenExpiry of the result`
   return [{ message, exchanges: [pair.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
 }
 

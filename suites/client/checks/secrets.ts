@@ -10,7 +10,7 @@ const callPath = '/api'
 export const notInUrl: Check = {
   id: 'secrets/not-in-url',
   level: 'practice',
-  title: 'No secret stands in a URL',
+  title: 'No URL contains a secret',
   sentence: 'Tokens are not passed in URLs, since logs and histories keep those',
   source: 'RFC 6750 §5.3',
   judge({ story }) {
@@ -21,7 +21,7 @@ export const notInUrl: Check = {
       exchange.target !== callPath && holdsSecret(exchange.target, story)
         ? [
             {
-              message: 'A secret or a token stands in the URL. Send it in the header or the body',
+              message: 'The URL contains a secret or a token. Send it in the header or the body',
               exchanges: [exchange],
             },
           ]

@@ -1,8 +1,7 @@
 import { SuiteError } from '../errors.ts'
 import type { Auth } from '../fixture/model.ts'
 import type { Random } from '../random.ts'
-import type { Mistake } from '../signer/sign.ts'
-import { sign } from '../signer/sign.ts'
+import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../signer/sign.ts'
 import type { TargetSettings } from '../target.ts'
 import { alterWords, base64, basicWords } from './alter.ts'
 import { UnusableValue } from './unusable-value.ts'
@@ -107,25 +106,19 @@ function signed(
           seed: credential.seed ?? new TextEncoder().encode((credential.secret ?? '').padEnd(32, '0').slice(0, 32)),
         }
   const timestamp = String(Math.round(input.serverNowMs))
-  const make = (nonce: string, but?: Mistake) =>
-    sign(
-      {
-        scheme: input.settings.scheme,
-        keyId: credential.id,
-        key,
-        method: input.method,
-        uri: input.settings.signedUri,
-        url: input.url,
-        body: input.body,
-        timestamp,
-        nonce,
-      },
-      but,
-    )
-  let nonce = freshNonce(input.random)
-  // Four of ten signatures are the same text in BASE64 and base64url; such a signature would be right by accident.
-  while (mistake.signature === 'base64url' && !/[+/]/.test(make(nonce).signature)) nonce = freshNonce(input.random)
-  return { header: make(nonce, mistake).header, nonce, timestamp }
+  const request = {
+    scheme: input.settings.scheme,
+    keyId: credential.id,
+    key,
+    method: input.method,
+    uri: input.settings.signedUri,
+    url: input.url,
+    body: input.body,
+    timestamp,
+  }
+  const nextNonce = (): string => freshNonce(input.random)
+  const nonce = needsBase64Marks(mistake) ? nonceWithBase64Marks(request, nextNonce) : nextNonce()
+  return { header: sign({ ...request, nonce }, mistake).header, nonce, timestamp }
 }
 
 function freshNonce(random: Random): string {

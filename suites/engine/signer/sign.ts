@@ -75,7 +75,7 @@ export function nonceWithBase64Marks(input: Omit<SignInput, 'nonce'>, nextNonce:
   }
 }
 
-/** Whether the mistake shows only in signatures with `+` or `/`: then take the nonce from nonceWithBase64Marks. */
+/** Whether the mistake shows only in signatures with `+` or `/`: others would be right by accident. Take the nonce from nonceWithBase64Marks. */
 export function needsBase64Marks(mistake: Mistake): boolean {
   return ['base64url', 'percent-encoded', 'spaces-for-plus'].includes(mistake.signature ?? '')
 }

@@ -77,7 +77,7 @@ export const scopeClients = [
   }),
   grantedIsRead(
     'asked-lifetime-trusted',
-    'Counts with the lifetime that it asked for, and trusts it more than a refusal',
+    'Relies on the lifetime that it requested, and trusts it more than a refusal',
     {
       readPair(client, result) {
         const pair = defaultParts.readPair(client, result)

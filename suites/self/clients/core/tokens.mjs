@@ -93,7 +93,7 @@ export const tokenParts = {
       if (outcome.kind === 'throttled') throw new Error(`No token: ${outcome.reason}`)
       if (outcome.kind !== 'accepted') return outcome
       const pair = parts.readPair(client, outcome.result)
-      return pair ? { ...outcome, pair } : { kind: 'broken', reason: 'The answer holds no pair of tokens' }
+      return pair ? { ...outcome, pair } : { kind: 'broken', reason: 'The answer has no pair of tokens' }
     }
   },
 

@@ -79,7 +79,7 @@ export const tokenClients = [
   {
     id: 'session-name-added',
     auth,
-    about: 'Adds the scope session:svc-client, the same at every start, where no session is asked for',
+    about: 'Adds the scope session:svc-client, the same at every start, where no session is requested',
     parts: {
       scopeAsked: ({ scope }) =>
         scope.some((entry) => entry.startsWith('session:')) ? scope : [...scope, 'session:svc-client'],
