@@ -27,7 +27,7 @@ export interface MockAnswer {
 }
 
 /** Notes on how an answer was made. */
-export interface AnswerNotes {
+interface AnswerNotes {
   /** Where a refused call was stopped, such as `signature/mac`. */
   stage?: string
   /** The deliberate faults that applied to the call, in the order in which they were armed. */

@@ -51,7 +51,7 @@ export interface Recording {
 }
 
 /** What the HTTP server reports to the recording about one exchange. */
-export interface ExchangeWriter {
+interface ExchangeWriter {
   received(body: Buffer): void
   answered(answer: MockAnswer): void
 }

@@ -34,7 +34,7 @@ export interface Session {
 }
 
 /** One grant and all pairs that came from it. */
-export interface Family {
+interface Family {
   id: string
   revoked: boolean
 }

@@ -4,7 +4,7 @@ import type { Handle, MockAnswer, MockRequest } from '../http.ts'
 import type { Around } from './independent-mutant.ts'
 
 /** The members of a JSON object. */
-export type Members = { [name: string]: unknown }
+type Members = { [name: string]: unknown }
 
 /** The body of a request or of an answer, if it is a JSON object. */
 export function readMembers(text: string): Members | undefined {

@@ -3,7 +3,7 @@ import type { ServerOptions } from '../options.ts'
 export type Around = NonNullable<ServerOptions['around']>
 
 /** The options that break a server: rules replaced, or the whole handler wrapped. */
-export type Breakage = Pick<ServerOptions, 'rules' | 'around'>
+type Breakage = Pick<ServerOptions, 'rules' | 'around'>
 
 /**
  * A server that is wrong in one way, written without knowledge of the suite's cases: its author has read the document, the table of

@@ -18,7 +18,7 @@ export interface Call {
 /** The documented methods give an object; some extensions give a word. */
 export type Result = object | 'OK'
 
-export interface ParamRule {
+interface ParamRule {
   valid(value: unknown): boolean
   optional?: boolean
 }

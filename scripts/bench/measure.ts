@@ -11,7 +11,7 @@ export interface Figure {
 }
 
 /** What must hold: a bound of the value, of the ratio, or of both. */
-export interface Wanted {
+interface Wanted {
   atMost?: number
   ratioAtMost?: number
   ratioAtLeast?: number

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Callers that would use a server up. Each is repeated: what one round leaves behind shows in the next one. */
-export interface Callers {
+interface Callers {
   name: string
   /** Attacks the server at `port` once, and describes the result. */
   attack(port: number, request: Buffer): Promise<string>

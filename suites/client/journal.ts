@@ -90,7 +90,7 @@ export interface Exchange {
   faults: readonly string[]
 }
 
-export interface Answer {
+interface Answer {
   status: number
   headers: { readonly [name: string]: string }
   /** As sent. */

@@ -8,7 +8,7 @@ import { canEndIn, endingsOf } from './endings.ts'
 import { areOfDifferentFamilies, isCommon, isFrequent } from './families.ts'
 
 /** A draft with the mistakes that were made in it. */
-export interface Candidate {
+interface Candidate {
   readonly draft: Draft
   readonly made: readonly KnownMistake[]
   readonly data: Uint8Array

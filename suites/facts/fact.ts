@@ -4,7 +4,7 @@ import type { Caller, Reply } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import type { Creation, KeyMaker } from './key-maker.ts'
 
-export type FactValue = string | number | boolean
+type FactValue = string | number | boolean
 
 /** One thing that the target does where the document is silent. Measured, never judged. */
 export interface Fact {
@@ -76,7 +76,7 @@ export function acceptance(question: string, name: string, reply: Reply): Fact {
   return word(question, name, isAccepted(reply) ? 'accepted' : 'refused', describeReply(reply))
 }
 
-export const isAccepted = ({ outcome }: Reply): boolean => outcome === 'accepted'
+const isAccepted = ({ outcome }: Reply): boolean => outcome === 'accepted'
 
 /** A probe that requests tokens with the secret of the root key, and what else it needs. */
 export function tokenProbe(name: string, cost: Cost, run: Probe['run'], ...needs: SafetyClass[]): Probe {

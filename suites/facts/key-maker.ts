@@ -9,7 +9,7 @@ import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 /** The scope of an ordinary key. */
 export const ordinaryScope = ['apikey', 'solution']
 
-export interface MadeKey {
+interface MadeKey {
   id: string
   name: string
   /** null where the result has none. */
@@ -22,7 +22,7 @@ export interface Creation {
   key: MadeKey | null
 }
 
-export interface KeyParams {
+interface KeyParams {
   name: string
   /** A list of words, unless a refusal is wanted. */
   scope: unknown

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 
 /** The parts of a page. Paths start at the root of the package. */
-export interface PageParts {
+interface PageParts {
   /** Path of the template: `page:policy`, `page:style` and `page:script` stand where the parts go. */
   template: string
   style: string

@@ -11,7 +11,7 @@ export interface JunitTest {
   durationMs?: number
 }
 
-export interface JunitSuite {
+interface JunitSuite {
   name: string
   tests: readonly JunitTest[]
   /** ISO 8601. */

@@ -84,7 +84,7 @@ export interface CaseReport
   blockedBy: string | null
 }
 
-export interface KnownReason {
+interface KnownReason {
   reason: string
   issue: string | null
 }

@@ -14,7 +14,7 @@ export interface Entry {
 }
 
 /** The grants that the running cases may make. */
-export interface Promised {
+interface Promised {
   grants: number
   /** Those of them that name a session. */
   named: number

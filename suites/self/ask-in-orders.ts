@@ -4,7 +4,7 @@ import { runAll } from '../run/run.ts'
 import { brokenTarget, type Defect } from './defects.ts'
 
 /** What runs in several orders showed about one server. */
-export interface Steadiness {
+interface Steadiness {
   /** Verdicts that differ from those of the first order, and failures of requirements that nothing broke. */
   problems: string[]
   /** How many cases got which verdict, in the first order. */

@@ -1,4 +1,4 @@
-export interface ConsoleBlock {
+interface ConsoleBlock {
   /** Where the block begins in the file. */
   line: number
   commands: { command: string; output: string }[]

@@ -25,7 +25,7 @@ import {
   tokensOf,
 } from './made-up-calls.ts'
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly random: Random
   /** Which reading of the open questions about sessions the server has: an index of `sessions`. */
   readonly reading: number

@@ -1,6 +1,6 @@
 /** Cases that do not pass against a conforming variant, each with its reason. None of them is a failure. */
 
-export interface Departure {
+interface Departure {
   /** `verdict key` */
   case: string
   reason: string

@@ -28,7 +28,7 @@ export interface ProofServer {
   create(): Omit<ServerOptions, 'clock'>
 }
 
-export interface ProofFinding {
+interface ProofFinding {
   readonly by: 'case' | 'listening' | 'model'
   readonly requirement: string
   readonly level: string
@@ -50,7 +50,7 @@ export interface ProofLine {
   readonly found: readonly ProofFinding[]
 }
 
-export interface ProofOptions {
+interface ProofOptions {
   readonly corpus: Corpus
   readonly seed: number
   /** The maximum number of calls of the model. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** One import from one folder of the house to another. */
-export interface Arrow {
+interface Arrow {
   from: string
   to: string
 }

@@ -18,7 +18,7 @@ export type MadeUpAnswer =
   | { status: number; body?: unknown; headers?: { [name: string]: string } }
   | 'dropped'
 
-export interface MadeUpTarget {
+interface MadeUpTarget {
   answer(call: MadeUpCall): MadeUpAnswer
   fresh?: boolean
   root?: RootKey

@@ -10,7 +10,7 @@ import type { Merged } from './merge-variants.ts'
 
 const corpus = await openCorpus()
 
-export interface VariantRun {
+interface VariantRun {
   verdict: string
   exitCode: number
   /** Every case that did not pass: `warned limits/api-keys`; and what the model noticed while they ran. */

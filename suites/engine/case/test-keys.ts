@@ -46,7 +46,7 @@ export interface Creation {
   problem?: CreationProblem
 }
 
-export type CreationProblem =
+type CreationProblem =
   | { kind: 'not-accepted' }
   | { kind: 'no-scope' }
   | Extract<ProblemFacts, { kind: 'no-token' | 'creation-result' }>

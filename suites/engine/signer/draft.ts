@@ -15,7 +15,7 @@ export type SigningKey =
   /** Enough to check an Ed25519 signature, not to make one. */
   | { kind: 'ed25519-public'; publicKey: Uint8Array }
 
-export type Algorithm =
+type Algorithm =
   | { kind: 'mac'; compute(key: Uint8Array, data: Uint8Array): Uint8Array }
   | { kind: 'ed25519'; message(data: Uint8Array): Uint8Array; domain: Uint8Array }
 

@@ -23,7 +23,7 @@ export interface KnownMistake {
 }
 
 /** The parts of a mistake that are written by hand. Without `fix` the one of its requirement applies. */
-export type MistakeText = Pick<KnownMistake, 'id' | 'requirement' | 'when'> & { fix?: string; found?: boolean }
+type MistakeText = Pick<KnownMistake, 'id' | 'requirement' | 'when'> & { fix?: string; found?: boolean }
 
 /** What a client should do to keep a requirement. */
 const fixes: { readonly [requirement: string]: string } = {

@@ -5,7 +5,7 @@ import { type Child, element } from '../../page/elements.ts'
 import { glyphs, words } from '../verdict-words.ts'
 import { type Comparison, columnName, newestOf, verdictAt } from './comparison.ts'
 
-export interface Wanted {
+interface Wanted {
   /** Words that a requirement must have. */
   words: readonly string[]
   onlyDiffering: boolean

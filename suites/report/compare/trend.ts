@@ -34,6 +34,6 @@ export function drawTrend(reports: readonly CompactReport[]): SVGElement[] {
 }
 
 /** How many cases failed in a report. */
-export function failedCount({ counts }: CompactReport): number {
+function failedCount({ counts }: CompactReport): number {
   return counts[verdictOrder.indexOf('failed')] ?? 0
 }

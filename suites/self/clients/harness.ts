@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type ServerOptions, startMockServer } from '../../targets/bundled.ts'
 import type { ClientAuth } from './catalogue.ts'
 
-export type MockServer = Awaited<ReturnType<typeof startMockServer>>
+type MockServer = Awaited<ReturnType<typeof startMockServer>>
 export type Environment = { [name: string]: string }
 type Fault = Parameters<MockServer['faults']['add']>[0]
 
