@@ -31,6 +31,11 @@ export interface Judged {
   findings: readonly Finding[]
 }
 
+/** A finding about one exchange for each problem that is not null. */
+export function findingsOf(exchange: Exchange, problems: readonly (string | null)[]): Finding[] {
+  return problems.flatMap((message) => (message === null ? [] : [{ message, exchanges: [exchange] }]))
+}
+
 export interface Finding {
   /** What the client did, and what would be right. */
   message: string

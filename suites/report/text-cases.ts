@@ -1,5 +1,6 @@
 /** The blocks of the text report about cases and findings that need attention, one for each cause. */
 import { counted, groupBy } from '../engine/group.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
 import { groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
@@ -50,13 +51,11 @@ export function blockedByThemselves(report: PrintedReport, paint: Paint): string
 export function notRun(report: PrintedReport, paint: Paint): string[][] {
   const byReason = groupBy(casesWith(report, 'not-run'), (testCase) => notRunBecause(testCase) ?? '')
   return [...byReason].map(([reason, cases]) => {
-    const count = `${casesOf(cases.length)} ${cases.length === 1 ? 'was' : 'were'}`
+    const keys = cases.map(({ key }) => key)
+    const count = `${casesOf(keys.length)} ${keys.length === 1 ? 'was' : 'were'}`
     return [
       ...paint.hanging(`${glyphs['not-run']} `, `${count} not run: ${reason}`).map(paint.yellow),
-      ...listed(
-        cases.map(({ key }) => key),
-        paint,
-      ),
+      ...listed(keys, paint),
     ]
   })
 }
@@ -82,17 +81,17 @@ export function findings(report: PrintedReport, paint: Paint): string[][] {
 function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], paint: Paint): string[][] {
   return groupFindings(report, all).map(({ first: finding, others, shownBy }) => {
     const verdict = verdictOfFinding(finding)
-    const title = `${glyphs[verdict]} ${finding.id}`
+    const title = titleLine(verdict, finding.id, paint)
     const also = otherFindings(others, paint)
     if (shownBy !== null)
       return [
-        verdict === 'failed' ? paint.red(title) : paint.yellow(title),
+        title,
         ...paint.hanging('  ', `${finding.message}. It breaks ${finding.requirement}, as ${shownBy} shows`),
         ...also,
       ]
     const sentence = report.requirements.find(({ id }) => id === finding.requirement)
     return [
-      verdict === 'failed' ? paint.red(title) : paint.yellow(title),
+      title,
       ...paint.hanging('  ', finding.message),
       '',
       ...sentenceLines(
@@ -120,28 +119,26 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
 /** What else the model found to break the same requirement. */
 function otherFindings(others: PrintedReport['findings'], paint: Paint): string[] {
   if (others.length === 0) return []
-  const count = counted(others.length, 'more answer breaks it', 'more answers break it')
-  return [
-    `  Also    ${count}:`,
-    ...listed(
-      others.map(({ id }) => id),
-      paint,
-    ),
-  ]
+  const ids = others.map(({ id }) => id)
+  return [`  Also    ${counted(ids.length, 'more answer breaks it', 'more answers break it')}:`, ...listed(ids, paint)]
 }
 
 function block(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', ...lines.map((line) => `  ${line}`)]
 }
 
+function titleLine(verdict: Verdict, id: string, paint: Paint): string {
+  const title = `${glyphs[verdict]} ${id}`
+  return verdict === 'failed' ? paint.red(title) : paint.yellow(title)
+}
+
 function caseBlock(report: PrintedReport, testCase: CaseReport, paint: Paint, full: boolean): string[] {
-  const title = `${glyphs[testCase.verdict]} ${testCase.key}`
-  const painted = testCase.verdict === 'failed' ? paint.red(title) : paint.yellow(title)
+  const title = titleLine(testCase.verdict, testCase.key, paint)
   const explained = explainCase(report, testCase)
-  if (explained === null) return [painted, `  ${testCase.title}`]
-  if (!full) return [painted, ...paint.hanging('  ', explained.but)]
+  if (explained === null) return [title, `  ${testCase.title}`]
+  if (!full) return [title, ...paint.hanging('  ', explained.but)]
   return [
-    painted,
+    title,
     ...paint.hanging('  ', testCase.title),
     // A case that only observes proves no sentence.
     ...(explained.sentences.length === 0 ? [] : ['']),
@@ -186,15 +183,8 @@ function alike({ verdict, problem }: CaseReport, others: readonly CaseReport[], 
 }
 
 function blockedBy(report: PrintedReport, { key }: CaseReport, paint: Paint): string[] {
-  const blocked = casesWith(report, 'blocked').filter((testCase) => testCase.blockedBy === key)
-  if (blocked.length === 0) return []
-  return [
-    `  Blocks  ${casesOf(blocked.length)}:`,
-    ...listed(
-      blocked.map((testCase) => testCase.key),
-      paint,
-    ),
-  ]
+  const blocked = casesWith(report, 'blocked').flatMap((other) => (other.blockedBy === key ? [other.key] : []))
+  return blocked.length === 0 ? [] : [`  Blocks  ${casesOf(blocked.length)}:`, ...listed(blocked, paint)]
 }
 
 function listed(lines: readonly string[], paint: Paint): string[] {

@@ -1,5 +1,5 @@
 /** Which credentials a client may use where: parts 4.2 and 5 of the document. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, findingsOf } from '../check.ts'
 import { textOf, textsOf } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 import { judgedBySignatures } from './signature.ts'
@@ -21,18 +21,14 @@ export const publicKeySignsOnly: Check = {
 }
 
 function secretUse({ authorization, params, kind, exchange }: Request, ids: ReadonlySet<string>): Finding[] {
-  const findings: Finding[] = []
-  if (authorization.kind === 'basic' && ids.has(authorization.credentials?.id ?? ''))
-    findings.push({
-      message: 'Basic credentials name a key that has a public key. Sign with its private key',
-      exchanges: [exchange],
-    })
-  if (kind === 'grant' && ids.has(textOf(params?.apiKeyId) ?? ''))
-    findings.push({
-      message: 'A token is requested with a key that has a public key. Sign each call instead',
-      exchanges: [exchange],
-    })
-  return findings
+  return findingsOf(exchange, [
+    authorization.kind === 'basic' && ids.has(authorization.credentials?.id ?? '')
+      ? 'Basic credentials name a key that has a public key. Sign with its private key'
+      : null,
+    kind === 'grant' && ids.has(textOf(params?.apiKeyId) ?? '')
+      ? 'A token is requested with a key that has a public key. Sign each call instead'
+      : null,
+  ])
 }
 
 export const noAuthorization: Check = {
@@ -43,10 +39,9 @@ export const noAuthorization: Check = {
   source: 'interface part 4.2',
   judge({ story }) {
     const requests = tokenRequests(story)
-    const findings = requests.flatMap(({ authorization, exchange }): Finding[] =>
-      authorization.kind === 'none'
-        ? []
-        : [{ message: 'manager/auth has an Authorization header. Leave it out', exchanges: [exchange] }],
+    const message = 'manager/auth has an Authorization header. Leave it out'
+    const findings = requests.flatMap(({ authorization, exchange }) =>
+      findingsOf(exchange, [authorization.kind === 'none' ? null : message]),
     )
     return { exercised: requests.length > 0, findings }
   },
@@ -78,9 +73,8 @@ function paramsFindings({ exchange, params }: Request): Finding[] {
             text('apiKeySecret'),
           ]
         : ['grantType is neither api_key_credentials nor refresh_token']
-  return problems.flatMap((problem) =>
-    problem === null ? [] : [{ message: `In the params of manager/auth ${problem}`, exchanges: [exchange] }],
-  )
+  const messages = problems.map((problem) => problem && `In the params of manager/auth ${problem}`)
+  return findingsOf(exchange, messages)
 }
 
 const tokenRequests = ({ requests }: Story): Request[] =>

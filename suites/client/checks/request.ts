@@ -1,5 +1,5 @@
 /** Checks of every request: part 1 of the document. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, findingsOf } from '../check.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request } from '../story/story.ts'
@@ -30,15 +30,14 @@ function isNoCall({ exchange, authorization }: Request): boolean {
 function postJsonFindings({ exchange, body }: Request): Finding[] {
   const { httpMethod, target } = exchange
   const type = headerOf(exchange, 'content-type')
-  const problems = [
+  return findingsOf(exchange, [
     httpMethod === 'POST' ? null : `The HTTP method is ${httpMethod}. Send POST`,
     target === callPath ? null : `The request goes to "${target}". Send it to {base_url}/api`,
     isJsonType(type)
       ? null
       : `The Content-Type is ${type === undefined ? 'missing' : `"${type}"`}. Send application/json`,
     body.kind === 'not-json' ? 'The body is not JSON' : null,
-  ]
-  return problems.flatMap((message) => (message === null ? [] : [{ message, exchanges: [exchange] }]))
+  ])
 }
 
 /** RFC 9110 §8.3.1: names of types are compared in any case, and parameters may follow. */
@@ -60,13 +59,12 @@ function envelopeFindings({ exchange, body }: Request): Finding[] {
   const rpc = body.kind === 'json' ? asObject(body.value) : null
   if (rpc === null)
     return [{ message: 'The body is not a JSON object. Send one request object', exchanges: [exchange] }]
-  const problems = [
+  return findingsOf(exchange, [
     rpc.jsonrpc === '2.0' ? null : `jsonrpc is ${shown(rpc.jsonrpc)}. Send "2.0"`,
     Number.isInteger(rpc.id) ? null : `id is ${shown(rpc.id)}. Send an integer`,
     isMethodName(rpc.method) ? null : `method is ${shown(rpc.method)}. Send <group>/<operation>`,
     asObject(rpc.params) === null ? `params is ${shown(rpc.params)}. Send an object, {} when there are none` : null,
-  ]
-  return problems.flatMap((message) => (message === null ? [] : [{ message, exchanges: [exchange] }]))
+  ])
 }
 
 const isMethodName = (method: unknown): boolean => typeof method === 'string' && /^[^/\s]+\/[^/\s]+$/.test(method)

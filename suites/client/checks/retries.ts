@@ -1,4 +1,5 @@
 /** Checks of retries. */
+import { groupBy } from '../../engine/group.ts'
 import type { Check, Finding } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import type { Request, Story } from '../story/story.ts'
@@ -51,8 +52,8 @@ export const signedAnew: Check = {
     const signed = signedRequests(story)
     const troubled = signed.findIndex(({ outcome }) => outcome !== 'accepted' && outcome !== 'refused')
     const repeats = [
-      ...groupBy(signed, headerText).filter((same) => same.length > 1),
-      ...groupBy(signed, nonceOf).filter(([first, second]) => first !== undefined && isRetry(first, second)),
+      ...groupsBy(signed, headerText).filter((same) => same.length > 1),
+      ...groupsBy(signed, nonceOf).filter(([first, second]) => first !== undefined && isRetry(first, second)),
     ]
     return {
       exercised: (troubled >= 0 && troubled < signed.length - 1) || repeats.length > 0,
@@ -74,8 +75,8 @@ export const nonceUnique: Check = {
   judge({ story }) {
     const signed = signedRequests(story)
     // A whole signature that is sent again is another check.
-    const once = groupBy(signed, headerText).flatMap(([first]) => (first === undefined ? [] : [first]))
-    const repeats = groupBy(once, nonceOf).filter((same) => same.length > 1)
+    const once = groupsBy(signed, headerText).flatMap(([first]) => (first === undefined ? [] : [first]))
+    const repeats = groupsBy(once, nonceOf).filter((same) => same.length > 1)
     return {
       exercised: once.length > 1,
       findings: repeats.map((same) => ({
@@ -160,14 +161,8 @@ function nonceOf(request: Request): string {
 
 const timestampOf = (request: Request): string => headerText(request).split(';')[2] ?? ''
 
-function groupBy(requests: readonly Request[], nameOf: (request: Request) => string): Request[][] {
-  const groups = new Map<string, Request[]>()
-  for (const request of requests) {
-    const group = groups.get(nameOf(request))
-    if (group === undefined) groups.set(nameOf(request), [request])
-    else group.push(request)
-  }
-  return [...groups.values()]
-}
+const groupsBy = (requests: readonly Request[], nameOf: (request: Request) => string): Request[][] => [
+  ...groupBy(requests, nameOf).values(),
+]
 
 const firstTwo = (requests: readonly Request[]): Exchange[] => requests.slice(0, 2).map(({ exchange }) => exchange)

@@ -1,5 +1,5 @@
 /** Checks of where secrets are sent. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, findingsOf } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
@@ -17,15 +17,9 @@ export const notInUrl: Check = {
     const withSecret = story.requests.filter(
       ({ authorization, kind }) => authorization.kind !== 'none' || kind === 'grant' || kind === 'refresh',
     )
-    const findings = story.requests.flatMap(({ exchange }): Finding[] =>
-      exchange.target !== callPath && holdsSecret(exchange.target, story)
-        ? [
-            {
-              message: 'The URL contains a secret or a token. Send it in the header or the body',
-              exchanges: [exchange],
-            },
-          ]
-        : [],
+    const message = 'The URL contains a secret or a token. Send it in the header or the body'
+    const findings = story.requests.flatMap(({ exchange }) =>
+      findingsOf(exchange, [exchange.target !== callPath && holdsSecret(exchange.target, story) ? message : null]),
     )
     return { exercised: withSecret.length > 0 || findings.length > 0, findings }
   },
@@ -71,15 +65,9 @@ export const refreshTokenOnlyToAuth: Check = {
     const tokens = new Set(story.pairs.map(({ refreshToken }) => refreshToken))
     const firstHeld = Math.min(...story.pairs.map(({ heldMs }) => heldMs ?? Number.POSITIVE_INFINITY))
     const later = story.requests.filter(({ exchange }) => exchange.startedMs >= firstHeld)
-    const findings = later.flatMap((request): Finding[] =>
-      straysIn(request, tokens)
-        ? [
-            {
-              message: 'A refresh token is sent with a call. Send it as refreshToken of manager/auth only',
-              exchanges: [request.exchange],
-            },
-          ]
-        : [],
+    const message = 'A refresh token is sent with a call. Send it as refreshToken of manager/auth only'
+    const findings = later.flatMap((request) =>
+      findingsOf(request.exchange, [straysIn(request, tokens) ? message : null]),
     )
     return { exercised: later.length > 0, findings }
   },
