@@ -1,0 +1,64 @@
+/** A server may put anything into an answer: the model survives it, and shows no secret that a server repeats. */
+import { expect, test } from 'vitest'
+import { loadCorpus } from '../engine/fixture/corpus.ts'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { createHandler } from '../targets/bundled.ts'
+import { explore } from './explore.ts'
+import { openMemoryWire } from './memory-wire.ts'
+
+const { requirements } = loadCorpus(packageRoot)
+const secret = 'a-root-secret-that-no-finding-may-show'
+const settings = {
+  scheme: 'svc-hmac-sha256',
+  signedUri: '/api',
+  scopeNames: {},
+  headers: {},
+  probes: {},
+  solutions: [],
+  rate: 0,
+  maxWaitMs: 0,
+}
+
+type Body = { result?: object; [name: string]: unknown }
+
+/** Explores the reference server with other answers. */
+async function exploreWith(spoil: (body: Body) => Body) {
+  const { handle, context } = createHandler({ clock: 'virtual', rootKey: { id: 'root', secret } })
+  const spoilt: typeof handle = async (request) => {
+    const answer = await handle(request)
+    return { ...answer, body: JSON.stringify(spoil(JSON.parse(answer.body))) }
+  }
+  return explore({
+    wire: openMemoryWire(spoilt, context.clock),
+    root: { kind: 'secret', id: 'root', secret },
+    settings,
+    allow: { sessions: true, keys: true, limits: true },
+    fresh: true,
+    loopback: true,
+    seed: 1,
+    maxCalls: 300,
+    seconds: 20,
+    walks: 1,
+    requirements,
+    say: () => {},
+  })
+}
+
+test('objects in place of texts end nothing', { timeout: 30_000 }, async () => {
+  const odd = { id: { toString: 1 }, secret: { toString: null }, accessToken: { toString: 'x' }, refreshToken: [] }
+  const { calls } = await exploreWith((body) => (body.result ? { ...body, result: { ...body.result, ...odd } } : body))
+  expect(calls).toBeGreaterThan(50)
+})
+
+test('a secret that a server repeats stands in no finding', { timeout: 30_000 }, async () => {
+  let answers = 0
+  const { findings } = await exploreWith((body) => {
+    answers += 1
+    const scope = answers % 2 === 0 ? [secret] : ['solution']
+    return body.result
+      ? { jsonrpc: secret, id: [secret], result: { ...body.result, scope, tokenType: [secret] } }
+      : body
+  })
+  expect(findings.length).toBeGreaterThan(0)
+  expect(JSON.stringify(findings)).not.toContain(secret)
+})
