@@ -142,6 +142,7 @@ test.each([
   [404, 'is the base URL right?'],
   [501, 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
   [401, 'check the key id, the secret'],
+  [403, 'whether something in front of the service refuses these calls'],
 ])('a target that answers everything with %i is asked about accordingly', async (status, advice) => {
   const target = madeUpTarget({ answer: () => ({ status }) })
   await expect(look(target, [])).rejects.toThrow(advice)
