@@ -62,7 +62,7 @@ const share = (part: number, all: number): string =>
 
 function table(named: readonly [string, Count][]): string {
   return [
-    '| asked by | broken servers found | of them at the broken requirement | false alarms |',
+    '| calls made by | broken servers found | of them at the broken requirement | false alarms |',
     '|---|---|---|---|',
     ...named.map(
       ([name, { asked, missed, elsewhere, servers, alarms }]) =>

@@ -13,7 +13,7 @@ const bytes = (text: string) => async (): Promise<Setup> => {
   return { args: ['run', '--url', url, '--timeout', '10'], cleanUp: close }
 }
 
-/** The reference server with other headers, asked by a run. */
+/** The reference server with other headers, called by a run. */
 const withHeaders =
   (headers: { [name: string]: string }, status = 200) =>
   async (): Promise<Setup> => {
