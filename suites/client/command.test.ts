@@ -142,7 +142,7 @@ describe('wrong usage', () => {
     [['--command', 'x', '--auth', 'hmca'], 'did you mean "hmac"?'],
     [['--command', 'x', '--only', 'refresh/singleflight'], 'did you mean "refresh/single-flight"?'],
     [['--command', 'x', '--skip', 'refresh'], 'Give a reason'],
-    [['--command', 'x', '--skip', 'nothing=x'], 'No check or scenario answers to "--skip nothing"'],
+    [['--command', 'x', '--skip', 'nothing=x'], 'No check or scenario matches "--skip nothing"'],
     [['--command', 'x', '--timeout', '0'], 'a number of seconds above 0'],
     [['--command', 'x', '--known', 'nowhere.yaml'], 'there is no such file'],
     [['--command', 'x', '--report', 'xml'], 'Unknown value "xml"'],

@@ -25,25 +25,23 @@ export interface Selected {
 export function selectChecks({ auth, only, skip }: Selection): Selected {
   for (const id of only) demandId('--only', id)
   for (const { id } of skip) demandId('--skip', id)
-  const isSkipped = (id: string): boolean => skip.some((one) => answersTo(id, one.id))
-  const onlyChecks = only.filter((id) => checks.some((check) => answersTo(check.id, id)))
+  const isSkipped = (id: string): boolean => skip.some((one) => matches(id, one.id))
+  const onlyChecks = only.filter((id) => checks.some((check) => matches(check.id, id)))
   const isReported = (id: string): boolean =>
-    !isSkipped(id) && (onlyChecks.length === 0 || onlyChecks.some((one) => answersTo(id, one)))
+    !isSkipped(id) && (onlyChecks.length === 0 || onlyChecks.some((one) => matches(id, one)))
   const reported = checks.map(({ id }) => id).filter(isReported)
   const wanted = scenarios.filter(
     (scenario) =>
       auth.includes(scenario.auth) &&
       !isSkipped(scenario.id) &&
-      (only.length === 0 ||
-        only.some((id) => answersTo(scenario.id, id)) ||
-        isNeededFor(scenario, onlyChecks, reported)),
+      (only.length === 0 || only.some((id) => matches(scenario.id, id)) || isNeededFor(scenario, onlyChecks, reported)),
   )
   if (wanted.length === 0 || reported.length === 0)
     throw new SuiteError('usage', 'Nothing is selected: "client --list" shows the checks and scenarios')
   return { scenarios: wanted, isReported }
 }
 
-const answersTo = (id: string, asked: string): boolean => id.startsWith(asked)
+const matches = (id: string, prefix: string): boolean => id.startsWith(prefix)
 
 /** Whether a scenario is made for a selected check; plain scenarios show the checks of every request. */
 function isNeededFor(scenario: Scenario, onlyChecks: readonly string[], reported: readonly string[]): boolean {
@@ -57,10 +55,10 @@ function isNeededFor(scenario: Scenario, onlyChecks: readonly string[], reported
 /** Checks that every id exists: a misspelt one would silently select the wrong checks. */
 function demandId(flag: string, id: string): void {
   const ids = [...checks.map((check) => check.id), ...scenarios.map((scenario) => scenario.id)]
-  if (ids.some((one) => answersTo(one, id))) return
+  if (ids.some((one) => matches(one, id))) return
   const areas = [...new Set(ids.map((one) => one.split('/')[0] ?? one))]
   throw new SuiteError(
     'usage',
-    `No check or scenario answers to "${flag} ${id}"${suggestion(id, id.includes('/') ? ids : areas) || '; "client --list" shows them'}`,
+    `No check or scenario matches "${flag} ${id}"${suggestion(id, id.includes('/') ? ids : areas) || '; "client --list" shows them'}`,
   )
 }

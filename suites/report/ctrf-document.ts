@@ -1,4 +1,5 @@
 /** The Common Test Report Format: one JSON that test dashboards read. */
+import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
 
 export type CtrfStatus = 'passed' | 'failed' | 'skipped' | 'pending' | 'other'
 
@@ -38,10 +39,10 @@ interface CtrfRun {
 const specVersion = '0.0.0'
 
 /** A document of the format; its published schema is in suites/self/published. */
-export function ctrfDocument(run: CtrfRun): object {
+export function ctrfDocument(run: CtrfRun): Printable {
   const start = Date.parse(run.started)
   const duration = Math.round(run.durationMs)
-  return {
+  const document = {
     reportFormat: 'CTRF',
     specVersion,
     timestamp: new Date(start + duration).toISOString(),
@@ -58,6 +59,7 @@ export function ctrfDocument(run: CtrfRun): object {
       extra: run.extra,
     },
   }
+  return vouchedFor(`${printableJson(document, 2)}\n`)
 }
 
 function countStatuses(tests: readonly CtrfTest[]) {

@@ -1,5 +1,5 @@
 import type { Verdict } from '../engine/judge/verdict.ts'
-import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
+import type { Printable } from '../engine/printable.ts'
 import { blockedByKnown } from './causes.ts'
 import { type CtrfStatus, type CtrfTest, ctrfDocument } from './ctrf-document.ts'
 import { caseLines, explainCase } from './explain.ts'
@@ -15,7 +15,7 @@ import { entryWords } from './verdict-words.ts'
 export function renderCtrf(raw: Report): Printable {
   const report = printedReport(raw)
   const { meta, verdict, exitCode, summary } = report
-  const document = ctrfDocument({
+  return ctrfDocument({
     version: meta.version,
     target: meta.target,
     started: meta.started,
@@ -30,7 +30,6 @@ export function renderCtrf(raw: Report): Printable {
     ],
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
   })
-  return vouchedFor(`${printableJson(document, 2)}\n`)
 }
 
 const statuses: { readonly [verdict in Verdict]: CtrfStatus } = {

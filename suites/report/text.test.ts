@@ -232,7 +232,7 @@ describe('text', () => {
     expect(renderText(report, { colour: true })).not.toContain('\u0000')
   })
 
-  test('a plan says what will be created, and what cannot be asked by area', () => {
+  test('a plan says what will be created, and what cannot run, by area', () => {
     const many = [...Array(9)].map((_, index) => `a/${index}`)
     const plan = {
       cases: 9,

@@ -93,7 +93,7 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
 const exploreCallsNearby = 4000
 const exploreCallsElsewhere = 1000
 
-/** Rows of the table and of the matrix are asked by the model. */
+/** The model makes the calls of the rows of the table and of the matrix. */
 const isRow = (id: string): boolean => /^(table|matrix)(\/|$)/.test(id)
 
 /** Thousands of refused calls are made only at a disposable target, or if the user asks for them. */

@@ -18,11 +18,11 @@ function refusal(selection: Partial<Selection>): string {
 }
 
 test.each<[Partial<Selection>, string]>([
-  [{ only: ['signature'] }, 'answers to "--only signature", did you mean "signatures"?'],
-  [{ only: ['basic', 'grant'] }, 'answers to "--only grant", did you mean "grants"?'],
+  [{ only: ['signature'] }, 'matches "--only signature", did you mean "signatures"?'],
+  [{ only: ['basic', 'grant'] }, 'matches "--only grant", did you mean "grants"?'],
   [{ only: ['signatures/hmac-acceptd'] }, 'did you mean "signatures/hmac-accepted"?'],
-  [{ only: ['zzz/zzz'] }, 'answers to "--only zzz/zzz"; "svc-conformance list" shows them'],
-  [{ skip: [{ id: 'bsic', reason: 'none yet' }] }, 'answers to "--skip bsic", did you mean "basic"?'],
+  [{ only: ['zzz/zzz'] }, 'matches "--only zzz/zzz"; "svc-conformance list" shows them'],
+  [{ skip: [{ id: 'bsic', reason: 'none yet' }] }, 'matches "--skip bsic", did you mean "basic"?'],
   [
     { only: ['basic'], skip: [{ id: 'basic', reason: 'none' }] },
     'Nothing is selected: --skip leaves nothing of what --only selects (basic)',

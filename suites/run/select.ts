@@ -31,6 +31,6 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
   const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
   throw new SuiteError(
     'usage',
-    `No scenario or requirement answers to "${flag} ${id}"${suggestion(id, ids) || '; "svc-conformance list" shows them'}`,
+    `No scenario or requirement matches "${flag} ${id}"${suggestion(id, ids) || '; "svc-conformance list" shows them'}`,
   )
 }

@@ -1,14 +1,15 @@
-import { type Printable, printableJson, printed, vouchedFor } from '../../engine/printable.ts'
+import { type Printable, printed } from '../../engine/printable.ts'
 import { type CtrfStatus, type CtrfTest, ctrfDocument } from '../../report/ctrf-document.ts'
 import type { CheckReport, CheckVerdict, ClientReport } from './model.ts'
+import { clientOf } from './text.ts'
 
 /** The Common Test Report Format: one test for each check. */
 export function renderCtrf(raw: ClientReport): Printable {
   const report = printed(raw)
   const { meta, verdict, exitCode, summary } = report
-  const document = ctrfDocument({
+  return ctrfDocument({
     version: meta.version,
-    target: meta.command ?? 'whatever called',
+    target: clientOf(meta),
     started: meta.started,
     durationMs: meta.durationMs,
     shard: null,
@@ -16,7 +17,6 @@ export function renderCtrf(raw: ClientReport): Printable {
     tests: report.checks.map(testOfCheck),
     extra: { verdict, exitCode, summary },
   })
-  return vouchedFor(`${printableJson(document, 2)}\n`)
 }
 
 const statuses: { readonly [verdict in CheckVerdict]: CtrfStatus } = {

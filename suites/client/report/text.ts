@@ -1,4 +1,4 @@
-import { counted } from '../../engine/group.ts'
+import { counted, groupBy } from '../../engine/group.ts'
 import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { areaOf, verdictLine } from '../../report/explain.ts'
 import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
@@ -14,9 +14,9 @@ export function renderText(raw: ClientReport, options: { colour: boolean; column
   const paint = paintOf(options.colour, options.columns)
   const wrong = wrongChecks(report)
   const sections = [
-    [heading(report)],
+    [headingOf(report)],
     ...wrong.slice(0, fullChecks).map((check) => wrongCheck(check, paint)),
-    wrong.length > fullChecks ? [`and ${wrong.length - fullChecks} checks more; --only ID shows one`] : [],
+    wrong.length > fullChecks ? [`and ${wrong.length - fullChecks} more checks; --only ID shows one`] : [],
     ...endings(raw, paint),
     report.stale.map(({ check }) => paint.red(`Stale baseline entry: ${check} passes now`)),
     table(report, paint),
@@ -33,13 +33,13 @@ export function wrongChecks({ checks }: ClientReport): CheckReport[] {
     .sort((one, other) => rank(one) - rank(other))
 }
 
+/** What was judged; without a command, every client that called. */
+export const clientOf = ({ command }: Pick<ClientReport['meta'], 'command'>): string => command ?? 'all callers'
+
 export function headingOf({ meta, scenarios }: ClientReport): string {
   const seconds = (meta.durationMs / 1000).toFixed(1)
-  const what = meta.command === null ? 'whatever called' : meta.command
-  return `svc-conformance ${meta.version} judged ${what}: ${counted(scenarios.length, 'scenario')} in ${seconds} s`
+  return `svc-conformance ${meta.version} judged ${clientOf(meta)}: ${counted(scenarios.length, 'scenario')} in ${seconds} s`
 }
-
-const heading = headingOf
 
 function wrongCheck(check: CheckReport, paint: Paint): string[] {
   const { id, title, level, sentence, source, evidence, verdict, known, scenarios } = check
@@ -107,11 +107,9 @@ const stderrLines = ({ stderr }: ScenarioReport): string[] =>
         .map((line) => printable(line))
 
 function table({ checks }: ClientReport, paint: Paint): string[] {
-  const areas = [...new Set(checks.map(({ id }) => areaOf(id)))]
-  return areas.map((area) => {
-    const mine = checks.filter(({ id }) => areaOf(id) === area)
-    return paint.hanging(`  ${area.padEnd(10)} `, mine.map(wordOf).join('  ')).join('\n')
-  })
+  return [...groupBy(checks, ({ id }) => areaOf(id))].map(([area, mine]) =>
+    paint.hanging(`  ${area.padEnd(10)} `, mine.map(wordOf).join('  ')).join('\n'),
+  )
 }
 
 const marks = { passed: '✓', failed: '✗', warned: '!', 'not-exercised': '–' } as const
