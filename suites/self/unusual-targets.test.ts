@@ -6,6 +6,7 @@ import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, rules, type ServerOptions } from '../targets/bundled.ts'
+import { bundledSettings } from '../targets/bundled-settings.ts'
 import { partUnlessProof } from './proof-form.ts'
 
 interface Unusual {
@@ -23,7 +24,36 @@ const changesNothing = /^Cannot make the (mistake|alteration) ".*": it changes n
 const undeclared =
   /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^there is no call to make: "\$thirty" is empty$/
 
+/** A token reaches inbox methods only if it may also manage every Context. */
+function inboxInCompany(): NonNullable<ServerOptions['around']> {
+  const scopes = new Map<string, string[]>()
+  return (handle) => async (request) => {
+    const text = String(request.body)
+    const granted = scopes.get(request.headers.authorization?.split(' ')[1] ?? '')
+    const lacksCompany = granted !== undefined && !granted.includes('solution:*')
+    const answer = await handle(
+      lacksCompany ? { ...request, body: Buffer.from(text.replace('inbox/', 'no/')) } : request,
+    )
+    const { result } = JSON.parse(answer.body)
+    if (typeof result?.accessToken === 'string') scopes.set(result.accessToken, result.scope)
+    return answer
+  }
+}
+
 const unusual: Unusual[] = [
+  {
+    name: 'a probe of inbox that needs another scope beside inbox',
+    server: { around: inboxInCompany() },
+    settings: {
+      probes: {
+        ...bundledSettings([]).probes,
+        inbox: { method: 'inbox/listInboxes', params: {}, scope: ['solution:*'] },
+      },
+    },
+    target: lastingTarget,
+    only: ['scopes', 'test-keys'],
+    reasons: undeclared,
+  },
   {
     name: 'a scheme word in capitals',
     server: { profile: { scheme: 'X-SVC' } },
