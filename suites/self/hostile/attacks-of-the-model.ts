@@ -62,7 +62,7 @@ export const attacksOfTheModel: readonly Attack[] = [
     id: 'model-slow-answers',
     about: 'a server that takes 300 ms for each call of the model; --timeout counts',
     exits: [0, 1],
-    withinMs: 12_000,
+    withinMs: 16_000,
     setUp: async () => {
       const { url, close } = await tiringServer(600, 300)
       return { args: [...runsWithModel(url), '--timeout', '9'], cleanUp: close }
@@ -72,7 +72,7 @@ export const attacksOfTheModel: readonly Attack[] = [
     id: 'model-no-answers',
     about: 'a server that stops answering when the model asks; --timeout counts',
     exits: [0, 1, 3],
-    withinMs: 11_500,
+    withinMs: 16_000,
     setUp: async () => {
       const { url, close } = await tiringServer(600, 60_000)
       return { args: [...runsWithModel(url), '--timeout', '8'], cleanUp: close }
@@ -92,7 +92,7 @@ export const attacksOfTheModel: readonly Attack[] = [
     id: 'model-retry-after-a-day',
     about: '429 with Retry-After of a day as soon as the model asks',
     exits: [0, 1, 3],
-    withinMs: 11_500,
+    withinMs: 16_000,
     setUp: async () => {
       let made = 0
       const { url, close } = await spoiltServer((answer) => {
