@@ -8,7 +8,7 @@ import { problemText } from './report/problem-text.ts'
 import { openCorpus } from './run/corpus-cache.ts'
 import { receiveEnding } from './run/ending-channel.ts'
 import { announceEvents } from './run/events-channel.ts'
-import { recordKeys } from './run/key-record.ts'
+import { recordKeys } from './run/keys/key-record.ts'
 import { openRun } from './run/run.ts'
 import type { WorkerRequest } from './run/worker-request.ts'
 

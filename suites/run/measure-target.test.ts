@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type MockServer, startMockServer } from '../targets/bundled.ts'
-import { keyRecordFile, readKeyRecord } from './key-record.ts'
+import { keyRecordFile, readKeyRecord } from './keys/key-record.ts'
 import { measureTarget } from './measure-target.ts'
 import { readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
 

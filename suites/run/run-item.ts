@@ -4,7 +4,7 @@ import { createTestKey } from '../engine/case/create-test-key.ts'
 import { type RanCase, runCase } from '../engine/case/run-case.ts'
 import { unjudged } from '../engine/case/test-case.ts'
 import { keyLimit } from '../engine/document.ts'
-import { removeKeys } from './remove-keys.ts'
+import { removeKeys } from './keys/remove-keys.ts'
 
 /** The places for keys that cases leave free on a target without a clean-up method. */
 const placesKept = 3

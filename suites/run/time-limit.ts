@@ -1,5 +1,5 @@
-import { cleanUpLimitMs } from './clean-up.ts'
 import { createEnding, type Endings, monotonicMs } from './ending.ts'
+import { cleanUpLimitMs } from './keys/clean-up.ts'
 import type { RunOptions } from './options.ts'
 
 /** The part of the time that is reserved for removing keys, if the target can remove keys. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { readKeyRecord } from '../run/key-record.ts'
+import { readKeyRecord } from '../run/keys/key-record.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { interruptRun } from './interrupt-run.ts'
 

@@ -1,6 +1,6 @@
-import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
-import type { RunListener } from '../engine/case/events.ts'
-import { SuiteError } from '../engine/errors.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../../engine/case/created-keys.ts'
+import type { RunListener } from '../../engine/case/events.ts'
+import { SuiteError } from '../../engine/errors.ts'
 import {
   beginKeyRecord,
   demandOwner,

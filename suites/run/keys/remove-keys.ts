@@ -1,10 +1,10 @@
-import { makeCall } from '../engine/case/call.ts'
-import type { Client } from '../engine/case/client.ts'
-import type { CreatedKey } from '../engine/case/created-keys.ts'
-import { resolve } from '../engine/fixture/resolve.ts'
-import { describe } from '../engine/judge/classify.ts'
-import { printable } from '../engine/printable.ts'
-import type { TargetSettings } from '../engine/target.ts'
+import { makeCall } from '../../engine/case/call.ts'
+import type { Client } from '../../engine/case/client.ts'
+import type { CreatedKey } from '../../engine/case/created-keys.ts'
+import { resolve } from '../../engine/fixture/resolve.ts'
+import { describe } from '../../engine/judge/classify.ts'
+import { printable } from '../../engine/printable.ts'
+import type { TargetSettings } from '../../engine/target.ts'
 
 export interface Removal {
   /** The keys that are still on the target. */

@@ -1,7 +1,7 @@
-import type { CreatedKey } from '../engine/case/created-keys.ts'
-import { printable, printableJson } from '../engine/printable.ts'
-import type { TargetSettings } from '../engine/target.ts'
-import { shellWord } from '../report/shell.ts'
+import type { CreatedKey } from '../../engine/case/created-keys.ts'
+import { printable, printableJson } from '../../engine/printable.ts'
+import type { TargetSettings } from '../../engine/target.ts'
+import { shellWord } from '../../report/shell.ts'
 import { removalParams } from './remove-keys.ts'
 
 /** The keys that a run left on its target. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { RunEvent } from '../engine/case/events.ts'
-import type { WireAnswer } from '../engine/target.ts'
-import { madeUpCorpus } from '../self/made-up.ts'
-import { madeUpTarget } from '../self/made-up-target.ts'
+import type { RunEvent } from '../../engine/case/events.ts'
+import type { WireAnswer } from '../../engine/target.ts'
+import { madeUpCorpus } from '../../self/made-up.ts'
+import { madeUpTarget } from '../../self/made-up-target.ts'
+import { createEnding } from '../ending.ts'
 import { cleanUp } from './clean-up.ts'
-import { createEnding } from './ending.ts'
 import { leftKeyLines } from './left-keys.ts'
 
 const corpus = madeUpCorpus({ requirements: [], scenarios: [] })

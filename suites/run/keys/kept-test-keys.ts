@@ -1,8 +1,8 @@
-import { makeCall } from '../engine/case/call.ts'
-import { openClient } from '../engine/case/client.ts'
-import type { CreatedKey } from '../engine/case/created-keys.ts'
-import type { TargetFacts } from '../engine/case/target-facts.ts'
-import { engineRun, type RunSetup } from './run.ts'
+import { makeCall } from '../../engine/case/call.ts'
+import { openClient } from '../../engine/case/client.ts'
+import type { CreatedKey } from '../../engine/case/created-keys.ts'
+import type { TargetFacts } from '../../engine/case/target-facts.ts'
+import { engineRun, type RunSetup } from '../run.ts'
 
 /** Checks which kept test keys still exist. Keys whose scope does not allow the checking call are assumed to exist. */
 export async function stillValidKeys(

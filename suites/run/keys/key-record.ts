@@ -17,11 +17,11 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
-import type { RunListener } from '../engine/case/events.ts'
-import { SuiteError } from '../engine/errors.ts'
-import { parseJson } from '../engine/json.ts'
-import { fileProblem, readText } from './inputs.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/case/created-keys.ts'
+import type { RunListener } from '../../engine/case/events.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import { parseJson } from '../../engine/json.ts'
+import { fileProblem, readText } from '../inputs.ts'
 
 const ownerOnly = 0o600
 const ownerOnlyFolder = 0o700

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Client, openClient, startRun } from '../engine/case/client.ts'
-import { noFacts } from '../engine/case/target-facts.ts'
-import { seededRandom } from '../engine/random.ts'
-import { madeUpTarget } from '../self/made-up-target.ts'
+import { type Client, openClient, startRun } from '../../engine/case/client.ts'
+import { noFacts } from '../../engine/case/target-facts.ts'
+import { seededRandom } from '../../engine/random.ts'
+import { madeUpTarget } from '../../self/made-up-target.ts'
 import { removeKeys } from './remove-keys.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
