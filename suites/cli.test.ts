@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { serveOptions } from './commands/serve.ts'
 import { readSchema } from './engine/fixture/schemas.ts'
 import { keyRecordFile, writeKeyRecord } from './run/keys/key-record.ts'
-import { parseTargetFile } from './run/target-file/parse.ts'
+import { parseTargetFile } from './run/options/target-file/parse.ts'
 import { call, captureCli, captured } from './self/captured-cli.ts'
 import { madeUpReport } from './self/made-up-report.ts'
 

@@ -5,8 +5,8 @@ import type { ClientKnownEntry } from '../client/report/model.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
-import { type Environment, given, readText } from '../run/inputs.ts'
-import { oneOf, portNumber, positive, type ReportRequest, readReports, readSkips } from '../run/values.ts'
+import { type Environment, given, readText } from '../run/options/inputs.ts'
+import { oneOf, portNumber, positive, type ReportRequest, readReports, readSkips } from '../run/options/values.ts'
 
 /** The flags of `client` as they were typed. */
 export interface ClientFlags {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import { portNumber, positive, wholeNumber } from '../run/values.ts'
+import { portNumber, positive, wholeNumber } from '../run/options/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
 

@@ -5,9 +5,9 @@ import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { line, lines } from '../engine/printable.ts'
-import { fileProblem } from '../run/inputs.ts'
-import { targetFileTemplate } from '../run/target-file/template.ts'
-import { baseUrl } from '../run/values.ts'
+import { fileProblem } from '../run/options/inputs.ts'
+import { targetFileTemplate } from '../run/options/target-file/template.ts'
+import { baseUrl } from '../run/options/values.ts'
 import { writeOut } from './console.ts'
 
 /** `init [FILE]`: writes a commented target file. */

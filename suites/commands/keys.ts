@@ -5,8 +5,8 @@ import { jsonLine, line, lines, printable, printableLines } from '../engine/prin
 import { type KeyRecord, keyRecordFiles, readKeyRecord } from '../run/keys/key-record.ts'
 import { recordHolder } from '../run/keys/keys-of-target.ts'
 import { stateFolders } from '../run/keys/state-folder.ts'
-import { readTargetFile } from '../run/target-options.ts'
-import { baseUrl } from '../run/values.ts'
+import { readTargetFile } from '../run/options/target-options.ts'
+import { baseUrl } from '../run/options/values.ts'
 import { writeOut } from './console.ts'
 
 interface KeysFlags {

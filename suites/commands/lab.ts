@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
 import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
-import { fileProblem } from '../run/inputs.ts'
-import { portNumber } from '../run/values.ts'
+import { fileProblem } from '../run/options/inputs.ts'
+import { portNumber } from '../run/options/values.ts'
 import { writeOut } from './console.ts'
 
 interface LabFlags {

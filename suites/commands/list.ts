@@ -9,7 +9,7 @@ import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore-after-cases.ts'
-import { select } from '../run/select.ts'
+import { select } from '../run/options/select.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 

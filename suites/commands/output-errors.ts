@@ -1,4 +1,4 @@
-import { fileProblem } from '../run/inputs.ts'
+import { fileProblem } from '../run/options/inputs.ts'
 
 const unwritableExitCode = 2
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { SuiteError } from '../engine/errors.ts'
-import type { RunFlags } from '../run/flags.ts'
+import type { RunFlags } from '../run/options/flags.ts'
 import { startProgress } from './progress.ts'
 import { addRunFlags } from './run-flags.ts'
 
@@ -18,7 +18,7 @@ export function registerRun(program: Command): void {
     // Importing the modules below takes several times as long as everything before.
     if (flags.plan !== true) progress.begin(flags.url ?? process.env.SVC_URL ?? flags.target ?? 'the bundled server')
     const [{ readRunOptions }, { runAndReport }] = await Promise.all([
-      import('../run/options.ts'),
+      import('../run/options/options.ts'),
       import('./run-and-report.ts'),
     ])
     try {

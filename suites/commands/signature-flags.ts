@@ -8,7 +8,7 @@ import { utf8 } from '../engine/signer/bytes.ts'
 import { defaultScheme } from '../engine/signer/header.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
-import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/inputs.ts'
+import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/options/inputs.ts'
 
 /** A secret with its source: a variable or a file. */
 interface NamedSecret {

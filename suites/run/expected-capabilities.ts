@@ -4,7 +4,7 @@ import type { Corpus } from '../engine/fixture/model.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import { urlSettings } from '../targets/url-settings.ts'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'
-import type { TargetOptions } from './target-options.ts'
+import type { TargetOptions } from './options/target-options.ts'
 
 /** Placeholders for the ids that every bundled server generates. */
 const twoSolutions = ['first', 'second']

@@ -7,8 +7,8 @@ import { openTarget } from '../explore/open-target.ts'
 import { effortOf } from '../explore/text.ts'
 import { endedWire } from './ended-wire.ts'
 import type { Ending } from './ending.ts'
+import type { TargetOptions } from './options/target-options.ts'
 import type { SuiteRun } from './suite-run.ts'
-import type { TargetOptions } from './target-options.ts'
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101

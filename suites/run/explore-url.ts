@@ -7,10 +7,10 @@ import { openCorpus } from './corpus-cache.ts'
 import { endedWire } from './ended-wire.ts'
 import { createEnding, type Endings } from './ending.ts'
 import { asEntries, openKeysOfTarget } from './keys/keys-of-target.ts'
+import type { TargetOptions } from './options/target-options.ts'
 import { recordingWire } from './recording-wire.ts'
 import { finish, removeLeftovers } from './run-against-url.ts'
 import { listenForSignals } from './signals.ts'
-import type { TargetOptions } from './target-options.ts'
 
 /** What an exploration found, and what it left. */
 export interface Explored {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type MockServer, startMockServer } from '../targets/bundled.ts'
 import { keyRecordFile, readKeyRecord } from './keys/key-record.ts'
 import { measureTarget } from './measure-target.ts'
-import { readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
+import { readTargetFile, readTargetOptions, type TargetOptions } from './options/target-options.ts'
 
 const cleanup = { method: 'manager/deleteApiKey', params: { id: '$id' } }
 

@@ -6,9 +6,9 @@ import { openCorpus } from './corpus-cache.ts'
 import { createEnding, type Endings, endedTarget } from './ending.ts'
 import { interruptedInstead } from './interrupted.ts'
 import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys/keys-of-target.ts'
+import type { TargetOptions } from './options/target-options.ts'
 import { finish, removeLeftovers } from './run-against-url.ts'
 import { listenForSignals } from './signals.ts'
-import type { TargetOptions } from './target-options.ts'
 
 interface MeasureTargetOptions {
   /** How long to wait for the target to come up, in ms. */

@@ -6,10 +6,10 @@ import type { Plan } from '../report/model.ts'
 import { cannotAsk } from './capabilities.ts'
 import { expectedCapabilities } from './expected-capabilities.ts'
 import { earlierKeys } from './keys/keys-of-target.ts'
-import type { RunOptions } from './options.ts'
+import type { RunOptions } from './options/options.ts'
+import { failedIds, readReportFile } from './options/report-file.ts'
+import { select } from './options/select.ts'
 import { makePlan, workOf } from './plan.ts'
-import { failedIds, readReportFile } from './report-file.ts'
-import { select } from './select.ts'
 
 /** What a run will do. */
 export interface PlannedRun {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
-import { fileProblem } from './inputs.ts'
+import { fileProblem } from './options/inputs.ts'
 
 /**
  * Writes a new file beside the old one and then renames it, so that a full disk or a killed process leaves the old file intact. Creates

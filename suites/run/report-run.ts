@@ -9,7 +9,7 @@ import type { KnownEntry, Meta, Report } from '../report/model.ts'
 import { stopText } from '../report/obstacle-text.ts'
 import type { RequirementSet } from '../report/requirement-set.ts'
 import { heardFindings } from './heard-findings.ts'
-import type { RunOptions } from './options.ts'
+import type { RunOptions } from './options/options.ts'
 import type { PlannedRun } from './plan-run.ts'
 import type { SuiteResult } from './suite-run.ts'
 

@@ -5,8 +5,8 @@ import type { RunListener } from '../engine/case/events.ts'
 import type { Ending } from './ending.ts'
 import type { CollectedKeys } from './events-channel.ts'
 import { openModelOfRun } from './explore-after-cases.ts'
+import type { TargetOptions } from './options/target-options.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
-import type { TargetOptions } from './target-options.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 /** The results of a worker. */

@@ -6,7 +6,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Exploration } from '../explore/explore.ts'
 import type { KnownEntry } from '../report/model.ts'
-import type { RunOptions } from './options.ts'
+import type { RunOptions } from './options/options.ts'
 
 /** The results of a run, and what it left on the target. */
 export interface SuiteResult {

@@ -17,7 +17,7 @@ import { XMLValidator } from 'fast-xml-parser'
 import { afterAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readYaml } from '../engine/fixture/yaml-source.ts'
-import { readRunOptions } from '../run/options.ts'
+import { readRunOptions } from '../run/options/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { shipped } from './shipped.ts'
 

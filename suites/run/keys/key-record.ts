@@ -21,7 +21,7 @@ import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../e
 import type { RunListener } from '../../engine/case/events.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import { parseJson } from '../../engine/json.ts'
-import { fileProblem, readText } from '../inputs.ts'
+import { fileProblem, readText } from '../options/inputs.ts'
 
 const ownerOnly = 0o600
 const ownerOnlyFolder = 0o700

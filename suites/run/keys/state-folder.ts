@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { homedir, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { type Environment, given } from '../inputs.ts'
+import { type Environment, given } from '../options/inputs.ts'
 
 /** The folder for data that must outlive a run: the user's state folder (XDG base directories; LOCALAPPDATA on Windows). */
 export function stateFolder(env: Environment, platform: string = process.platform, home: string = homedir()): string {

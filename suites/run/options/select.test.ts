@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { allItems, type Selection } from '../engine/case/cases.ts'
-import { SuiteError } from '../engine/errors.ts'
-import { openCorpus } from './corpus-cache.ts'
+import { allItems, type Selection } from '../../engine/case/cases.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import { openCorpus } from '../corpus-cache.ts'
 import { select } from './select.ts'
 
 const items = allItems(await openCorpus())

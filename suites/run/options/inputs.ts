@@ -1,7 +1,7 @@
 /** Where options come from besides flags: the environment and files. */
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { SuiteError } from '../engine/errors.ts'
+import { SuiteError } from '../../engine/errors.ts'
 
 export interface Environment {
   [name: string]: string | undefined

@@ -1,8 +1,8 @@
-import { SuiteError } from '../../engine/errors.ts'
-import { suggestion } from '../../engine/fixture/did-you-mean.ts'
-import type { SafetyClass } from '../../engine/fixture/model.ts'
-import { problemWith } from '../../engine/fixture/schemas.ts'
-import { type Problem, readYaml, type YamlSource } from '../../engine/fixture/yaml-source.ts'
+import { SuiteError } from '../../../engine/errors.ts'
+import { suggestion } from '../../../engine/fixture/did-you-mean.ts'
+import type { SafetyClass } from '../../../engine/fixture/model.ts'
+import { problemWith } from '../../../engine/fixture/schemas.ts'
+import { type Problem, readYaml, type YamlSource } from '../../../engine/fixture/yaml-source.ts'
 import { pathToItself } from '../yaml-circle.ts'
 
 /** The content of a target file; every key is optional. Paths are as written. */

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { demand } from '../engine/fixture/schemas.ts'
-import { readYaml } from '../engine/fixture/yaml-source.ts'
-import type { RequirementSet } from '../report/requirement-set.ts'
+import { packageRoot } from '../../engine/fixture/package-root.ts'
+import { demand } from '../../engine/fixture/schemas.ts'
+import { readYaml } from '../../engine/fixture/yaml-source.ts'
+import type { RequirementSet } from '../../report/requirement-set.ts'
 
 /** The set of every case of this version of the suite. */
 export const everyCase = 'current'

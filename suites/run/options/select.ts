@@ -1,6 +1,6 @@
-import { answersTo, type Item, provesOf, type Selection, selectItems } from '../engine/case/cases.ts'
-import { SuiteError } from '../engine/errors.ts'
-import { suggestion } from '../engine/fixture/did-you-mean.ts'
+import { answersTo, type Item, provesOf, type Selection, selectItems } from '../../engine/case/cases.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 
 /**
  * Selects items by `--only`, `--skip` and `--shard`.

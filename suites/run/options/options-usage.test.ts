@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { SuiteError } from '../engine/errors.ts'
+import { SuiteError } from '../../engine/errors.ts'
 import type { RunFlags } from './flags.ts'
 import { readRunOptions } from './options.ts'
 

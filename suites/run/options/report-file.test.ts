@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { allItems } from '../engine/case/cases.ts'
-import { everyAnswer } from '../report/envelope.ts'
-import { madeUpCase } from '../self/made-up.ts'
-import { openCorpus } from './corpus-cache.ts'
+import { allItems } from '../../engine/case/cases.ts'
+import { everyAnswer } from '../../report/envelope.ts'
+import { madeUpCase } from '../../self/made-up.ts'
+import { openCorpus } from '../corpus-cache.ts'
+import { planRun } from '../plan-run.ts'
 import { readRunOptions } from './options.ts'
-import { planRun } from './plan-run.ts'
 import { failedIds } from './report-file.ts'
 
 const corpus = await openCorpus()

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { SuiteError } from '../engine/errors.ts'
+import { SuiteError } from '../../engine/errors.ts'
 import { demandPlaceFor } from './inputs.ts'
 import type { RunOptions } from './options.ts'
 

@@ -1,5 +1,5 @@
-import { SuiteError } from '../engine/errors.ts'
-import { isLoopback } from '../engine/target.ts'
+import { SuiteError } from '../../engine/errors.ts'
+import { isLoopback } from '../../engine/target.ts'
 import { type Environment, given } from './inputs.ts'
 
 /**
