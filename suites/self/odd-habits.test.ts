@@ -40,6 +40,12 @@ const habits: readonly Habit[] = [
     verdicts: ['passed'],
   },
   {
+    name: 'it grants solution:ID to no key with solution:*',
+    server: { profile: { solutionIdFromAny: false } },
+    only: ['scopes/solution-id', 'scopes/solution-any'],
+    verdicts: ['passed'],
+  },
+  {
     name: 'it takes twelve connections at once',
     server: { bounds: { connections: 12 } },
     only: ['refresh/race', 'refresh/new-pair', 'sessions/race', 'basic'],
