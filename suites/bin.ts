@@ -10,7 +10,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
     // Asked by scripts, and in no need of a parser of options.
     if (argv[0] === '--version') return console.log((await import('./commands/package-version.ts')).packageVersion())
     // What comes next takes some tenths of a second, in which Ctrl-C is to count already.
-    if (argv[0] === 'run') (await import('./run/signals.ts')).leaveOnSignal()
+    if (argv[0] === 'run') (await import('./run/ending/signals.ts')).leaveOnSignal()
     const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')])
     const errors = output.listenForOutputErrors(argv[0] === 'serve')
     await cli.main(argv)

@@ -3,12 +3,12 @@ import { systemRandom } from '../engine/random.ts'
 import { type FactSheet, measureFacts } from '../facts/measure.ts'
 import { urlTarget } from '../targets/url.ts'
 import { openCorpus } from './corpus-cache.ts'
-import { createEnding, type Endings, endedTarget } from './ending.ts'
-import { interruptedInstead } from './interrupted.ts'
+import { createEnding, type Endings, endedTarget } from './ending/ending.ts'
+import { interruptedInstead } from './ending/interrupted.ts'
+import { listenForSignals } from './ending/signals.ts'
 import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys/keys-of-target.ts'
 import type { TargetOptions } from './options/target-options.ts'
 import { finish, removeLeftovers } from './run-against-url.ts'
-import { listenForSignals } from './signals.ts'
 
 interface MeasureTargetOptions {
   /** How long to wait for the target to come up, in ms. */

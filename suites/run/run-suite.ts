@@ -1,12 +1,12 @@
 import { type Item, skipItem } from '../engine/case/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import type { Endings } from './ending.ts'
-import { interruptedInstead } from './interrupted.ts'
+import type { Endings } from './ending/ending.ts'
+import { interruptedInstead } from './ending/interrupted.ts'
+import { listenForSignals } from './ending/signals.ts'
+import { limitTime } from './ending/time-limit.ts'
 import { runVitest } from './run-vitest.ts'
-import { listenForSignals } from './signals.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
-import { limitTime } from './time-limit.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
 /**

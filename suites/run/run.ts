@@ -15,10 +15,10 @@ import type { StopReason } from '../engine/judge/problem.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
 import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
-import { type Ending, endedTarget } from './ending.ts'
-import { listenToCases } from './listen-to-cases.ts'
+import { type Ending, endedTarget } from './ending/ending.ts'
+import { listenToCases } from './explore/listen-to-cases.ts'
 import { preflight } from './preflight/preflight.ts'
-import { createRunner } from './schedule.ts'
+import { createRunner } from './schedule/schedule.ts'
 
 export interface RunSetup {
   target: Target

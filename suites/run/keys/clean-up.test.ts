@@ -3,7 +3,7 @@ import type { RunEvent } from '../../engine/case/events.ts'
 import type { WireAnswer } from '../../engine/target.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
-import { createEnding } from '../ending.ts'
+import { createEnding } from '../ending/ending.ts'
 import { cleanUp } from './clean-up.ts'
 import { leftKeyLines } from './left-keys.ts'
 

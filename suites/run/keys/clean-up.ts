@@ -6,7 +6,7 @@ import type { Corpus } from '../../engine/fixture/model.ts'
 import { systemRandom } from '../../engine/random.ts'
 import type { Target } from '../../engine/target.ts'
 import { stopText } from '../../report/obstacle-text.ts'
-import { type Ending, endedTarget } from '../ending.ts'
+import { type Ending, endedTarget } from '../ending/ending.ts'
 import { type Removal, removeKeys } from './remove-keys.ts'
 
 /** The maximum duration of removing keys after a run, whatever the target does. */

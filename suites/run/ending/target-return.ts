@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { listens } from '../targets/listens.ts'
+import { listens } from '../../targets/listens.ts'
 
 const lookEveryMs = 250
 

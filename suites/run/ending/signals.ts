@@ -1,4 +1,4 @@
-import { interruptedExitCode } from '../engine/errors.ts'
+import { interruptedExitCode } from '../../engine/errors.ts'
 
 /** Handles Ctrl-C and SIGTERM; each further signal ends the process faster. */
 interface SignalSteps {

@@ -1,11 +1,11 @@
 /** Lets the model listen to the cases of a run: what it knows of the target before the first of them. */
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../engine/case/created-keys.ts'
-import type { TargetFacts } from '../engine/case/target-facts.ts'
-import { initialState, type Key, type State } from '../engine/model/index.ts'
-import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
-import { seedFromPkcs8 } from '../engine/signer/pem.ts'
-import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
-import { type Listening, listenToRun } from '../explore/listen.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/case/created-keys.ts'
+import type { TargetFacts } from '../../engine/case/target-facts.ts'
+import { initialState, type Key, type State } from '../../engine/model/index.ts'
+import { publicKeyOfSeed } from '../../engine/signer/ed25519.ts'
+import { seedFromPkcs8 } from '../../engine/signer/pem.ts'
+import type { Instance, RootKey, Target, TargetSettings } from '../../engine/target.ts'
+import { type Listening, listenToRun } from '../../explore/listen.ts'
 
 interface ListensTo {
   target: Target

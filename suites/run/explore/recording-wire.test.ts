@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openCreatedKeys } from '../engine/case/created-keys.ts'
-import type { Request, Response, Wire } from '../explore/wire.ts'
+import { openCreatedKeys } from '../../engine/case/created-keys.ts'
+import type { Request, Response, Wire } from '../../explore/wire.ts'
 import { recordingWire } from './recording-wire.ts'
 
 const creation = (name: string): Request => ({

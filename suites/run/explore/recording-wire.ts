@@ -1,6 +1,6 @@
-import type { CreatedKeys } from '../engine/case/created-keys.ts'
-import { countAnswer } from '../explore/answer.ts'
-import type { Response, Wire } from '../explore/wire.ts'
+import type { CreatedKeys } from '../../engine/case/created-keys.ts'
+import { countAnswer } from '../../explore/answer.ts'
+import type { Response, Wire } from '../../explore/wire.ts'
 
 /** Records each key that an exploration creates, before the call that creates it, whatever that call is for. */
 export function recordingWire(wire: Wire, keys: Pick<CreatedKeys, 'intend' | 'created' | 'notCreated'>): Wire {

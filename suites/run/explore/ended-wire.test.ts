@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { TargetGone } from '../explore/explorer-types.ts'
-import type { Request, Response, Wire } from '../explore/wire.ts'
+import { TargetGone } from '../../explore/explorer-types.ts'
+import type { Request, Response, Wire } from '../../explore/wire.ts'
+import { createEnding } from '../ending/ending.ts'
 import { endedWire } from './ended-wire.ts'
-import { createEnding } from './ending.ts'
 
 const request: Request = { authorization: undefined, body: '{}', from: undefined, connection: 0 }
 const answer: Response = { kind: 'answer', status: 200, retryAfter: undefined, date: undefined, body: '{}' }

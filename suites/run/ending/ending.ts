@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import type { StopReason } from '../engine/judge/problem.ts'
-import type { Instance, Target, WireAnswer, WireRequest } from '../engine/target.ts'
+import type { StopReason } from '../../engine/judge/problem.ts'
+import type { Instance, Target, WireAnswer, WireRequest } from '../../engine/target.ts'
 
 /** Ends a run from outside, after Ctrl-C or at the end of `--timeout`. Waits and calls end at once. */
 export interface Ending {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import type { WireAnswer } from '../engine/target.ts'
-import { madeUpTarget } from '../self/made-up-target.ts'
+import type { WireAnswer } from '../../engine/target.ts'
+import { madeUpTarget } from '../../self/made-up-target.ts'
 import { createEnding, endedTarget, lastWordMs, monotonicMs } from './ending.ts'
 import { announceEnding, receiveEnding } from './ending-channel.ts'
 

@@ -1,6 +1,6 @@
 /** Tells the worker threads of a run that it has been ended. */
 import { BroadcastChannel } from 'node:worker_threads'
-import type { StopReason } from '../engine/judge/problem.ts'
+import type { StopReason } from '../../engine/judge/problem.ts'
 import { createEnding, type Ending } from './ending.ts'
 
 type Message = { kind: 'worker-ready' } | { kind: 'ended'; reason: StopReason }

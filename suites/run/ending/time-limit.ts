@@ -1,6 +1,6 @@
+import { cleanUpLimitMs } from '../keys/clean-up.ts'
+import type { RunOptions } from '../options/options.ts'
 import { createEnding, type Endings, monotonicMs } from './ending.ts'
-import { cleanUpLimitMs } from './keys/clean-up.ts'
-import type { RunOptions } from './options/options.ts'
 
 /** The part of the time that is reserved for removing keys, if the target can remove keys. */
 const cleanUpShare = 0.2

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { TargetGone } from '../explore/explorer-types.ts'
-import type { Wire } from '../explore/wire.ts'
-import { type Ending, lastWordMs } from './ending.ts'
+import { TargetGone } from '../../explore/explorer-types.ts'
+import type { Wire } from '../../explore/wire.ts'
+import { type Ending, lastWordMs } from '../ending/ending.ts'
 
 /**
  * Ends the calls and the waits of an exploration with the run: as soon as the run is ended, each rejects with TargetGone. A call under way

@@ -1,4 +1,4 @@
-import { SuiteError } from '../engine/errors.ts'
+import { SuiteError } from '../../engine/errors.ts'
 import type { Ending } from './ending.ts'
 
 /** Turns an error during an ended run into the reason of the end: it says nothing about the target. */

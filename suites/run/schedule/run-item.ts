@@ -1,10 +1,10 @@
-import type { Item } from '../engine/case/cases.ts'
-import type { Run } from '../engine/case/client.ts'
-import { createTestKey } from '../engine/case/create-test-key.ts'
-import { type RanCase, runCase } from '../engine/case/run-case.ts'
-import { unjudged } from '../engine/case/test-case.ts'
-import { keyLimit } from '../engine/document.ts'
-import { removeKeys } from './keys/remove-keys.ts'
+import type { Item } from '../../engine/case/cases.ts'
+import type { Run } from '../../engine/case/client.ts'
+import { createTestKey } from '../../engine/case/create-test-key.ts'
+import { type RanCase, runCase } from '../../engine/case/run-case.ts'
+import { unjudged } from '../../engine/case/test-case.ts'
+import { keyLimit } from '../../engine/document.ts'
+import { removeKeys } from '../keys/remove-keys.ts'
 
 /** The places for keys that cases leave free on a target without a clean-up method. */
 const placesKept = 3
