@@ -1,18 +1,20 @@
 /**
  * How many servers that nobody of the suite had seen are found to be broken, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--only PREFIX] [--ids A,B] [--seeds N] [--first SEED]
- *                              [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE] [--print] [--write]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second] [--only PREFIX] [--ids A,B]
+ *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
+ *                              [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
+ * --set           only one of the two sets, each written by an author of its own
  * --all           goes on after the first finding of a broken server
  * --print         asks nothing, prints the tables of what was asked before
  * --write         writes the summary into docs/model.md
  *
  * Results are appended to FILE, one line each; what is there already is not asked again, so a proof that was stopped goes on. The
- * servers' clocks are moved, so that nothing waits.
+ * servers' clocks are moved, so that nothing waits. Exit code 1: a conforming server was accused, or a goal was missed.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,9 +22,9 @@ import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
-import { proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
+import { missedGoals, proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
 import { withBlock } from '../suites/self/marked-block.ts'
-import { loadIndependentMutants, loadIndependentVariants } from '../suites/targets/bundled.ts'
+import { loadIndependentMutants, loadIndependentVariants, loadSecondSet } from '../suites/targets/bundled.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,6 +41,7 @@ const { values } = parseArgs({
     part: { type: 'string', default: '0/1' },
     all: { type: 'boolean', default: false },
     cases: { type: 'boolean', default: false },
+    set: { type: 'string' },
     print: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -62,6 +65,9 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
   create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
 }))
 
+const second = await loadSecondSet()
+const isInSet = (id: string): boolean => values.set === undefined || second.has(id) === (values.set === 'second')
+
 const done = new Map<string, ProofLine>()
 if (existsSync(values.out))
   for (const text of readFileSync(values.out, 'utf8').split('\n')) {
@@ -74,7 +80,7 @@ async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promi
   const [part = 0, parts = 1] = values.part.split('/').map(Number)
   const ids = values.ids === '' ? null : new Set(values.ids.split(','))
   const mine = servers.filter(
-    ({ id }, index) => id.startsWith(values.only) && (ids?.has(id) ?? true) && index % parts === part,
+    ({ id }, index) => id.startsWith(values.only) && isInSet(id) && (ids?.has(id) ?? true) && index % parts === part,
   )
   const first = Number(values.first)
   for (let seed = first; seed < first + Number(values.seeds); seed++)
@@ -97,9 +103,14 @@ async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promi
 mkdirSync(dirname(values.out), { recursive: true })
 if (!values.print && !values.mutants) await ask(variants, false)
 if (!values.print && !values.variants) await ask(mutants, !values.all)
-const lines = [...done.values()]
-console.log(proofTables(lines))
+const known = new Set([...mutants, ...variants].map(({ id }) => id))
+// What was asked of servers that are no longer there does not count.
+const lines = [...done.values()].filter(({ id }) => known.has(id))
+console.log(proofTables(lines, second))
+const missed = missedGoals(lines)
+for (const one of missed) console.error(one)
+if (missed.length > 0) process.exitCode = 1
 if (values.write) {
   const file = join(packageRoot, 'docs', 'model.md')
-  writeFileSync(file, withBlock(readFileSync(file, 'utf8'), 'proof', proofSummary(lines)))
+  writeFileSync(file, withBlock(readFileSync(file, 'utf8'), 'proof', proofSummary(lines, second)))
 }

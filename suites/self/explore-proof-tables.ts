@@ -24,26 +24,41 @@ function count(lines: readonly ProofLine[], by: (line: ProofLine) => ProofLine):
     elsewhere: mutants.filter((line) => caught(line) && !atHome(line)),
     servers: variants.length,
     // The refusal of an eleventh key is only implied, so a warning there is not an accusation.
-    alarms: variants.filter(({ found }) => found.some(({ by, level }) => by === 'model' || level === 'must')),
+    alarms: variants.filter(({ found }) => found.some(({ by, level }) => by !== 'case' || level === 'must')),
   }
 }
 
 const byCases = (line: ProofLine): ProofLine => ({ ...line, found: line.found.filter(({ by }) => by === 'case') })
+const byListening = (line: ProofLine): ProofLine => ({ ...line, found: line.found.filter(({ by }) => by !== 'model') })
 
-function counts(lines: readonly ProofLine[]): [name: string, count: Count][] {
+type Named = readonly [name: string, count: Count]
+
+function counts(lines: readonly ProofLine[]): Named[] {
   const run = lines.filter(({ way }) => way === 'run')
   const explored = lines.filter(({ way }) => way === 'explore')
   return [
     ['scripted cases alone', count(run, byCases)],
-    ['scripted cases, then the model: a disposable run', count(run, (line) => line)],
+    ['scripted cases, with the model listening', count(run, byListening)],
+    ['the same, then the model: a disposable run', count(run, (line) => line)],
     ['the model alone: `explore --for 60`', count(explored, (line) => line)],
   ]
 }
 
-/** Every server that was missed, found elsewhere only, or accused, then the counts. */
-export function proofTables(lines: readonly ProofLine[]): string {
-  const named = counts(lines)
-  const lists = named.flatMap(([name, { missed, elsewhere, alarms }]) => [
+const setsOf = (lines: readonly ProofLine[], second: ReadonlySet<string>): [string, ProofLine[]][] => [
+  ['The first set', lines.filter(({ id }) => !second.has(id))],
+  ['The second set', lines.filter(({ id }) => second.has(id))],
+]
+
+/** Every server that was missed, found elsewhere only, or accused, then the counts of each set. @param second ids of the second set */
+export function proofTables(lines: readonly ProofLine[], second: ReadonlySet<string>): string {
+  return setsOf(lines, second)
+    .filter(([, some]) => some.length > 0)
+    .map(([name, some]) => [name, '', ...listsOf(counts(some)), '', table(counts(some))].join('\n'))
+    .join('\n\n')
+}
+
+function listsOf(named: readonly Named[]): string[] {
+  return named.flatMap(([name, { missed, elsewhere, alarms }]) => [
     ...missed.map(({ id, breaks }) => `${name}: missed ${id} (${breaks})`),
     ...elsewhere.map(
       ({ id, breaks, found }) =>
@@ -54,15 +69,14 @@ export function proofTables(lines: readonly ProofLine[]): string {
         `${name}: FALSE ALARM at ${id} (seed ${seed}): ${found.map(({ requirement, id: what, message }) => `${requirement} ${what}: ${message}`).join('; ')}`,
     ),
   ])
-  return [...lists, '', table(named)].join('\n')
 }
 
 const share = (part: number, all: number): string =>
   all === 0 ? '–' : `${part} of ${all} (${((100 * part) / all).toFixed(1)} %)`
 
-function table(named: readonly [string, Count][]): string {
+function table(named: readonly Named[]): string {
   return [
-    '| calls made by | broken servers found | of them at the broken requirement | false alarms |',
+    '| way | broken servers found | of them at the broken requirement | false alarms |',
     '|---|---|---|---|',
     ...named.map(
       ([name, { asked, missed, elsewhere, servers, alarms }]) =>
@@ -71,17 +85,46 @@ function table(named: readonly [string, Count][]): string {
   ].join('\n')
 }
 
-/** For docs/model.md: the counts, and the servers that neither way found. */
-export function proofSummary(lines: readonly ProofLine[]): string {
-  const named = counts(lines)
-  const missed = named.slice(1).map(([, one]) => new Set(one.missed.map(({ id }) => id)))
-  const names = (set: ReadonlySet<string> | undefined): string =>
-    set === undefined || set.size === 0 ? 'none' : [...set].map((id) => `\`${id}\``).join(', ')
+/** For docs/model.md: the counts, and what no way found. */
+export function proofSummary(lines: readonly ProofLine[], second: ReadonlySet<string>): string {
+  return setsOf(lines, second)
+    .filter(([, some]) => some.length > 0)
+    .flatMap(([name, some]) => {
+      const named = counts(some)
+      const [, , run, explored] = named
+      return [
+        `${name}:`,
+        '',
+        table(named),
+        '',
+        `Missed by a disposable run: ${namesOf(run)}.`,
+        '',
+        `Missed by \`explore --for 60\`: ${namesOf(explored)}.`,
+        '',
+      ]
+    })
+    .join('\n')
+    .trimEnd()
+}
+
+function namesOf(named: Named | undefined): string {
+  const ids = [...new Set(named?.[1].missed.map(({ id }) => id))]
+  return ids.length === 0 ? 'none' : ids.map((id) => `\`${id}\``).join(', ')
+}
+
+/** Of the broken servers, the share that each way must find. */
+const goals = { run: 0.95, explore: 0.98 }
+
+/** The goals that these results miss, one sentence each. */
+export function missedGoals(lines: readonly ProofLine[]): string[] {
+  const [, , run, explored] = counts(lines).map(([, one]) => one)
+  const shareOf = ({ asked, missed }: Count): number => (asked === 0 ? 1 : 1 - missed.length / asked)
+  const alarms = (run?.alarms.length ?? 0) + (explored?.alarms.length ?? 0)
   return [
-    table(named),
-    '',
-    `Missed by a disposable run: ${names(missed[0])}.`,
-    '',
-    `Missed by \`explore --for 60\`: ${names(missed[1])}.`,
-  ].join('\n')
+    ...(run !== undefined && shareOf(run) < goals.run ? [`A run finds less than ${100 * goals.run} %`] : []),
+    ...(explored !== undefined && shareOf(explored) < goals.explore
+      ? [`"explore" finds less than ${100 * goals.explore} %`]
+      : []),
+    ...(alarms > 0 ? [`${alarms} false ${alarms === 1 ? 'alarm' : 'alarms'}`] : []),
+  ]
 }

@@ -66,6 +66,12 @@ export const loadIndependentMutants = async () =>
   (await import('../../mock-server/independent/mutants.ts')).independentMutants
 export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
+/** The ids of those that another author wrote when the suite had been proved with the first set. */
+export const loadSecondSet = async (): Promise<ReadonlySet<string>> => {
+  const { secondMutants } = await import('../../mock-server/independent/mutants.ts')
+  const { secondVariants } = await import('../../mock-server/independent/variants.ts')
+  return new Set([...secondMutants, ...secondVariants].map(({ id }) => id))
+}
 
 /** One server that all cases share, like one behind a URL, but with a clock that can be moved: to test runs against real servers. */
 export function lastingTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
