@@ -1,5 +1,6 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed. */
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
+import { describeStep } from './describe-step.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { Auth, Connection } from './step.ts'
 
@@ -138,6 +139,7 @@ export async function createPeople(
 ): Promise<void> {
   for (const { name, scope, withPublicKey, by: how } of wantedOf(x, newKeys)) {
     const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
+    const before = x.log.length
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
       // Whether two keys may have one public key is open; where they may, both work.
@@ -148,6 +150,31 @@ export async function createPeople(
       const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
       if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
     }
+    if (x.names.has(name)) reportRefused(x, before)
+  }
+}
+
+/**
+ * Where it is not known how many places are free, a refused creation is open. If the same key can be created in another way right after, a
+ * place was free.
+ */
+function reportRefused(x: Explorer, before: number): void {
+  for (let entry = before; entry < x.log.length; entry++) {
+    const { step, seen = [], script = '' } = x.log[entry] ?? {}
+    const [only] = seen
+    if (only === undefined || step?.do !== 'call' || step.method !== 'manager/createApiKey') continue
+    const { verdict, answer } = only
+    if (answer.kind !== 'refused' || verdict.requirement !== 'limits/eleventh-refused') continue
+    const message = `${describeStep(step)} was refused, and accepted right after with another authorization`
+    x.report({
+      requirement: 'keys/create-authorized',
+      level: 'must',
+      message,
+      kind: 'refused',
+      fact: 'creation',
+      entry,
+      script,
+    })
   }
 }
 

@@ -4,7 +4,7 @@ import { askCells, grantsNothing, type Table } from './ask-cells.ts'
 import type { Sizes } from './budget.ts'
 import { refreshBesideUse, refreshRace, sessionRace } from './bursts.ts'
 import { basic, create } from './calls.ts'
-import { beginExpiry, endExpiry, useWhileWaiting } from './expiry.ts'
+import { beginBrief, beginExpiry, endBrief, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
 import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
@@ -50,7 +50,15 @@ const pickOf =
 /** Every part of every kind of call, with the first operations. */
 export async function firstTurns(all: Stages): Promise<void> {
   const { asker, sizes, table, stage } = all
+  const { people } = asker
+  let brief: Awaited<ReturnType<typeof beginBrief>> = { due: 0, pairs: [] }
+  // Later on a user has so many sessions that little is certain.
+  if (people.grants)
+    await stage('expiry', async () => {
+      brief = await beginBrief(asker, people.secret)
+    })
   await stage('kinds', () => noCredentials(asker))
+  await stage('expiry', () => endBrief(asker, brief))
   await stage('table', () =>
     askCells(asker, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
@@ -93,7 +101,7 @@ export async function chosenRows(all: Stages): Promise<void> {
 export async function keyStages({ asker, stage, sizes }: Stages): Promise<void> {
   await stage('kinds', () => wrongKinds(asker, sizes.users))
   await stage('kinds', () => narrowKeys(asker))
-  await stage('places', () => ownPlaces(asker, sizes.users))
+  if (!asker.people.grants) await stage('places', () => ownPlaces(asker, sizes.users))
   await stage('replays', () => replays(asker, sizes.users))
   await stage('bodies', () => writtenAgain(asker, sizes.everyForm))
   await stage('connections', () => connections(asker))
@@ -109,6 +117,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   const { x, people } = asker
   if (!people.grants) return
   const users = people.secret.slice(0, sizes.users)
+  await stage('places', () => ownPlaces(asker, sizes.users))
   await stage('expiry', async () => {
     all.expiring = await beginExpiry(asker, users)
   })

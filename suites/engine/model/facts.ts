@@ -60,8 +60,8 @@ function oddFact(state: State, body: ReadBody): Fact {
 /** envelope/unknown-method; names that another method of the service may have are open. */
 function methodFact(state: State, method: string): Fact {
   if (documented.has(method) || state.terms.probes.has(method)) return yes('envelope/method-names', method)
-  const folded = method.trim().toLowerCase()
-  const near = [...documented].some((name) => name.toLowerCase() === folded)
+  // A reader may skip white space around a name; another letter makes another name.
+  const near = documented.has(method.trim())
   const plausible = /^\w+\/(list|get|create|update|delete|add|remove|set|enable|disable|auth)[A-Z]\w*$/.test(method)
   return near || plausible ? unsure('envelope/unknown-method') : no('envelope/unknown-method')
 }
