@@ -1,7 +1,7 @@
 /** Calls at once, judged as histories: on new connections and on warm ones, several rounds each. */
 
 import { keptOut } from './ask-only.ts'
-import { basic, grant, list, refresh, token } from './calls.ts'
+import { basic, changed, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { freshName, granted } from './people.ts'
 import type { CallStep } from './step.ts'
 import type { Asker } from './table.ts'
@@ -54,4 +54,28 @@ export async function sessionRace(asker: Asker, who: string, on: 'new' | 'warm',
   )
   await x.burst({ do: 'burst', calls, on })
   for (const { as } of calls) if (as !== undefined && x.lines.has(as)) await x.call(list(token(as)))
+}
+
+/** Wrong calls while right ones of the same key or method are under way: none may borrow what belongs to another. */
+export async function wrongBesideRight(asker: Asker, who: string, on: 'new' | 'warm'): Promise<void> {
+  const { x } = asker
+  x.script = `races/wrong-beside-right/${on}`
+  const wide = await granted(x, { who, scope: ['solution'] })
+  const narrow = await granted(x, { who, scope: ['context'] })
+  const inside = { operation: 'inside-changed' }
+  const right = (): CallStep => grant(who, ['solution'], { as: freshName(x) })
+  const wrong = changed(grant(who, ['solution']), { field: 'param apiKeySecret', ...inside })
+  const bursts: CallStep[][] = [
+    [right(), wrong, wrong, right(), wrong, wrong],
+    [wrong, wrong, right()],
+    [list(basic(who)), changed(list(basic(who)), { field: 'basic-secret', ...inside }), list(none), list(basic(who))],
+    [list(hmac(who)), changed(list(hmac(who)), { field: 'signature', ...inside }), list(none), list(hmac(who))],
+  ]
+  if (wide !== undefined && narrow !== undefined) {
+    const [opens, closed] = [list(token(wide)), list(token(narrow))]
+    // Whichever comes last may lend its scope to the others.
+    bursts.push([opens, closed], [closed, opens], [closed, opens, closed, closed, opens])
+  }
+  if (on === 'warm') await warm(asker, 6)
+  for (const calls of bursts) await x.burst({ do: 'burst', calls, on })
 }

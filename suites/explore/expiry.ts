@@ -63,34 +63,59 @@ export async function endExpiry({ x, people }: Asker, pairs: readonly string[]):
 const briefMs = 1000
 const surelyEndedMs = briefMs + 1300
 
-interface Brief {
-  readonly due: number
-  readonly pairs: readonly { readonly who: string; readonly pair: string; readonly lasting: string | undefined }[]
+interface BriefPair {
+  readonly who: string
+  readonly pair: string
+  /** Of the same key, and valid for longer. */
+  readonly lasting: string | undefined
+  /** Bound to our address. */
+  readonly isBound: boolean
 }
 
 /** Pairs whose access token ends while little else happens: a server may bound how many pairs of a key live. */
-export async function beginBrief({ x }: Asker, users: readonly string[]): Promise<Brief> {
-  x.script = 'expiry/beside'
-  const pairs: Brief['pairs'][number][] = []
-  for (const who of users.slice(0, 2)) {
+async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefPair[]> {
+  const pairs: BriefPair[] = []
+  for (const who of new Set(users)) {
     const lasting = await granted(x, { who, scope: ['solution'] })
-    const pair = await granted(x, { who, scope: ['solution', `expiresIn:${briefMs}`] })
-    if (pair !== undefined) pairs.push({ who, pair, lasting })
+    const own = `ipAddr:${x.addresses[0]?.seen ?? ''}`
+    const brief = `expiresIn:${briefMs}`
+    for (const scope of [
+      ['solution', brief],
+      ['solution', brief, own],
+      ['solution', brief, 'context'],
+    ]) {
+      const pair = await granted(x, { who, scope })
+      if (pair !== undefined) pairs.push({ who, pair, lasting, isBound: scope.includes(own) })
+    }
+    const last = pairs.at(-1)
+    const next = freshName(x)
+    if (last?.who !== who) continue
+    // Whether the lifetime lasts beyond a refresh is open; its refresh token does either way.
+    await x.call(refresh(last.pair, { as: next }))
+    if (x.lines.has(next)) pairs.splice(-1, 1, { ...last, pair: next })
   }
-  return { due: x.options.wire.now() + surelyEndedMs, pairs }
+  return pairs
 }
 
 /** refresh/after-access-expiry: what else its key does meanwhile does not end a refresh token. */
-export async function endBrief({ x }: Asker, { due, pairs }: Brief): Promise<void> {
+export async function endBeside(
+  { x }: Asker,
+  users: readonly string[],
+  meanwhile: (ms: number) => Promise<void>,
+): Promise<void> {
   x.script = 'expiry/beside'
-  const leftMs = due - x.options.wire.now()
-  if (pairs.length > 0 && leftMs > 0) await x.wait(leftMs)
-  for (const { who, pair, lasting } of pairs) {
+  const pairs = await briefPairs(x, users)
+  await meanwhile(surelyEndedMs)
+  for (const { who, pair, lasting, isBound } of pairs) {
     await keptOut(x, list(token(pair)))
     const other = await granted(x, { who, scope: ['solution'] })
     // Shows that a new grant without a session does not end earlier ones here.
     if (lasting !== undefined) await x.call(list(token(lasting)))
     if (other !== undefined) await x.call(refresh(other, { as: freshName(x) }))
-    await x.call(refresh(pair, { as: freshName(x) }))
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    if (!isBound || !x.lines.has(next)) continue
+    await x.call(list(token(next)))
+    for (const { name } of x.addresses.slice(1)) await keptOut(x, list(token(next), { from: name }))
   }
 }

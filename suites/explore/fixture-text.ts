@@ -149,9 +149,12 @@ function named(name: string, names: ReadonlyMap<string, string>): string {
   return known
 }
 
+/** In place of digits that belong to one exploration. */
+const digits = '4711'
+
 function renamed(text: string, names: ReadonlyMap<string, string>): string {
   return text.replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) =>
-    /^unique\b/.test(name) ? whole : `$${named(name, names)}`,
+    /^unique\b/.test(name) ? whole : name === 'digits' ? digits : `$${named(name, names)}`,
   )
 }
 

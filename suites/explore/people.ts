@@ -193,7 +193,7 @@ const besideTestKeys: Wanted = {
   name: 'ecc-solution',
   scope: [['solution']],
   withPublicKey: true,
-  by: by(ecc('ecc-b')),
+  by: byToken('by-basic', 1),
 }
 
 function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {

@@ -246,11 +246,16 @@ export function headerBytes(value: string): string {
   return /^[\x20-\x7e\t]*$/.test(value) ? value : fromLatin1(utf8(value))
 }
 
-/** `$name.path` as a value; a text with such in it; `$unique`. */
+/** Two digits of this run: with more a name would be no small number, which some readers treat in another way. */
+const digitsOf = (unique: string): string =>
+  Array.from(unique.slice(0, 2), (letter) => Number.parseInt(letter, 36) % 10).join('')
+
+/** `$name.path` as a value; a text with such in it; `$unique` and `$digits`. */
 function resolve(text: string, around: Surroundings): Json {
   const whole = /^\$([A-Za-z][\w-]*)((?:\.\w+)*)$/.exec(text)
-  if (whole !== null && whole[1] !== 'unique') return valueAt(whole[1] ?? '', whole[2] ?? '', around)
-  return text.replaceAll('$unique', around.unique)
+  if (whole !== null && whole[1] !== 'unique' && whole[1] !== 'digits')
+    return valueAt(whole[1] ?? '', whole[2] ?? '', around)
+  return text.replaceAll('$unique', around.unique).replaceAll('$digits', digitsOf(around.unique))
 }
 
 function valueAt(name: string, path: string, around: Surroundings): Json {

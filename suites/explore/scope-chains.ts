@@ -80,6 +80,10 @@ export async function narrowKeys({ x, people }: Asker): Promise<void> {
       ['context'],
       ['solution', 'context'],
       ['thread'],
+      ['solution', 'session:'],
+      ['context', 'session:'],
+      ['solution', 'expiresIn:15000'],
+      ['solution', `ipAddr:${x.addresses[0]?.seen ?? ''}`],
       apikeyScope(x) ?? ['apikey'],
       [],
     ]) {

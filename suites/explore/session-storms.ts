@@ -37,8 +37,16 @@ const names = [
 /** A server may keep the time of a session in seconds. */
 const quietMs = 1250
 
-const sessionName = (at: number, storm: string): string =>
-  `session:${names[at % names.length] ?? 's'}-${storm}${at >= names.length ? at : ''}-$unique`
+function sessionName(at: number, storm: string): string {
+  const word = names[at % names.length] ?? 's'
+  const turn = at >= names.length ? at : ''
+  // Names of digits alone are sorted and compared as numbers by a careless server.
+  return /^\d+$/.test(word)
+    ? `session:${word}${digitsOf(storm)}${turn}$digits`
+    : `session:${word}-${storm}${turn}-$unique`
+}
+
+const digitsOf = (storm: string): string => storm.replace(/\D/g, '')
 
 /** Creates sessions one after another. */
 async function makeSessions(
@@ -50,7 +58,8 @@ async function makeSessions(
   const made: string[] = []
   for (let at = range[0]; at < range[1]; at++) {
     const as = freshName(x)
-    const words = at < 2 ? (apikeyScope(x) ?? []) : []
+    // A session may be granted beside other words.
+    const words = at < 2 ? (apikeyScope(x) ?? []) : at % 5 === 3 ? [`ipAddr:${x.addresses[0]?.seen ?? ''}`] : []
     await x.call(
       grant(
         who,
@@ -82,10 +91,20 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
 /** Makes calls that grant nothing while sessions must not be disturbed. */
 type Meanwhile = (ms: number) => Promise<void>
 
-/** Creates as many sessions as a user may have, so that every earlier session is gone, whatever counts as one. */
-async function flush(x: Explorer, who: string, storm: string): Promise<void> {
-  for (let at = 0; at < mostSessions; at++)
-    await x.call(grant(who, ['solution', `session:before-${at}-${storm}-$unique`]))
+/**
+ * Creates as many sessions as a user may have, so that every earlier session is gone, whatever counts as one.
+ *
+ * @returns pairs whose access token ends soon
+ */
+async function flush(x: Explorer, who: string, storm: string): Promise<string[]> {
+  const brief: string[] = []
+  for (let at = 0; at < mostSessions; at++) {
+    const as = freshName(x)
+    const lifetime = at < 2 ? ['expiresIn:1000'] : []
+    await x.call(grant(who, ['solution', `session:before-${at}-${storm}-$unique`, ...lifetime], { as }))
+    if (at < 2 && x.lines.has(as)) brief.push(as)
+  }
+  return brief
 }
 
 /** The limit of the document. */
@@ -99,7 +118,7 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   const { x } = asker
   x.script = `sessions/storm/${who}`
   const storm = freshName(x, 's')
-  await flush(x, who, storm)
+  const brief = await flush(x, who, storm)
   await meanwhile(quietMs)
   const first = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, first)
@@ -107,7 +126,7 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2]))[0])
   await useAll(x, second)
   await meanwhile(quietMs)
-  const rest = [...(await makeSessions(x, who, storm, [2, 14])), ...(await longNames(x, who, storm))]
+  const rest = [...(await makeSessions(x, who, storm, [2, 12])), ...(await likeNames(x, who, storm))]
   // A refused grant takes no place.
   for (let at = 0; at < 3; at++) await keptOut(x, wrongGrant(who, at))
   await meanwhile(quietMs)
@@ -131,14 +150,17 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   const again = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, again)
   for (const gone of [...first, ...second]) await keptOut(x, list(token(gone)))
+  // Both the session and the access token ended.
+  for (const gone of brief) await keptOut(x, refresh(gone))
 }
 
-/** Two names that differ only at their ends. */
-async function longNames(x: Explorer, who: string, storm: string): Promise<string[]> {
+/** Names that differ only at their ends, or by a zero in front. */
+async function likeNames(x: Explorer, who: string, storm: string): Promise<string[]> {
   const made: string[] = []
-  for (const end of ['one', 'two']) {
+  const digits = `7${digitsOf(storm)}$digits`
+  for (const name of [`long-${storm}-$unique--one`, `long-${storm}-$unique--two`, digits, `0${digits}`]) {
     const as = freshName(x)
-    await x.call(grant(who, ['solution', `session:long-name-${storm}-$unique--${end}`], { as }))
+    await x.call(grant(who, ['solution', `session:${name}`], { as }))
     if (x.lines.has(as)) made.push(as)
   }
   return made

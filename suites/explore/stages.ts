@@ -2,9 +2,9 @@
 import { addresses } from './address-chains.ts'
 import { askCells, grantsNothing, type Table } from './ask-cells.ts'
 import type { Sizes } from './budget.ts'
-import { refreshBesideUse, refreshRace, sessionRace } from './bursts.ts'
+import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
 import { basic, create } from './calls.ts'
-import { beginBrief, beginExpiry, endBrief, endExpiry, useWhileWaiting } from './expiry.ts'
+import { beginExpiry, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
 import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
@@ -50,15 +50,7 @@ const pickOf =
 /** Every part of every kind of call, with the first operations. */
 export async function firstTurns(all: Stages): Promise<void> {
   const { asker, sizes, table, stage } = all
-  const { people } = asker
-  let brief: Awaited<ReturnType<typeof beginBrief>> = { due: 0, pairs: [] }
-  // Later on a user has so many sessions that little is certain.
-  if (people.grants)
-    await stage('expiry', async () => {
-      brief = await beginBrief(asker, people.secret)
-    })
   await stage('kinds', () => noCredentials(asker))
-  await stage('expiry', () => endBrief(asker, brief))
   await stage('table', () =>
     askCells(asker, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
@@ -85,6 +77,8 @@ export async function sessionStages(all: Stages): Promise<void> {
   const [first = 'root', second = first, third = second] = people.secret
   if (!plan.limits || !people.grants) return
   await stage('sessions', () => sessionReadings(asker, [first, second], meanwhile))
+  // Which grants count as sessions is known now, and no user has many of them yet.
+  await stage('expiry', () => endBeside(asker, [third, second], meanwhile))
   for (const who of [third, first].slice(0, sizes.storms))
     await stage('sessions', () => sessionStorm(asker, who, meanwhile))
   await stage('sessions', () => manySessions(asker, second, sizes.manySessions))
@@ -216,6 +210,7 @@ function chainKind({ x }: Asker, who: string, at: number): PairKind {
 
 async function races(asker: Asker, rounds: number): Promise<void> {
   const [first = 'root', second = first] = asker.people.secret
+  for (const on of ['warm', 'new'] as const) await wrongBesideRight(asker, second, on)
   for (let round = 0; round < rounds; round++) {
     for (const on of ['warm', 'new'] as const) await refreshRace(asker, round % 2 === 0 ? first : second, on, 8)
     for (const on of ['warm', 'new'] as const) await refreshBesideUse(asker, round % 2 === 0 ? second : first, on)

@@ -1,6 +1,6 @@
 /** The steps of an exploration as values, with names instead of credentials, so that a sequence can be run again from its beginning. */
 
-/** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run. */
+/** A JSON value in which `$name.path` stands for a value of an earlier step, and `$unique` for a text of this run, `$digits` for one of digits. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
 export type Auth =
@@ -96,5 +96,5 @@ export function namesIn(step: Step): string[] {
   const who = 'who' in step.auth ? [step.auth.who] : []
   const texts = JSON.stringify([step.params, step.auth, step.change ?? null])
   const named = Array.from(texts.matchAll(/\$([A-Za-z][\w-]*)/g), ([, name = '']) => name)
-  return [...new Set([...who, ...named])].filter((name) => !/^unique\b/.test(name))
+  return [...new Set([...who, ...named])].filter((name) => !/^(unique|digits)\b/.test(name))
 }
