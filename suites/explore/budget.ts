@@ -57,7 +57,7 @@ export function sizesFor(maxCalls: number): Sizes {
       storms: 1,
       manySessions: 20,
       users: 2,
-      raceRounds: 1,
+      raceRounds: 2,
       crowd: 24,
       crossed: 6,
       deadTries: 40,

@@ -11,15 +11,29 @@ async function warm({ x }: Asker, count: number): Promise<void> {
   for (let lane = 1; lane <= count; lane++) await x.call(list(basic('root'), { connection: lane }))
 }
 
+interface Race {
+  readonly who: string
+  readonly on: 'new' | 'warm'
+  readonly count: number
+  /** How often the pair was refreshed before. */
+  readonly generation: number
+}
+
 /** refresh/revokes-refresh: of simultaneous refreshes of one token exactly one succeeds, and the old access token is revoked afterwards. */
-export async function refreshRace(asker: Asker, who: string, on: 'new' | 'warm', count: number): Promise<void> {
+export async function refreshRace(asker: Asker, { who, on, count, generation }: Race): Promise<void> {
   const { x } = asker
   x.script = `races/refresh/${on}`
-  const pair = await granted(x, { who, scope: ['solution'] })
+  let pair = await granted(x, { who, scope: ['solution'] })
+  for (let turn = 0; turn < generation && pair !== undefined; turn++) {
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    pair = x.lines.has(next) ? next : undefined
+  }
   if (pair === undefined) return
+  const old = pair
   if (on === 'warm') await warm(asker, count)
   const at = freshName(x, 'race')
-  const calls = Array.from({ length: count }, (_, lane) => refresh(pair, { as: `${at}x${lane}` }))
+  const calls = Array.from({ length: count }, (_, lane) => refresh(old, { as: `${at}x${lane}` }))
   await x.burst({ do: 'burst', calls, on })
   await keptOut(x, list(token(pair)))
   for (const one of calls) if (one.as !== undefined && x.lines.has(one.as)) await x.call(list(token(one.as)))

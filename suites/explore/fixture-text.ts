@@ -136,9 +136,11 @@ function bodyWord(form: string): string {
 
 function authText({ auth, change }: CallStep, names: ReadonlyMap<string, string>): string {
   const ofParams = change?.field.startsWith('param ') === true || change?.field.startsWith('member ') === true
-  const but = change === undefined || ofParams ? '' : `, but: ${butText(change, names)}`
   if (auth.kind === 'none') return 'none'
   if (auth.kind === 'header') throw new Unsayable()
+  if (auth.kind === 'token' && change?.field === 'token' && change.place !== undefined)
+    return `{ token: ${quoted(renamed(change.place, names))} }`
+  const but = change === undefined || ofParams ? '' : `, but: ${butText(change, names)}`
   if (auth.kind === 'token') return `{ token: ${quoted(renamed(auth.token, names))}${but} }`
   return `{ ${auth.kind}: ${named(auth.who, names)}${but} }`
 }

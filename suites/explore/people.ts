@@ -139,42 +139,40 @@ export async function createPeople(
 ): Promise<void> {
   for (const { name, scope, withPublicKey, by: how } of wantedOf(x, newKeys)) {
     const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
-    const before = x.log.length
     for (const auth of ways) {
+      const before = x.log.length
       if (auth === undefined || x.names.has(name)) continue
       // Whether two keys may have one public key is open; where they may, both work.
       if (name === 'ecc-context' && x.names.has('ecc-a-own'))
         await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
       await createKey(x, name, auth, { scopes: scope, pair: withPublicKey === true ? makeKeyPair() : undefined })
+      if (!x.names.has(name)) await tryOtherwise(x, before)
       // A token that created a key can still be refreshed.
       const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
       if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
     }
-    if (x.names.has(name)) reportRefused(x, before)
   }
 }
 
 /**
- * Where it is not known how many places are free, a refused creation is open. If the same key can be created in another way right after, a
- * place was free.
+ * Where it is not known how many places are free, a refused creation is open. If root can create the very same key right after, a place was
+ * free.
  */
-function reportRefused(x: Explorer, before: number): void {
-  for (let entry = before; entry < x.log.length; entry++) {
-    const { step, seen = [], script = '' } = x.log[entry] ?? {}
+async function tryOtherwise(x: Explorer, before: number): Promise<void> {
+  for (const [at, { step, seen, script }] of x.log.slice(before).entries()) {
     const [only] = seen
-    if (only === undefined || step?.do !== 'call' || step.method !== 'manager/createApiKey') continue
-    const { verdict, answer } = only
-    if (answer.kind !== 'refused' || verdict.requirement !== 'limits/eleventh-refused') continue
-    const message = `${describeStep(step)} was refused, and accepted right after with another authorization`
-    x.report({
-      requirement: 'keys/create-authorized',
-      level: 'must',
-      message,
-      kind: 'refused',
-      fact: 'creation',
-      entry,
-      script,
+    if (only === undefined || step.do !== 'call' || step.method !== 'manager/createApiKey') continue
+    if (only.answer.kind !== 'refused' || only.verdict.requirement !== 'limits/eleventh-refused') continue
+    if ('who' in step.auth && step.auth.who === 'root') continue
+    const control = await x.call({
+      ...step,
+      auth: x.names.get('root')?.seed === undefined ? basic('root') : ecc('root'),
     })
+    if (control?.answer.kind !== 'accepted') return
+    const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`
+    const found = { requirement: 'keys/create-authorized', level: 'must', message, kind: 'refused' } as const
+    x.report({ ...found, fact: 'creation', entry: before + at, script })
+    return
   }
 }
 

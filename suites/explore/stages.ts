@@ -9,6 +9,7 @@ import { keyLimit } from './key-limit.ts'
 import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
+import { isNamedBy } from './matrix.ts'
 import { apikeyScope, type PairKind, pairOf } from './people.ts'
 import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
@@ -87,8 +88,19 @@ export async function sessionStages(all: Stages): Promise<void> {
 /** The rows of the table and of the matrix that the user names. */
 export async function chosenRows(all: Stages): Promise<void> {
   const { asker, plan, table, stage } = all
+  if (isNamedBy(plan.only, 'races')) await onlyRaces(all)
   await stage('table', () => askCells(asker, table, { isOver: () => isOver(all) }))
   await stage('matrix', () => plan.combine(asker, () => isOver(all)))
+}
+
+/** For the proof of races: each of them, one after another. */
+async function onlyRaces({ asker, plan, stage, sizes }: Stages): Promise<void> {
+  const { people } = asker
+  await stage('races', () => races(asker, sizes.raceRounds))
+  if (plan.limits)
+    for (const on of ['warm', 'new'] as const)
+      await stage('session races', () => sessionRace(asker, people.secret.at(-1) ?? 'root', on, sizes.crowd))
+  if (plan.fillsKeys) await stage('key limit', () => keyLimit(asker))
 }
 
 /** Sequences without tokens. */
@@ -212,7 +224,10 @@ async function races(asker: Asker, rounds: number): Promise<void> {
   const [first = 'root', second = first] = asker.people.secret
   for (const on of ['warm', 'new'] as const) await wrongBesideRight(asker, second, on)
   for (let round = 0; round < rounds; round++) {
-    for (const on of ['warm', 'new'] as const) await refreshRace(asker, round % 2 === 0 ? first : second, on, 8)
+    for (const on of ['warm', 'new'] as const) {
+      const generation = (on === 'warm') === (round % 2 === 0) ? 0 : 1
+      await refreshRace(asker, { who: round % 2 === 0 ? first : second, on, count: 8, generation })
+    }
     for (const on of ['warm', 'new'] as const) await refreshBesideUse(asker, round % 2 === 0 ? second : first, on)
   }
 }

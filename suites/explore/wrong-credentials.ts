@@ -11,7 +11,7 @@ import type { Asker } from './table.ts'
 export async function ownPlaces({ x, people }: Asker, users: number): Promise<void> {
   x.script = 'own-places'
   // The narrow key has had no pair yet: a server may confuse a secret with tokens as long as the first one stands.
-  for (const who of [...people.narrow.filter((one) => one === 'solution-key'), ...people.secret.slice(0, users)]) {
+  for (const who of [...people.secret.slice(0, users), ...people.narrow.filter((one) => one === 'solution-key')]) {
     const pair = people.grants ? await granted(x, { who, scope: scopeOf(x, who) }) : undefined
     const tokens = pair === undefined ? [] : [`$${pair}.accessToken`, `$${pair}.refreshToken`]
     for (const place of [`$${who}.id`, `$${who}.name`, `$${who}.secret`, ...tokens]) {

@@ -26,6 +26,8 @@ describe('the file', () => {
       },
       { scenario: 'tokens/refresh', reason: '- no', sometimes: true, issue: null },
       { scenario: 'found/tokens/expire/used-after-its-end', reason: 'r', issue: null },
+      { scenario: 'table/basic/basic-secret', reason: 'a part of the table', issue: null },
+      { scenario: 'matrix/12', reason: 'a row of the matrix', issue: null },
     ]
     expect(parseBaseline(renderBaseline(entries), 'known.yaml', corpus)).toEqual(entries)
     expect(parseBaseline(renderBaseline([]), 'known.yaml', corpus)).toEqual([])

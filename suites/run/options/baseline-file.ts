@@ -10,6 +10,9 @@ import { replaceFile } from '../replace-file.ts'
 import { readText } from './inputs.ts'
 import { pathToItself } from './yaml-circle.ts'
 
+/** Rows of the model's table and of its matrix: a finding is known by where it was found, too. */
+const rowsOfModel = ['table', 'matrix']
+
 type Written = Omit<KnownEntry, 'issue'> & { issue?: string | null }
 
 /**
@@ -23,7 +26,7 @@ export function parseBaseline(text: string, file: string, corpus: Corpus, oldWor
   demand(source, 'baseline')
   const scenarios = scenarioIds(corpus)
   const requirements = corpus.requirements.map(({ id }) => id)
-  const findings = requirements.map((id) => `found/${id}`)
+  const findings = [...requirements.map((id) => `found/${id}`), ...rowsOfModel]
   return (source.value as Written[]).map((entry, index) => {
     if (![...scenarios, ...findings].some((id) => entry.scenario === id || entry.scenario.startsWith(`${id}/`))) {
       const message = `unknown scenario "${entry.scenario}"${suggestion(entry.scenario, scenarios)}`

@@ -1,0 +1,111 @@
+/** What the author of a server does: explores it, keeps the finding as a scenario, and runs that scenario from then on. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { packageRoot } from '../engine/fixture/package-root.ts'
+import { loadIndependentMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-saved-'))
+const found = join(folder, 'found')
+const report = join(folder, 'report.json')
+const rootKey = { id: 'saved', secret: 'saved-secret-0000001' }
+const timeout = 120_000
+
+const mutant = (await loadIndependentMutants()).find(({ id }) => id === 'refresh-token-accepted-as-secret-of-grant')
+if (mutant === undefined) throw new Error('The mutant of this test has gone')
+const started: MockServer[] = []
+afterAll(async () => {
+  await Promise.all(started.map((server) => server.close()))
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A fresh server: an exploration leaves no place for keys. */
+async function serverOf(kind: 'broken' | 'right'): Promise<MockServer> {
+  const server = await startMockServer({ rootKey, clock: 'real', ...(kind === 'broken' ? mutant?.create() : {}) })
+  started.push(server)
+  return server
+}
+
+/** Runs the built command line. @returns the exit code and everything printed */
+function cli(...args: string[]): Promise<{ code: number; text: string }> {
+  const env = {
+    ...process.env,
+    XDG_STATE_HOME: join(folder, 'state'),
+    SVC_KEY_ID: rootKey.id,
+    SVC_KEY_SECRET: rootKey.secret,
+  }
+  const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
+  return new Promise((resolve) => {
+    execFile(process.execPath, [bin, ...args], { env, maxBuffer: 1e8 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr })
+    })
+  })
+}
+
+describe.sequential('a rule that no scripted case sees broken', () => {
+  test('is not noticed by the cases', { timeout }, async () => {
+    const broken = await serverOf('broken')
+    const { code, text } = await cli(
+      'run',
+      '--url',
+      broken.url,
+      '--allow',
+      'sessions',
+      '--only',
+      'grants',
+      '--only',
+      'refresh',
+    )
+    expect(code, text).toBe(0)
+  })
+
+  test('is found, and kept as a scenario that a person can read', { timeout }, async () => {
+    const broken = await serverOf('broken')
+    const options = ['--explore-calls', '1000', '--for', '40', '--seed', '1', '--save', found, '--report', 'text']
+    const { code, text } = await cli(
+      'explore',
+      '--url',
+      broken.url,
+      '--disposable',
+      ...options,
+      '--report',
+      `json=${report}`,
+    )
+    expect(code, text).toBe(1)
+    expect(text).toContain('The document, part 4.2')
+    const [file = ''] = readdirSync(join(found, 'scenarios', 'found'))
+    const scenario = readFileSync(join(found, 'scenarios', 'found', file), 'utf8')
+    expect(scenario).toContain('proves: [grants/credentials]')
+    expect(scenario).toContain('apiKeySecret: "$pair.refreshToken"')
+    expect(scenario).toMatch(/expect: refused }\n$/)
+  })
+
+  test('fails there from then on, and passes on a right server', { timeout }, async () => {
+    const asked = ['--allow', 'sessions', '--fixtures', found, '--only', 'found']
+    const [broken, right] = [await serverOf('broken'), await serverOf('right')]
+    const there = await cli('run', '--url', broken.url, ...asked)
+    expect(there.code, there.text).toBe(1)
+    expect(there.text).toContain('grants/credentials')
+    const here = await cli('run', '--url', right.url, ...asked)
+    expect(here.code, here.text).toBe(0)
+  })
+
+  test('is known to a baseline by its id, or by its row of the table', { timeout }, async () => {
+    const known = join(folder, 'known.yaml')
+    const { findings } = JSON.parse(readFileSync(report, 'utf8')) as { findings: Named[] }
+    expect(findings.map(({ id }) => id)).toContain('found/grants/credentials/let-in')
+    const nameOf = (one: Named): string => (one.case.startsWith('table/') ? one.case : one.id)
+    writeFileSync(known, findings.map((one) => `- { scenario: ${nameOf(one)}, reason: it is being mended }\n`).join(''))
+    const asked = ['--disposable', '--explore', '--explore-calls', '1000', '--only', 'basic', '--known', known]
+    const second = await cli('run', '--url', (await serverOf('broken')).url, ...asked)
+    expect(second.code, second.text).toBe(0)
+    expect(second.text).toContain('it is being mended')
+  })
+})
+
+interface Named {
+  readonly id: string
+  readonly case: string
+}
