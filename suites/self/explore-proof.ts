@@ -28,7 +28,7 @@ export interface ProofServer {
   create(): Omit<ServerOptions, 'clock'>
 }
 
-interface ProofFinding {
+export interface ProofFinding {
   readonly by: 'case' | 'listening' | 'model'
   readonly requirement: string
   readonly level: string
