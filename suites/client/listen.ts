@@ -1,3 +1,4 @@
+import { defaultScheme } from '../engine/document.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import type { Journal, JournalKey } from './journal.ts'
 import { lenientProfile, makePrivateKeyFile } from './judged-server.ts'
@@ -11,7 +12,6 @@ interface ListenOptions {
   announce(lines: readonly string[]): void
 }
 
-const scheme = 'svc-hmac-sha256'
 const tokenPrefix = 'Bearer'
 const recordedBytes = 64 * 1024 * 1024
 
@@ -31,7 +31,7 @@ export async function listen({ port, key, signal, announce }: ListenOptions): Pr
       `SVC_URL=${server.url}`,
       `SVC_KEY_ID=${id}`,
       `SVC_KEY_SECRET=${secret}`,
-      `SVC_SCHEME=${scheme}`,
+      `SVC_SCHEME=${defaultScheme}`,
       `SVC_TOKEN_PREFIX=${tokenPrefix}`,
       `# with SVC_AUTH=ecc: SVC_KEY_ID=${signing.id} SVC_PRIVATE_KEY_FILE=${privateKey.path}`,
     ])
@@ -49,7 +49,7 @@ export async function listen({ port, key, signal, announce }: ListenOptions): Pr
         method: 'solution/listSolutions',
         calls: null,
         parallel: null,
-        scheme,
+        scheme: defaultScheme,
         tokenPrefix,
         clockOffsetMs: 0,
         lagMs: 0,

@@ -1,3 +1,4 @@
+import { defaultScheme } from '../engine/document.ts'
 import type { Ending, Journal, Start } from './journal.ts'
 import { type JudgedServer, type PrivateKeyFile, startJudgedServer } from './judged-server.ts'
 import { runCommand } from './run-command.ts'
@@ -15,7 +16,6 @@ interface ScenarioOptions {
 
 export type ScenarioResult = { kind: 'journal'; journal: Journal } | { kind: 'not-started'; stderr: string }
 
-const scheme = 'svc-hmac-sha256'
 const tokenPrefix = 'Bearer'
 /** More requests than any client needs for a few calls. */
 const mostRequests = 1000
@@ -71,7 +71,7 @@ function environmentOf(
     SVC_URL: url,
     SVC_KEY_ID: key.id,
     ...(key.kind === 'secret' ? { SVC_KEY_SECRET: key.secret } : { SVC_PRIVATE_KEY_FILE: privateKey.path }),
-    SVC_SCHEME: scheme,
+    SVC_SCHEME: defaultScheme,
     SVC_TOKEN_PREFIX: tokenPrefix,
     SVC_SCENARIO: scenario.id,
     SVC_AUTH: scenario.auth,
@@ -89,7 +89,7 @@ function journalOf(scenario: Scenario, server: JudgedServer, starts: readonly St
   return {
     scenario: scenario.id,
     // The lag is known when all scenarios have ended.
-    setting: { auth, scope, method, calls, parallel, scheme, tokenPrefix, clockOffsetMs, lagMs: 0 },
+    setting: { auth, scope, method, calls, parallel, scheme: defaultScheme, tokenPrefix, clockOffsetMs, lagMs: 0 },
     keys: [server.key],
     exchanges: [...server.exchanges()],
     elsewhere: [...server.elsewhere()],

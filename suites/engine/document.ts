@@ -1,5 +1,8 @@
 /** Numbers and names of the document that several rooms need. */
 
+/** The scheme word of signatures, unless a service uses another (part 5.1). */
+export const defaultScheme = 'svc-hmac-sha256'
+
 /** The three methods that the document describes (part 4). */
 const documentedMethods: readonly string[] = ['manager/createApiKey', 'manager/auth', 'solution/listSolutions']
 

@@ -2,6 +2,7 @@
  * A server under test as the engine sees it: bytes out, bytes in, and a clock. Everything that does I/O is behind these
  * interfaces (suites/targets); the engine itself opens no socket and reads no clock.
  */
+import { defaultScheme } from './document.ts'
 
 export interface WireRequest {
   method: string
@@ -82,6 +83,18 @@ export interface TargetSettings {
   concurrency?: number
   /** The longest single wait, in ms, where the clock cannot be moved. */
   maxWaitMs: number
+}
+
+/** The settings of a target file that declares nothing. */
+export const bareSettings: TargetSettings = {
+  scheme: defaultScheme,
+  signedUri: '/api',
+  scopeNames: {},
+  headers: {},
+  probes: {},
+  solutions: [],
+  rate: 0,
+  maxWaitMs: 10_000,
 }
 
 export type RootKey =

@@ -3,6 +3,7 @@ import { loadCorpus } from '../engine/fixture/corpus.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
 import { seededRandom } from '../engine/random.ts'
+import { bareSettings } from '../engine/target.ts'
 import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { allPairs, coveringArray, pairsOf } from './covering.ts'
 import { readDeviations } from './deviations.ts'
@@ -15,24 +16,13 @@ import { changeText } from './text-operations.ts'
 import { sequences } from './walk.ts'
 
 const { requirements } = loadCorpus(packageRoot)
-const settings = {
-  scheme: 'svc-hmac-sha256',
-  signedUri: '/api',
-  scopeNames: {},
-  headers: {},
-  probes: {},
-  solutions: [],
-  rate: 0,
-  maxWaitMs: 0,
-}
-
 async function exploreServer(server: Omit<ServerOptions, 'clock'>, maxCalls: number, seed = 1) {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root
   return explore({
     wire: openMemoryWire(handle, context.clock),
     root: { kind: 'secret', id, secret },
-    settings,
+    settings: bareSettings,
     allow: { sessions: true, keys: true, limits: true },
     fresh: true,
     loopback: true,

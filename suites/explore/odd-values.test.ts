@@ -2,22 +2,13 @@
 import { expect, test } from 'vitest'
 import { loadCorpus } from '../engine/fixture/corpus.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { bareSettings } from '../engine/target.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { explore } from './explore.ts'
 import { openMemoryWire } from './memory-wire.ts'
 
 const { requirements } = loadCorpus(packageRoot)
 const secret = 'a-root-secret-that-no-finding-may-show'
-const settings = {
-  scheme: 'svc-hmac-sha256',
-  signedUri: '/api',
-  scopeNames: {},
-  headers: {},
-  probes: {},
-  solutions: [],
-  rate: 0,
-  maxWaitMs: 0,
-}
 
 type Body = { result?: object; [name: string]: unknown }
 
@@ -31,7 +22,7 @@ async function exploreWith(spoil: (body: Body) => Body) {
   return explore({
     wire: openMemoryWire(spoilt, context.clock),
     root: { kind: 'secret', id: 'root', secret },
-    settings,
+    settings: bareSettings,
     allow: { sessions: true, keys: true, limits: true },
     fresh: true,
     loopback: true,

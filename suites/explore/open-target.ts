@@ -1,5 +1,6 @@
 /** Opens the way to the target of an exploration: the bundled server in memory, or a URL. */
 
+import { bareSettings } from '../engine/target.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { defaultMaxAnswerBytes } from '../targets/read-answer.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
@@ -27,17 +28,10 @@ function openBundled(): OpenedTarget {
   const { handle, context } = createHandler({ clock: 'virtual' })
   const { id, secret } = context.root
   const wire = openMemoryWire(handle, context.clock)
-  const settings = {
-    scheme: 'svc-hmac-sha256',
-    signedUri: '/api',
-    scopeNames: {},
-    headers: {},
-    probes: {},
-    solutions: [],
-    rate: 0,
-    maxWaitMs: 0,
+  return {
+    options: { wire, root: { kind: 'secret', id, secret }, settings: bareSettings, loopback: true },
+    close: async () => {},
   }
-  return { options: { wire, root: { kind: 'secret', id, secret }, settings, loopback: true }, close: async () => {} }
 }
 
 /** Whether every address of 127/8 can be called from; over IPv6 none of them can. */

@@ -1,5 +1,7 @@
 /// <reference lib="dom" />
 /** The lab page: reads the fields, computes, draws. Everything else is in modules that know no browser. */
+
+import { defaultScheme } from '../engine/document.ts'
 import type { FlatVector } from '../engine/fixture/vectors-flat.ts'
 import { byId, element } from '../page/elements.ts'
 import { type LabFields, type LabResult, labResult } from './compute.ts'
@@ -78,7 +80,7 @@ function load(vector: FlatVector): void {
     method: vector.method,
     uri: vector.uri,
     url: '',
-    scheme: vector.valid ? vector.scheme : 'svc-hmac-sha256',
+    scheme: vector.valid ? vector.scheme : defaultScheme,
     ownData: '',
   }
   for (const [name, value] of Object.entries(values)) field(name as keyof LabFields).value = value

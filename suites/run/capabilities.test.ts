@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { skipItem } from '../engine/case/cases.ts'
 import type { Need } from '../engine/fixture/model.ts'
-import { bareSettings, madeUpCorpus } from '../self/made-up.ts'
+import { bareSettings } from '../engine/target.ts'
+import { madeUpCorpus } from '../self/made-up.ts'
 import { cannotAsk, capabilitiesOf } from './capabilities.ts'
 
 const offered = capabilitiesOf(

@@ -10,11 +10,11 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { bareSettings } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { urlTarget } from '../targets/url.ts'
-import { bareSettings } from './made-up.ts'
 import { isProof, partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()

@@ -1,6 +1,6 @@
 /** A server of a few lines in this process, for tests of how the engine handles its answers. */
 import type { Instance, RootKey, Target, TargetSettings, WireRequest } from '../engine/target.ts'
-import { bareSettings } from './made-up.ts'
+import { bareSettings } from '../engine/target.ts'
 
 export interface MadeUpCall {
   id: unknown

@@ -1,7 +1,6 @@
 /** Made-up input for the tests of the reports, and for the picture in the README. */
 import type { Corpus, Need, Requirement } from '../engine/fixture/model.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { TargetSettings } from '../engine/target.ts'
 import type { Meta } from '../report/model.ts'
 
 export const madeUpMeta: Meta = {
@@ -18,18 +17,6 @@ export const madeUpMeta: Meta = {
   clock: null,
   shard: null,
   stopped: null,
-}
-
-/** The settings of a user who declares nothing. */
-export const bareSettings: TargetSettings = {
-  scheme: 'svc-hmac-sha256',
-  signedUri: '/api',
-  scopeNames: {},
-  headers: {},
-  probes: {},
-  solutions: [],
-  rate: 0,
-  maxWaitMs: 10_000,
 }
 
 /** A case with defaults for everything that is not given; its requirements have its verdict. */

@@ -1,4 +1,4 @@
-import type { TargetSettings } from '../engine/target.ts'
+import { bareSettings, type TargetSettings } from '../engine/target.ts'
 
 /** A second loopback address; on systems without one, cases that need it say so. */
 const secondAddress = '127.0.0.12'
@@ -20,16 +20,12 @@ const areaProbes: TargetSettings['probes'] = {
 /** What a user of the bundled server would write in a target file. */
 export function bundledSettings(solutions: string[]): TargetSettings {
   return {
-    scheme: 'svc-hmac-sha256',
-    signedUri: '/api',
-    scopeNames: {},
-    headers: {},
+    ...bareSettings,
     probes: areaProbes,
     solutions,
     cleanup: { method: 'manager/deleteApiKey', params: { id: '$id' } },
     secondAddress,
     clientAddress: '127.0.0.1',
-    rate: 0,
     maxWaitMs: Number.POSITIVE_INFINITY,
   }
 }

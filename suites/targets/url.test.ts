@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
-import { bareSettings } from '../self/made-up.ts'
+import { bareSettings } from '../engine/target.ts'
 import { urlTarget } from './url.ts'
 
 /** The base URL and the second address for a server that listens on this address, called by the name localhost. */

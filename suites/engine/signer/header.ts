@@ -1,6 +1,5 @@
 /** The Authorization header of a signed request: `<scheme> <key id>;1;<timestamp>;<nonce>;<signature>` (signatures/header-fields). */
 
-export const defaultScheme = 'svc-hmac-sha256'
 export const version = '1'
 
 export interface HeaderFields {

@@ -1,5 +1,6 @@
 /** The diagnosis of a server from outside: which mistake does it expect, when it refuses a right signature? */
 
+import { defaultScheme } from '../document.ts'
 import { fromHex, utf8 } from './bytes.ts'
 import { type KnownMistake, mistakeById, mistakes } from './mistakes.ts'
 import type { Mistake } from './sign.ts'
@@ -67,7 +68,7 @@ const mistakeIds = [
 
 /** A request like those of a run: only mistakes that can be made in it are tried. */
 const sample: Omit<SignInput, 'key'> = {
-  scheme: 'svc-hmac-sha256',
+  scheme: defaultScheme,
   keyId: 'a-key',
   method: 'POST',
   uri: '/api',

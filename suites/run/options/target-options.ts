@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { defaultScheme } from '../../engine/document.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { SafetyClass } from '../../engine/fixture/model.ts'
 import type { TargetSettings } from '../../engine/target.ts'
@@ -119,7 +120,7 @@ function allowed(flags: RunFlags, env: Environment, file: TargetFile): SafetyCla
 
 function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): TargetSettings {
   return {
-    scheme: schemeOf(flags, env) ?? file.scheme ?? 'svc-hmac-sha256',
+    scheme: schemeOf(flags, env) ?? file.scheme ?? defaultScheme,
     tokenPrefix: flags.tokenPrefix ?? given(env.SVC_TOKEN_PREFIX) ?? file.tokenPrefix,
     signedUri: file.signedUri ?? '/api',
     scopeNames: file.scopeNames ?? {},
