@@ -89,7 +89,7 @@ describe('scenarios', () => {
     ask(items.length === 1 ? `${first?.key}` : `${first?.key} and ${items.length - 1} more`, async ({ task }) => {
       const outcomes: CaseOutcome[] = []
       task.meta.outcomes = outcomes
-      for (const item of items) outcomes.push(await run.ask(item))
+      for (const item of items) outcomes.push(await run.runItem(item))
       const stopped = run.stopReason()
       if (stopped !== null) task.meta.stopped = stopped
       if (handed === undefined) for (const { problem } of outcomes) expect(problem, problemText(problem)).toBeNull()

@@ -1,8 +1,8 @@
-/** How much the model asked, in words, and at which parts of calls it found something: one line for each part. */
+/** How many calls the model made, in words, and at which parts of calls it found something: one line for each part. */
 import { countBy, counted } from '../engine/group.ts'
 import type { PrintedReport } from './printed.ts'
 
-/** Nothing where the model asked nothing. */
+/** Empty where the model made no call. */
 export function exploredLines({ explored, findings }: Pick<PrintedReport, 'explored' | 'findings'>): string[] {
   if (explored === null) return []
   const { calls, repeated, changes, pairs, parts } = explored

@@ -105,10 +105,10 @@ function filters(report: PrintedReport): string {
 function findings(report: PrintedReport): string {
   if (report.findings.length === 0) return ''
   const details = sortFindings(report.findings).map((finding) => findingDetails(report, finding))
-  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows, and that no case asked for.</p>\n${details.join('\n')}`
+  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows, and that no case is about.</p>\n${details.join('\n')}`
 }
 
-/** How much the model asked: one line for each part of each kind of call. */
+/** How many calls the model made: one line for each part of each kind of call. */
 function explored(report: PrintedReport): string {
   const [first] = exploredLines(report)
   if (report.explored === null || first === undefined) return ''

@@ -93,7 +93,7 @@ interface KnownReason {
 export interface Finding {
   /** `found/REQUIREMENT/FACT`: what a baseline names. */
   id: string
-  /** What was asked when it was found: a part of a call (`table/basic/basic-secret`), a row of the matrix, `walk` or another sequence. A baseline may name it too. */
+  /** What was tried when it was found: a part of a call (`table/basic/basic-secret`), a row of the matrix, `walk` or another sequence. A baseline may name it too. */
   case: string
   requirement: string
   level: Level
@@ -121,7 +121,7 @@ export interface HistoryCall {
   answer: string
 }
 
-/** How much the model asked. */
+/** How many calls the model made. */
 export interface Explored {
   calls: number
   /** Calls beyond the budget, to repeat findings. */
@@ -146,7 +146,7 @@ export interface Observation {
 
 /** What a run will do, printed before the first request. */
 export interface Plan {
-  /** Cases that are asked. */
+  /** Cases that run. */
   cases: number
   /** The number of all cases, the same in every output. */
   total: number
@@ -172,7 +172,7 @@ export interface Report {
   requirements: RequirementReport[]
   cases: CaseReport[]
   findings: Finding[]
-  /** null where the model asked nothing. */
+  /** null where the model made no call. */
   explored: Explored | null
   /** With a frozen set: what cases and the model show beyond the set. This changes neither verdict nor exit code. */
   newer: { cases: CaseReport[]; findings: Finding[] }

@@ -6,7 +6,7 @@ const probe = (name: string) => ({ kind: 'needs-probe', probe: name }) as const
 const keys = { kind: 'needs-permission', permission: 'keys' } as const
 const cleanup = { kind: 'needs-cleanup' } as const
 
-test('reasons that ask for a probe each are one that asks for all of them', () => {
+test('reasons that need a probe each become one that needs all of them', () => {
   const groups = joinReasons([probe('store'), keys, probe('inbox'), probe('store')])
   expect(groups).toEqual([{ reasons: [keys] }, { reasons: [probe('store'), probe('inbox')] }])
   expect(groups.map(({ reasons }) => reasonText(reasons))).toEqual([

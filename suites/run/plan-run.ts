@@ -25,7 +25,7 @@ export interface PlannedRun {
 }
 
 /**
- * @param again keys of cases, or requirements, to ask instead of those that the options select; null: the options decide
+ * @param again keys of cases, or requirements, to run instead of those that the options select; null: the options decide
  *
  * @throws SuiteError (`usage`) for an unknown id, and for a report or a record of created keys that cannot be used
  */

@@ -52,7 +52,7 @@ export interface RunSetup {
 interface OpenRun {
   items: readonly Item[]
   facts: TargetFacts
-  ask(item: Item): Promise<CaseOutcome>
+  runItem(item: Item): Promise<CaseOutcome>
   stopReason(): StopReason | null
   end(): Promise<void>
 }
@@ -89,8 +89,8 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   return {
     items,
     facts,
-    ask: async (item) => {
-      const outcome = await runner.ask(item)
+    runItem: async (item) => {
+      const outcome = await runner.runItem(item)
       const heard = listening?.take() ?? []
       return heard.length === 0 ? outcome : { ...outcome, heard }
     },
@@ -148,7 +148,7 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
   })
   try {
     const outcomes: CaseOutcome[] = []
-    for (const item of run.items) outcomes.push(await run.ask(item))
+    for (const item of run.items) outcomes.push(await run.runItem(item))
     return outcomes
   } finally {
     await run.end()

@@ -149,7 +149,7 @@ async function askCases(
     listener: (event) => void (event.kind === 'key-noted' && noted.push(event.entry)),
   })
   const outcomes: CaseOutcome[] = []
-  for (const item of run.items) outcomes.push(await run.ask(item))
+  for (const item of run.items) outcomes.push(await run.runItem(item))
   await run.end()
   const calls = outcomes.reduce((sum, outcome) => sum + outcome.calls, 0)
   return { calls, found: outcomes.flatMap(noticedIn), entries: noted, facts: run.facts }

@@ -26,7 +26,7 @@ export type Effort = Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopba
 /**
  * Explores a server behind a URL, and removes the API keys that this created, also after Ctrl-C.
  *
- * @param effort what to ask, and how long
+ * @param effort which calls to make, and how long
  * @throws SuiteError (`usage`) if the record of keys cannot be used
  */
 export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<Explored> {

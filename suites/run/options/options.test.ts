@@ -211,7 +211,7 @@ test.each([
   expect(targetOf({ ...key, url: given }).url).toBe(meant)
 })
 
-test('what is asked, how long, and by which set', () => {
+test('what runs, how long, and by which set', () => {
   const { selection, limits, reporting } = readRunOptions(
     {
       url,
@@ -244,11 +244,11 @@ test('reports, skips and shards are read', () => {
   expect(selection.shard).toEqual({ index: 2, count: 4 })
 })
 
-describe('what the model asks', () => {
+describe('the calls of the model', () => {
   const read = (flags: Parameters<typeof readRunOptions>[0], url = 'http://127.0.0.1:1') =>
     readRunOptions({ url, keyId: 'id', keySecret: 'secret', ...flags }, {}).explore
 
-  test('nothing unasked of a live server, nor where only a part is asked', () => {
+  test('none on a live server without a flag, and none where only a part runs', () => {
     expect(read({})).toBeNull()
     expect(read({ disposable: true, only: ['basic'] })).toBeNull()
     expect(read({ disposable: true, explore: false })).toBeNull()

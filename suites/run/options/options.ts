@@ -24,14 +24,14 @@ export interface RunOptions {
   inputs: { what: string; file: string }[]
 }
 
-/** Which cases are asked. */
+/** Which cases run. */
 export interface SelectionOptions {
   only: string[]
   /** Rows of the table or the matrix were named, and no cases. */
   rowsAlone: boolean
   skip: { id: string; reason: string }[]
   shard: { index: number; count: number } | null
-  /** A JSON report: only cases that failed or were blocked there are asked. */
+  /** A JSON report: only cases that failed or were blocked there run. */
   failed: string | null
   /** The folder of the user's own scenarios. */
   fixtures: string | null
@@ -96,7 +96,7 @@ const exploreCallsElsewhere = 1000
 /** The model makes the calls of the rows of the table and of the matrix. */
 const isRow = (id: string): boolean => /^(table|matrix)(\/|$)/.test(id)
 
-/** Thousands of refused calls are made only at a disposable target, or if the user asks for them. */
+/** Thousands of refused calls are made only at a disposable target, or if the user requests them. */
 function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
   if (target === null) {
     if (flags.explore === true)

@@ -9,7 +9,7 @@ import { failedIds } from './report-file.ts'
 
 const corpus = await openCorpus()
 
-test('what failed or was blocked is asked again, and nothing else', () => {
+test('what failed or was blocked runs again, and nothing else', () => {
   const cases = [
     madeUpCase({ key: 'basic/secret-of-another', verdict: 'failed' }),
     madeUpCase({ key: 'basic/other', verdict: 'warned' }),

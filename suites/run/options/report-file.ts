@@ -23,7 +23,7 @@ export function readReportFile(file: string): Report {
   throw fail(`${place}: ${problem.message}`)
 }
 
-/** The items that `--failed` asks again: cases that failed or were blocked; for a case about every answer, its requirement. */
+/** The items that `--failed` runs again: cases that failed or were blocked; for a case about every answer, its requirement. */
 export function failedIds(report: Pick<Report, 'cases'>): string[] {
   const open = report.cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'blocked')
   return [...new Set(open.flatMap(({ id, key, proves }) => (id === everyAnswer ? proves : [key])))]

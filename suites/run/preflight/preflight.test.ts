@@ -130,7 +130,7 @@ const refusing = (code: string) => ({
 test.each([
   [0, '--wait SECONDS waits for it to come up'],
   [2000, 'It did not come up within 2 s'],
-])('a target that is not there is waited for no longer than asked: %i ms', async (patientMs, advice) => {
+])('a target that is not there is waited for as long as requested: %i ms', async (patientMs, advice) => {
   const target = madeUpTarget({ answer: () => ({ result: {} }) })
   const deaf = {
     ...target,
@@ -144,12 +144,12 @@ test.each([
   [501, 'is not JSON-RPC: is the base URL right, and is the service healthy?'],
   [401, 'check the key id, the secret'],
   [403, 'whether something in front of the service refuses these calls'],
-])('a target that answers everything with %i is asked about accordingly', async (status, advice) => {
+])('the error says what an answer of %i to everything may mean', async (status, advice) => {
   const target = madeUpTarget({ answer: () => ({ status }) })
   await expect(look(target, [])).rejects.toThrow(advice)
 })
 
-test('a server that puts an error beside every result is asked on, since that is for the cases to say', async () => {
+test('a server that puts an error beside every result is used, since the cases judge that', async () => {
   const answer = () => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result: {}, error: { code: 0, message: '' } } })
   await expect(look(madeUpTarget({ answer }), [])).resolves.toBeDefined()
 })
@@ -163,7 +163,7 @@ test('a first answer that is too long to be read ends the run, and says what all
   )
 })
 
-test('a target that asks to wait a day is not waited for, and the time is said', async () => {
+test('a target that asks to wait a day is not waited for, and the error names the time', async () => {
   let calls = 0
   const target = madeUpTarget({
     answer: () => {

@@ -7,7 +7,7 @@ export interface Entry {
   isTestKey: boolean
   claims: Claims
   state: 'pending' | 'running' | 'done'
-  /** It is asked again, alone, because other cases may have disturbed it. */
+  /** It runs again, alone, because other cases may have disturbed it. */
   isAgain: boolean
   /** How many grants the cases before it could make. */
   startedAfter: Promised

@@ -55,7 +55,7 @@ test('cases that wait for a moment start first, and others run while they wait',
   const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
   const items = allItems(corpus)
   const runner = createRunner(run, items, capabilities, unwatched)
-  for (const item of items) await runner.ask(item)
+  for (const item of items) await runner.runItem(item)
   expect(methods.slice(0, 3)).toEqual(['solution/one', 'solution/three', 'solution/two'])
   expect(methods.slice(3).sort()).toEqual(['solution/one', 'solution/three'])
 })
@@ -88,7 +88,7 @@ test('members have their keys before the places for keys are filled', async () =
   const cases = allItems(full).filter(({ kind }) => kind === 'case')
   const runner = createRunner(run, cases, capabilities, unwatched)
   const verdicts: string[] = []
-  for (const item of cases) verdicts.push((await runner.ask(item)).verdict)
+  for (const item of cases) verdicts.push((await runner.runItem(item)).verdict)
   // The first one only observes.
   expect(verdicts).toEqual(['not-testable', 'passed'])
 })
@@ -105,15 +105,15 @@ steps:
       `fixtures/scenarios/a/${name}.yaml`,
     )
   // One call is refused that must be accepted; whatever the reason, the other cases may have passed for the same one.
-  const asked: string[] = []
+  const called: string[] = []
   let refusals = 1
   const target = madeUpTarget({
     settings: { concurrency: 4 },
     answer: ({ method, nowMs }) => {
-      asked.push(method)
+      called.push(method)
       if (method === 'manager/auth') {
         const expiry = nowMs + 600_000
-        const tokens = { accessToken: `a${asked.length}`, refreshToken: `r${asked.length}`, tokenType: 'Bearer' }
+        const tokens = { accessToken: `a${called.length}`, refreshToken: `r${called.length}`, tokenType: 'Bearer' }
         return { result: { ...tokens, accessTokenExpiry: expiry, refreshTokenExpiry: expiry, scope: ['solution'] } }
       }
       if (method === 'solution/two' && refusals > 0) {
@@ -130,9 +130,9 @@ steps:
   const ended: string[] = []
   const watch = { started: () => {}, ended: ({ key }: { key: string }) => void ended.push(key) }
   const runner = createRunner(run, items, capabilities, watch)
-  const outcomes = await Promise.all(items.map((item) => runner.ask(item)))
+  const outcomes = await Promise.all(items.map((item) => runner.runItem(item)))
   expect(outcomes.map(({ verdict, problem }) => problem ?? verdict)).toEqual(['passed', 'passed', 'passed'])
-  const calls = asked.filter((method) => method.startsWith('solution/'))
+  const calls = called.filter((method) => method.startsWith('solution/'))
   expect(calls.filter((method) => method === 'solution/one').length).toBe(2)
   expect(calls.filter((method) => method === 'solution/three').length).toBe(2)
 })

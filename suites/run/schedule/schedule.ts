@@ -15,7 +15,7 @@ import { begin, createSlot, emptyBoard, type Slot } from './slot.ts'
 
 /** Runs each item once. On one server, all items start with the first one that is requested. */
 interface Runner {
-  ask(item: Item): Promise<CaseOutcome>
+  runItem(item: Item): Promise<CaseOutcome>
   /** Listens to the run: an item that waits does not keep others from running. */
   listener(event: RunEvent): void
 }
@@ -31,7 +31,7 @@ export function createRunner(run: Run, items: readonly Item[], capabilities: Cap
     const reason = cannotAsk(item, capabilities)
     return reason === undefined ? runItem(run, item) : skipItem(item, reason)
   }
-  if (!run.target.lasting) return { ask: (item) => watched(item, start, watch), listener: () => {} }
+  if (!run.target.lasting) return { runItem: (item) => watched(item, start, watch), listener: () => {} }
   return createSchedule(run, items, { start, watch, isAsked: (item) => cannotAsk(item, capabilities) === undefined })
 }
 
@@ -87,7 +87,7 @@ function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watc
   }
   const setOut = once(async () => goOn())
   return {
-    ask: async (item) => {
+    runItem: async (item) => {
       await setOut()
       const slot = slots.get(item.key)
       if (slot === undefined) throw new Error(`"${item.key}" is not of this run`)
@@ -106,7 +106,7 @@ const isDoubtful = ({ verdict }: CaseOutcome): boolean => ['failed', 'warned', '
 
 /**
  * If cases with tokens run at the same time, only a pass of all of them counts: a server that confuses tokens may pass one case because of
- * another. As soon as one does not pass, each of them is asked again alone, and that result counts.
+ * another. As soon as one does not pass, each of them runs again alone, and that result counts.
  */
 function doubt(board: Board<Slot>): void {
   board.isDoubted = true

@@ -26,7 +26,7 @@ export function createSlot(item: Item, isAsked: boolean): Slot {
     settle = resolve
     fail = reject
   })
-  // The caller of `ask` gets the error; until then nobody handles it.
+  // The caller of `runItem` gets the error; until then nobody handles it.
   outcome.catch(() => {})
   return {
     key: item.key,
