@@ -1,5 +1,6 @@
 import { membersOf } from '../json.ts'
 import type { Client } from './client.ts'
+import { wordOfTokens } from './target-facts.ts'
 
 /** Params that carry a secret, rightly or wrongly. */
 const secretParams = ['apiKeySecret', 'refreshToken']
@@ -22,9 +23,9 @@ export function rememberSent(client: Client, header: string | undefined, params:
 
 /** In lower case, because the words of a header are not case-sensitive. */
 function wordsOf({ instance, facts }: Client): Set<string> {
-  const { scheme, tokenPrefix = '' } = instance.settings
+  const { scheme } = instance.settings
   // The prefix in use may be the token type that the server reported.
-  const words = [...ordinaryWords, scheme, tokenPrefix, facts.tokenPrefix ?? '']
+  const words = [...ordinaryWords, scheme, wordOfTokens(instance.settings, facts) ?? '']
   return new Set(words.map((word) => word.toLowerCase()))
 }
 

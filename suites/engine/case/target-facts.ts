@@ -1,5 +1,6 @@
 import type { JunkControl } from '../judge/junk-control.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
+import type { TargetSettings } from '../target.ts'
 import type { ClockOffset } from './clock-offset.ts'
 
 /** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
@@ -46,6 +47,11 @@ export interface TargetFacts extends JunkControl {
   secondAddressProblem?: SecondAddressProblem
   /** Our address as the server sees it. */
   clientAddress?: string
+}
+
+/** The word before a token: as the user gives it, else as the preflight found it; null if no word is known. */
+export function wordOfTokens(settings: Pick<TargetSettings, 'tokenPrefix'>, facts: TargetFacts): string | null {
+  return settings.tokenPrefix ?? facts.tokenPrefix ?? null
 }
 
 export function noFacts(): TargetFacts {
