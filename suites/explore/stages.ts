@@ -58,7 +58,7 @@ export async function firstTurns(all: Stages): Promise<void> {
 }
 
 /** The share of calls that are made while sessions rest. */
-const restShare = 0.15
+const restShare = 0.06
 
 /** Sessions must not be disturbed: until then, only calls that grant nothing are made. */
 export async function sessionStages(all: Stages): Promise<void> {
