@@ -25,7 +25,7 @@ export function rememberSent(client: Client, header: string | undefined, params:
 function wordsOf({ instance, facts }: Client): Set<string> {
   const { scheme } = instance.settings
   // The prefix in use may be the token type that the server reported.
-  const words = [...ordinaryWords, scheme, wordOfTokens(instance.settings, facts) ?? '']
+  const words = [...ordinaryWords, scheme, wordOfTokens(instance.settings, facts) ?? '', wordOfTokens({}, facts) ?? '']
   return new Set(words.map((word) => word.toLowerCase()))
 }
 
