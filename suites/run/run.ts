@@ -14,9 +14,9 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance, Target } from '../engine/target.ts'
+import type { Listening } from '../explore/listen.ts'
 import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending/ending.ts'
-import { listenToCases } from './explore/listen-to-cases.ts'
 import { preflight } from './preflight/preflight.ts'
 import { createRunner } from './schedule/schedule.ts'
 
@@ -84,7 +84,7 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     },
   })
   listeners.push(runner.listener)
-  const listening = setup.listens === true ? listenToCases(setup, instance, facts) : null
+  const listening = setup.listens === true ? await listen(setup, instance, facts) : null
   if (listening !== null) listeners.push(listening.listener)
   return {
     items,
@@ -97,6 +97,12 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),
   }
+}
+
+/** The model is loaded only where it listens. */
+async function listen(setup: RunSetup, instance: Instance, facts: TargetFacts): Promise<Listening> {
+  const { listenToCases } = await import('./explore/listen-to-cases.ts')
+  return listenToCases(setup, instance, facts)
 }
 
 function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOutcome) => void {
