@@ -121,6 +121,14 @@ describe('listening', () => {
     ])
   })
 
+  test('nothing is said of another spelling of a token', () => {
+    const { call, found } = conversation()
+    call(pair('One-and-only'), ...grant)
+    for (const text of ['one-and-only-ACCESS', 'One-and-only-access-more', ' One-and-only-access'])
+      call({}, listMethod, {}, `Bearer ${text}`)
+    expect(found()).toEqual([])
+  })
+
   test('a token is no stranger that came in answer to a request that the document does not show', () => {
     const { call, found } = conversation()
     call(pair('odd'), 'manager/other', {})

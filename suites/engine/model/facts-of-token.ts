@@ -1,7 +1,7 @@
 /** Parts 3, 5.3 and 5.4: whether a token is valid. */
 import { memberOf, no, sideOf, unsure, wordsBehind, yes } from './fact.ts'
 import { saidOf } from './session-tables.ts'
-import { looksToFind, slackMs } from './spelling.ts'
+import { looksOf, slackMs } from './spelling.ts'
 import type { Fact, Pair, Span, State } from './types.ts'
 
 /** After this many newer tokens of one key, or of all keys, an older one may have ended: a bound on live tokens is open. */
@@ -22,12 +22,18 @@ export function findPair(state: State, text: string, which: 'access' | 'refresh'
   const exact = state[which].get(text)
   const pair = exact === undefined ? undefined : state.pairs.get(exact)
   if (pair !== undefined) return { pair, exact: true }
-  for (const look of looksToFind(text)) {
+  for (const look of looksOf(text)) {
     const other = state.pairs.get(state.looks.get(`${which} ${look}`) ?? -1)
     if (other !== undefined) return { pair: other, exact: false }
   }
-  return undefined
+  // Whether a token with something appended works is open, too (tokens/spelling).
+  const begun = state[which].keys().find((token) => token.length >= shortestToken && text.startsWith(token))
+  const longer = begun === undefined ? undefined : state.pairs.get(state[which].get(begun) ?? -1)
+  return longer === undefined ? undefined : { pair: longer, exact: false }
 }
+
+/** Shorter tokens may begin another one by chance. */
+const shortestToken = 12
 
 /** Every fact on which an access token rests, the scope apart. */
 export function accessFacts(state: State, token: string, from: string, moment: Span): Fact[] {

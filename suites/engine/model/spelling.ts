@@ -10,16 +10,13 @@ export function looseBytes(text: string): string {
   return atob(letters.length % 4 === 1 ? letters.slice(0, -1) : letters)
 }
 
-/**
- * The looks of a text: two texts that share one may be the same value to a server that decodes or trims. A token in letters of one case
- * alone, such as hex, may be taken in any case; where both cases occur they are different letters.
- */
+/** The looks of a text: two texts that share one may be the same value to a server that decodes, trims or ignores case (tokens/spelling). */
 export function looksOf(text: string): string[] {
   const plain = decodePercent(text).normalize('NFKC').trim()
   const skipping = text.replaceAll('=', '')
   return [
     `plain ${plain}`,
-    ...(isOfOneCase(plain) ? [`folded ${plain.toLowerCase()}`] : []),
+    `folded ${plain.toLowerCase()}`,
     // A JWT is decoded part by part.
     `bytes ${text.split('.').map(looseBytes).join('.')}`,
     `bytes ${skipping.split('.').map(looseBytes).join('.')}`,
@@ -27,14 +24,6 @@ export function looksOf(text: string): string[] {
     `ascii ${plain.replace(/[^\x21-\x7e]/g, '')}`,
   ]
 }
-
-/** The spellings of a presented text, in lower and upper case. */
-export function looksToFind(text: string): string[] {
-  const plain = decodePercent(text).normalize('NFKC').trim()
-  return [...looksOf(text), `folded ${plain.toLowerCase()}`]
-}
-
-const isOfOneCase = (text: string): boolean => text === text.toLowerCase() || text === text.toUpperCase()
 
 function decodePercent(text: string): string {
   try {
