@@ -39,9 +39,14 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     command: vitest(
-      ...['null-servers', 'unusual-targets', 'variants-alone', 'variants-together', 'variants-lasting'].map(
-        (name) => `suites/self/${name}.test.ts`,
-      ),
+      ...[
+        'null-servers',
+        'unusual-targets',
+        'saved-scenarios',
+        'variants-alone',
+        'variants-together',
+        'variants-lasting',
+      ].map((name) => `suites/self/${name}.test.ts`),
     ),
     env: { SVC_PROOF: '1' },
   },

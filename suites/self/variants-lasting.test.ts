@@ -29,12 +29,15 @@ describe('nothing fails on one server for the whole run', () => {
 
 describe('nothing fails on one server with several calls at once', () => {
   const counting = ['every-grant-a-session', 'one-user-for-all-keys', 'longest-unused-session-removed']
-  test.each(
-    variants
-      .filter(({ id }) => counting.includes(id))
-      .map((variant, index) => ({ ...variant, atOnce: index === 0 ? 16 : 4 })),
-  )('$id, $atOnce at once', { timeout: longerThanAnyRunMs }, async ({ atOnce, ...variant }) => {
-    const { departures, messages } = await runVariant(variant, true, atOnce)
-    expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))
-  })
+  const atOnce = variants
+    .filter(({ id }) => counting.includes(id))
+    .map((variant, index) => ({ ...variant, atOnce: index === 0 ? 16 : 4 }))
+  test.each(partUnlessProof(atOnce, 1))(
+    '$id, $atOnce at once',
+    { timeout: longerThanAnyRunMs },
+    async ({ atOnce: concurrency, ...variant }) => {
+      const { departures, messages } = await runVariant(variant, true, concurrency)
+      expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))
+    },
+  )
 })
