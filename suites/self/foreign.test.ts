@@ -23,7 +23,7 @@ const goMissing = spawnSync('go', ['version']).status === 0 ? '' : ' (NOT RUN: n
 const buildMs = 240_000
 const runMs = 240_000
 /** `npm run proof` makes as many calls as a user's run does. */
-const exploreCalls = isProof ? '4000' : '100'
+const exploreCalls = isProof ? '5000' : '100'
 
 interface Started {
   url: string
