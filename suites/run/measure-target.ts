@@ -1,12 +1,11 @@
-import { openCreatedKeys } from '../engine/case/created-keys.ts'
 import { systemRandom } from '../engine/random.ts'
 import { type FactSheet, measureFacts } from '../facts/measure.ts'
 import { urlTarget } from '../targets/url.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { createEnding, type Endings, endedTarget } from './ending/ending.ts'
 import { interruptedInstead } from './ending/interrupted.ts'
-import { listenForSignals } from './ending/signals.ts'
-import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys/keys-of-target.ts'
+import { endOnSignals } from './ending/signals.ts'
+import { type KeysOfTarget, openKeysOfTarget, openRecordedKeys } from './keys/keys-of-target.ts'
 import type { TargetOptions } from './options/target-options.ts'
 import { finish, removeLeftovers } from './run-against-url.ts'
 
@@ -31,10 +30,7 @@ export async function measureTarget(
 ): Promise<{ sheet: FactSheet; left: string[] }> {
   const keys = openKeysOfTarget(options.keys)
   const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
-  const stopListening = listenForSignals({
-    first: () => endings.cases.end({ kind: 'interrupted', during: 'run' }),
-    second: () => endings.cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
-  })
+  const stopListening = endOnSignals(endings)
   const target = urlTarget(options)
   let sheet: FactSheet | undefined
   let left: string[] = []
@@ -47,10 +43,7 @@ export async function measureTarget(
         random: systemRandom,
         patientMs,
         maxWaitMs,
-        created:
-          keys.record === null
-            ? null
-            : openCreatedKeys((entry) => keys.listener({ kind: 'key-noted', entry }), asEntries(keys.read())),
+        created: keys.record === null ? null : openRecordedKeys(keys),
         fresh: options.disposable,
         signal: endings.cases.signal,
       })

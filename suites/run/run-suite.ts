@@ -1,9 +1,8 @@
 import { type Item, skipItem } from '../engine/case/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import type { Endings } from './ending/ending.ts'
 import { interruptedInstead } from './ending/interrupted.ts'
-import { listenForSignals } from './ending/signals.ts'
+import { endOnSignals } from './ending/signals.ts'
 import { limitTime } from './ending/time-limit.ts'
 import { runVitest } from './run-vitest.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
@@ -17,7 +16,7 @@ import type { WorkerRequest } from './worker-request.ts'
  */
 export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   const { endings, endsAtMs, stop } = limitTime(suite.options)
-  const stopListening = listenForSignals(interruptions(endings, suite))
+  const stopListening = endOnSignals(endings, () => tellInterruption(suite))
   const request = requestOf(suite, endsAtMs)
   const runInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left' | 'exploration'>> => {
     const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
@@ -42,15 +41,9 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
 }
 
-function interruptions({ cases, cleanUp }: Endings, { options, say }: SuiteRun) {
+function tellInterruption({ options, say }: SuiteRun): void {
   const cleansUp = options.target?.settings.cleanup !== undefined
-  return {
-    first: () => {
-      say(cleansUp ? 'Interrupted: cleaning up; press Ctrl-C again to leave at once' : 'Interrupted')
-      cases.end({ kind: 'interrupted', during: 'run' })
-    },
-    second: () => cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
-  }
+  say(cleansUp ? 'Interrupted: cleaning up; press Ctrl-C again to leave at once' : 'Interrupted')
 }
 
 function requestOf({ options, corpus, selected, seed, known }: SuiteRun, endsAtMs: number | null): WorkerRequest {

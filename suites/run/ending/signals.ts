@@ -1,4 +1,5 @@
 import { interruptedExitCode } from '../../engine/errors.ts'
+import type { Endings } from './ending.ts'
 
 /** Handles Ctrl-C and SIGTERM; each further signal ends the process faster. */
 interface SignalSteps {
@@ -38,6 +39,22 @@ function onSignal(): void {
   if (last.count === 1) last.steps.first()
   else if (last.count === 2) last.steps.second()
   else process.exit(interruptedExitCode)
+}
+
+/**
+ * Ends the cases at the first signal and the clean-up at the second.
+ *
+ * @param tell is called at the first signal
+ * @returns stops listening
+ */
+export function endOnSignals({ cases, cleanUp }: Endings, tell: () => void = () => {}): () => void {
+  return listenForSignals({
+    first: () => {
+      tell()
+      cases.end({ kind: 'interrupted', during: 'run' })
+    },
+    second: () => cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
+  })
 }
 
 /**

@@ -1,12 +1,11 @@
-import { openCreatedKeys } from '../../engine/case/created-keys.ts'
 import type { StopReason } from '../../engine/judge/problem.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'
 import { urlTarget } from '../../targets/url.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { createEnding, type Endings } from '../ending/ending.ts'
-import { listenForSignals } from '../ending/signals.ts'
-import { asEntries, openKeysOfTarget } from '../keys/keys-of-target.ts'
+import { endOnSignals } from '../ending/signals.ts'
+import { openKeysOfTarget, openRecordedKeys } from '../keys/keys-of-target.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import { finish, removeLeftovers } from '../run-against-url.ts'
 import { endedWire } from './ended-wire.ts'
@@ -33,17 +32,14 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
   const { say } = effort
   const keys = openKeysOfTarget(target.keys)
   const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
-  const stopListening = listenForSignals({
-    first: () => endings.cases.end({ kind: 'interrupted', during: 'run' }),
-    second: () => endings.cleanUp.end({ kind: 'interrupted', during: 'clean-up' }),
-  })
+  const stopListening = endOnSignals(endings)
   const corpus = await openCorpus()
   const cleaned = { target: urlTarget(target), keys, endings }
   let exploration: Exploration
   let left: string[] = []
   try {
     await removeLeftovers({ corpus, say }, cleaned)
-    const recorded = openCreatedKeys((entry) => keys.listener({ kind: 'key-noted', entry }), asEntries(keys.read()))
+    const recorded = openRecordedKeys(keys)
     const created = recorded.keys.length + recorded.unanswered.length
     const { options, close } = await openTarget(target)
     const wire = endedWire(recordingWire(options.wire, recorded), endings.cases)

@@ -1,8 +1,9 @@
 import type { CreatedKeys } from '../../engine/case/created-keys.ts'
+import { membersOf, parseJson } from '../../engine/json.ts'
 import { countAnswer } from '../../explore/answer.ts'
 import type { Response, Wire } from '../../explore/wire.ts'
 
-/** Records each key that an exploration creates, before the call that creates it, whatever that call is for. */
+/** Records each key that an exploration creates, before the call that creates it. */
 export function recordingWire(wire: Wire, keys: Pick<CreatedKeys, 'intend' | 'created' | 'notCreated'>): Wire {
   return {
     ...wire,
@@ -21,18 +22,14 @@ export function recordingWire(wire: Wire, keys: Pick<CreatedKeys, 'intend' | 'cr
 
 /** The label of the key that a body creates. */
 function nameIn(body: string): string {
-  try {
-    const { params } = JSON.parse(body) as { params?: { name?: unknown } }
-    return typeof params?.name === 'string' ? params.name : ''
-  } catch {
-    return ''
-  }
+  const { name } = membersOf(membersOf(parseJson(body)).params)
+  return typeof name === 'string' ? name : ''
 }
 
 function keyIn(response: Response): { id: string; secret?: string } | null {
   const answer = countAnswer(response)
-  if (answer.kind !== 'accepted' || typeof answer.result !== 'object' || answer.result === null) return null
-  const { id, secret } = answer.result as { id?: unknown; secret?: unknown }
+  if (answer.kind !== 'accepted') return null
+  const { id, secret } = membersOf(answer.result)
   if (typeof id !== 'string') return null
   return { id, ...(typeof secret === 'string' ? { secret } : {}) }
 }

@@ -1,4 +1,9 @@
-import type { CreatedKey, CreatedKeysEntry } from '../../engine/case/created-keys.ts'
+import {
+  type CreatedKey,
+  type CreatedKeys,
+  type CreatedKeysEntry,
+  openCreatedKeys,
+} from '../../engine/case/created-keys.ts'
 import type { RunListener } from '../../engine/case/events.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import {
@@ -104,6 +109,10 @@ export function recordHolder(file: string): number | null {
 export function asEntries({ keys, unanswered }: Pick<KeyRecord, 'keys' | 'unanswered'>): CreatedKeysEntry[] {
   return [...keys.map((created) => ({ created })), ...unanswered.map((intend) => ({ intend }))]
 }
+
+/** The created keys of a target, which continue its record. */
+export const openRecordedKeys = (keys: Pick<KeysOfTarget, 'listener' | 'read'>): CreatedKeys =>
+  openCreatedKeys((entry) => keys.listener({ kind: 'key-noted', entry }), asEntries(keys.read()))
 
 const fileOf = ({ testKeysFile, folder, owner }: KeysOfTargetOptions): string =>
   testKeysFile ?? keyRecordFile(folder, owner)
