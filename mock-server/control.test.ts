@@ -36,7 +36,7 @@ function resolve<T extends object>(node: T & { $ref?: string }): T {
 /** Where a value departs from a schema of the OpenAPI file; the few keywords that the file uses. */
 function misfits(ref: Schema, value: unknown, at = '$'): string[] {
   const schema = resolve(ref)
-  if (schema.enum && !schema.enum.includes(value)) return [`${at} is none of ${schema.enum.join()}`]
+  if (schema.enum && !schema.enum.includes(value)) return [`${at} is not one of ${schema.enum.join()}`]
   const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
   const types = [schema.type ?? type].flat()
   if (!types.includes(type) && !(types.includes('integer') && Number.isInteger(value))) return [`${at} is ${type}`]

@@ -19,7 +19,7 @@ export function createRandom(seed: string | undefined): RandomBytes {
 
 let pool = Buffer.alloc(0)
 
-/** One request to the system serves many servers and tokens, because each request has a cost, whatever its size. */
+/** One request to the system serves many servers and tokens, because a large request costs no more than a small one. */
 function fromPool(size: number): Buffer {
   if (size > pool.length) pool = randomBytes(Math.max(size, 4096))
   const bytes = pool.subarray(0, size)

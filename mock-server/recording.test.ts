@@ -29,7 +29,7 @@ const basic = ({ rootKey }: MockServer) => ({
   Authorization: `Basic ${Buffer.from(`${rootKey.id}:${rootKey.secret}`).toString('base64')}`,
 })
 
-test('a recording holds both sides of an exchange, its moments and its connection', async () => {
+test('a recording holds both sides of an exchange, its times and its connection', async () => {
   const server = await startRecorded()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())

@@ -1,6 +1,6 @@
 /**
  * How often each server that loses a race is found: by the scripted races through sockets, and by those of the model in memory. Servers
- * that decide 2 ms, a turn of the event loop or a few microtasks before the effect, and two nodes of which one is slower.
+ * that decide 2 ms, a turn of the event loop or a few microtasks before the effect, and two nodes, one of them slower.
  *
  *     npm run races -- [--runs N] [--only PREFIX]
  *

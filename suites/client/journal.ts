@@ -1,4 +1,4 @@
-/** What a client did in one scenario, as plain data. Checks see nothing else. SECRETS INCLUDED. Moments are ms since 1970. */
+/** What a client did in one scenario, as plain data. Checks see nothing else. SECRETS INCLUDED. Times are ms since 1970. */
 
 export const clientAuths = ['hmac', 'ecc', 'basic', 'token'] as const
 export type ClientAuth = (typeof clientAuths)[number]

@@ -38,7 +38,7 @@ export function judgeJournals(
     return { story, signed: judgeSignatures(story, boundedExplain(budget)) }
   })
   const takesErrors = evidence.some(({ story }) => paysFor(story.scenario) === errorIn200.id && saysTooManyOk(story))
-  // A client that never reaches a server proves nothing, whatever it prints.
+  // A client that never reaches a server proves nothing, even if it prints results.
   const isInert = evidence.every(({ story }) => story.requests.length === 0)
   const findingsOf = (check: Check, story: Story): Finding[] => {
     if (isInert || paysFor(story.scenario) !== check.id) return []

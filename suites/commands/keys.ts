@@ -73,7 +73,7 @@ const plain = ({ owner, keys, unanswered, file, holder }: FoundRecord) => ({
 })
 
 function text(records: readonly FoundRecord[]): string {
-  if (records.length === 0) return 'No run left an API key that is known here\n'
+  if (records.length === 0) return 'No API key of an earlier run is recorded here\n'
   return records.map((record) => `${recordLines(record).join('\n')}\n`).join('\n')
 }
 

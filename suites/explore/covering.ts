@@ -101,7 +101,7 @@ interface Drawn {
   readonly reasonAgainst: ReasonAgainst
 }
 
-/** The possible row with a pair that holds most of the open ones, or the reason why there is none. */
+/** Of the possible rows with this pair the one that covers most open pairs, or the reason why no row is possible. */
 function bestRow(matrix: Matrix, random: Random, { pair, open, reasonAgainst }: Drawn): Row | string {
   let best: Row | undefined
   let gained = -1

@@ -69,7 +69,7 @@ export function doubtTouched(state: State, heard: readonly HeardCall[]): State {
   return forgetSessions(next, { from: until, to: until })
 }
 
-/** The server's clock is another one: no moment that was reported means anything on ours. */
+/** The server's clock was set: reported times can no longer be converted to ours. */
 export function forgetClocks(state: State): State {
   const pairs = state.pairs.keys().flatMap((index) => {
     const pair = state.pairs.get(index)

@@ -1,13 +1,13 @@
 /**
  * Listens to the cases of a run: the model judges each exchange, so that an answer that no reading of the document allows is noticed even
- * if no case is about it. Nothing is called for that. Only what is certain counts: an answer that a limit, a lock or a lost connection
- * explains is none of it, so that of all refusals none is reported (the case that needs the acceptance fails anyway).
+ * if no case is about it. It makes no calls. Only what is certain is reported. Refusals never are, because a limit, a lock or a lost
+ * connection may explain them, and the case that needs the acceptance fails anyway.
  */
 import type { RunListener } from '../engine/case/events.ts'
 import type { HeardFinding } from '../engine/judge/outcome.ts'
 import { contradicts, explain, facts, judge, learn, shape } from '../engine/model/index.ts'
 import { readBody } from '../engine/model/parse.ts'
-import type { Answer, Fact, Problem, State, Verdict } from '../engine/model/types.ts'
+import type { Fact, Problem, State, Verdict } from '../engine/model/types.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { describeHeard } from './describe-heard.ts'
 import { type ExchangeMade, type HeardCall, heardCall, type SeenFrom, unknownAddress } from './heard-call.ts'
@@ -103,7 +103,7 @@ function hear(ear: Ear, event: ExchangeMade): void {
 /** The Date header has a resolution of a second; a larger difference is another clock. */
 const notableJumpMs = 3000
 
-/** A clock that was set while the run went on makes every moment uncertain. */
+/** After the clock was set during the run, no reported time is certain. */
 function noticeClock(ear: Ear, { answer, answeredAtMs }: ExchangeMade): void {
   const date = answer.kind === 'answer' ? Date.parse(answer.headers.date ?? '') : Number.NaN
   if (Number.isNaN(date)) return
@@ -240,11 +240,9 @@ function report(ear: Ear, heard: HeardCall, { requirement, level, message, fact 
   const id = `found/${requirement}/${kind}${slug === '' ? '' : `-${slug}`}`
   if (ear.known.has(id)) return
   ear.known.add(id)
-  const steps = [...stepsBefore(ear, heard), `${describeHeard(ear.state, heard)}: ${outcome(heard.answer)}`]
+  const steps = [...stepsBefore(ear, heard), `${describeHeard(ear.state, heard)}: ${heard.answer.kind}`]
   ear.found.push({ id, requirement, level, message, steps })
 }
-
-const outcome = (answer: Answer): string => answer.kind
 
 /** The grants and refreshes on which a call rests. */
 function stepsBefore({ log, state }: Ear, heard: HeardCall): string[] {

@@ -42,7 +42,7 @@ export const isNamedBy = (only: readonly string[] | null, id: string): boolean =
 /** How many rows hold each pair: if one cannot be judged, the next may be. */
 const rowsOfPair = 3
 
-/** Makes the calls of the rows. Row numbers depend on the seed alone, whatever the target answers. */
+/** Makes the calls of the rows. Row numbers depend only on the seed, not on the answers of the target. */
 export async function askMatrix({ asker, seed, matrix, only, isOver }: MatrixAsked): Promise<MatrixCoverage> {
   const { rows, impossible } = coveringArray(matrix, seededRandom(seed), rowsOfPair)
   const covered = new Set<string>()

@@ -34,5 +34,5 @@ function openBundled(): OpenedTarget {
   }
 }
 
-/** Whether every address of 127/8 can be called from; over IPv6 none of them can. */
+/** Whether calls can come from every address of 127/8; over IPv6 they cannot. */
 const isLoopback = (url: string): boolean => /^127\.\d+\.\d+\.\d+$/.test(new URL(url).hostname)

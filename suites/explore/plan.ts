@@ -15,7 +15,7 @@ export interface Plan extends KeyMaker {
   /** A token prefix that the user names. */
   readonly tokenPrefix: string | undefined
   readonly random: Random
-  /** Called with each finding at a moment when further calls may be made. */
+  /** Called with each finding, when further calls may be made. */
   onFinding(candidate: Candidate): Promise<void>
   /** Random sequences, until the budget ends. */
   walk(asker: Asker, isOver: () => boolean): Promise<void>

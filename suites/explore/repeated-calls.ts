@@ -28,7 +28,7 @@ export async function wrongTries({ x, people, pairs }: Asker, who: string, tries
     list({ kind: 'none' }),
   ]
   for (const step of steps) for (let at = 0; at < tries; at++) await keptOut(x, step)
-  // Whether the key is locked now is open; wrong calls must still be kept out.
+  // Whether the key is locked now is open; wrong calls must still be refused.
   for (const step of steps) await keptOut(x, { ...step, connection: 'new' })
   await x.call(list(basic(who)))
   await x.call(list(hmac(who)))

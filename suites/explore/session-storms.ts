@@ -92,7 +92,7 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
 type Meanwhile = (ms: number) => Promise<void>
 
 /**
- * Creates as many sessions as a user may have, so that every earlier session is gone, whatever counts as one.
+ * Creates as many sessions as a user may have, so that every earlier session is gone in every reading of what a session is.
  *
  * @returns pairs whose access token ends soon
  */

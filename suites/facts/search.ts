@@ -13,7 +13,7 @@ interface SearchRange {
  * Doubles a value until it is refused, then halves the distance.
  *
  * @param accepts whether the target accepts a value
- * @returns the largest accepted value (0: there is none), and whether the limit of the search was accepted
+ * @returns the largest accepted value (0: no value was accepted), and whether the limit of the search was accepted
  */
 export async function findLargest(
   accepts: (value: number) => Promise<boolean>,

@@ -105,7 +105,7 @@ function filters(report: PrintedReport): string {
 function findings(report: PrintedReport): string {
   if (report.findings.length === 0) return ''
   const details = sortFindings(report.findings).map((finding) => findingDetails(report, finding))
-  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows, and that no case is about.</p>\n${details.join('\n')}`
+  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that the document does not allow in any reading, and that no case tests.</p>\n${details.join('\n')}`
 }
 
 /** How many calls the model made: one line for each part of each kind of call. */

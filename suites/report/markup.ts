@@ -6,7 +6,7 @@ const largestBytes = 400_000
 /**
  * Puts a report together from its parts, with an empty line between two of them, in at most 400,000 bytes.
  *
- * @param details the parts of which the last are left out where there is no room
+ * @param details the parts; the last ones are left out if there is no room
  */
 export function fitted(before: readonly string[], details: readonly string[], after: readonly string[]): string {
   let room = largestBytes - Buffer.byteLength([...before, ...after].join('\n\n'))

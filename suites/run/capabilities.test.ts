@@ -27,7 +27,7 @@ function verdictOf(needs: Need[]): string {
   return reason === undefined ? 'runs' : skipItem(item, reason).verdict
 }
 
-test('a case that needs a method of an absent area does not apply, whatever else it needs', () => {
+test('a case that needs a method of an absent area does not apply, even if it needs something else too', () => {
   expect(verdictOf(['sessions', 'probe:inbox'])).toBe('not-applicable')
   expect(verdictOf(['probe:solution-context'])).toBe('not-applicable')
 })

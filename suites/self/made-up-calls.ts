@@ -43,7 +43,7 @@ export function newState(more: Partial<State['terms']> = {}): State {
   return initialState(terms, rootKey)
 }
 
-/** The moment of a call this many ms after the start. */
+/** The time span of a call this many ms after the start. */
 export const at = (ms: number): Span => ({ from: startMs + ms, to: startMs + ms + 2 })
 
 export function body(method: string, params: unknown = {}, id = 1): string {

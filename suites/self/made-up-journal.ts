@@ -134,7 +134,7 @@ export const start = (more: Partial<Start> = {}): Start => ({
   ...more,
 })
 
-/** A start that begins this many ms after the first moment. */
+/** A start this many ms after the beginning of the journal. */
 export const startAt = (at: number): Start => start({ fromMs: beginMs + at })
 
 export function journal(

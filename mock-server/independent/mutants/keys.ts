@@ -202,7 +202,7 @@ export const keyMutants: IndependentMutant[] = [
   {
     id: 'public-key-without-final-line-feed-refused',
     breaks: 'keys/public-key',
-    about: 'The document joins the lines by LF, so there is none behind the last line.',
+    about: 'The document joins the lines by LF, so the last line ends without one.',
     create: () => ({
       rules: {
         publicKey: (pem, profile) =>

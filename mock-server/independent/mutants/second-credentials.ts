@@ -215,7 +215,7 @@ export const secondCredentialMutants: IndependentMutant[] = [
     breaks: 'grants/credentials',
     needsState: true,
     about:
-      'Grants for one key id and scope that are in flight together get the tokens of the first, whatever their secrets.',
+      'Grants for one key id and scope that are in flight together get the tokens of the first, even if their secrets differ.',
     create: () => ({
       around: mergeInFlight((request) => {
         const { grantType, apiKeyId, scope } = paramsOf(request)

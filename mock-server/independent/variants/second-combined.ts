@@ -91,7 +91,7 @@ export const secondCombinedVariants: IndependentVariant[] = [
       'grants/empty-scope',
       'limits/request-size',
     ],
-    about: 'Whatever the document does not show is refused, with HTTP 400.',
+    about: 'Everything that the document does not show is refused, with HTTP 400.',
     profile: {
       extraMembers: 'refused',
       idTypes: 'integers',

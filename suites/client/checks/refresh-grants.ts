@@ -44,7 +44,7 @@ function grantsBefore({ requests }: Story, request: Request): Request[] {
   )
 }
 
-/** After a refresh that failed, one grant is right, whatever other pairs the client has. */
+/** After a refresh that failed, one grant is right, even if the client has other pairs. */
 function isRecovery({ requests }: Story, request: Request, earlier: readonly Request[]): boolean {
   const failed = requests.filter(
     (other) =>
@@ -99,7 +99,7 @@ function grantAfterLoser(story: Story, loser: Request): Finding[] {
   return []
 }
 
-/** The newest pair of a grant that the client had at a moment. */
+/** The newest pair of a grant that the client had at a given time. */
 function newestOf(pair: Pair | null, momentMs: number): Pair | null {
   let newest: Pair | null = null
   for (let at = pair?.successor ?? null; at !== null; at = at.successor)

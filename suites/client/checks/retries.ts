@@ -4,7 +4,7 @@ import type { Check, Finding } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import type { Request, Story } from '../story/story.ts'
 
-/** A tolerance: timers may fire early, and the clocks of two processes are read at different moments. In ms. */
+/** A tolerance: timers may fire early, and the clocks of two processes are read at different times. In ms. */
 const toleranceMs = 20
 
 export const retryAfterKept: Check = {

@@ -77,7 +77,7 @@ export function isGoodForRefresh(pair: Pair, momentMs: number): boolean {
   )
 }
 
-/** Whether the client sent anything after a moment. */
+/** Whether the client sent anything after a given time. */
 export function goesOnAfter({ requests }: Pick<Story, 'requests'>, momentMs: number): boolean {
   return (requests.at(-1)?.exchange.startedMs ?? 0) > momentMs
 }

@@ -28,7 +28,7 @@ function ask(run: Run, steps: string): Promise<CaseOutcome> {
 const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
 const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
 
-test('a lock-out of the key blocks the case that shows it, whatever it proves, and the rest', async () => {
+test('a locked key blocks the case that shows it and all later cases', async () => {
   let locked = false
   const run = runOf(madeUpTarget({ answer: () => (locked ? { status: 401 } : { result: {} }) }))
   expect((await ask(run, right)).verdict).toBe('passed')

@@ -72,7 +72,7 @@ describe('a refresh beside other calls', () => {
   })
 })
 
-test('raises no alarm in 120 correct histories, half of which lose a tenth of their answers', () => {
+test('raises no alarm in 120 correct histories; half of them lose a tenth of their answers', () => {
   const random = seededRandom(11)
   for (let round = 0; round < 120; round++) {
     const start = afterGrants(newState(), ['a', 'b', 'c'], ['solution'])

@@ -162,7 +162,7 @@ describe('tokens', () => {
     expect(judged(next, listWith(tokenHeader('p')), at(300)).is).toBe('open')
   })
 
-  test('nothing is judged near the reported moment', () => {
+  test('nothing is judged close to the reported time', () => {
     const lived = learn(
       newState(),
       grantCall(['solution', 'expiresIn:3000']),

@@ -31,7 +31,7 @@ interface Ghost {
 
 interface User {
   readonly live: readonly Seat[]
-  /** Sessions of which `lost` were removed; it is unknown which. */
+  /** Sessions; `lost` of them were removed, it is unknown which. */
   readonly doubt: readonly Seat[]
   readonly lost: number
   /** Lines that live in the session of their name if that is the one they were granted in; they are in no session that is counted. */

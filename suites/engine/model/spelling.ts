@@ -1,6 +1,6 @@
 /** Other spellings of a value. Whether a server accepts them is open (how tokens compare; unpadded base64). */
 
-/** A server may keep moments in whole seconds, so nothing is judged closer to a moment than this. In ms. */
+/** A server may store times in whole seconds, so nothing is judged closer to one than this. In ms. */
 export const slackMs = 1200
 
 /** The bytes, one character each, that a forgiving base64 decoder reads: foreign characters are skipped, padding ends the text. */

@@ -6,7 +6,7 @@ import type { Finding } from '../../report/model.ts'
 type Found = Omit<Finding, 'known'>
 
 /**
- * Findings of requirements that no case and no call of the model shows broken: what a case says needs no second voice.
+ * Findings at requirements that neither a case nor a call of the model shows to be broken: those are already reported.
  *
  * @param explored what the model found by calls of its own
  */
@@ -24,7 +24,7 @@ export function heardFindings(outcomes: readonly CaseOutcome[], explored: readon
   return [...found.values()]
 }
 
-/** Nothing was called to hear it, so nothing is called again. */
+/** The model made no call for it, so it repeats none. */
 const notRepeated: Pick<Finding, 'reproduced' | 'fixture' | 'exchanges' | 'history'> = {
   reproduced: { failed: 0, tries: 0 },
   fixture: null,

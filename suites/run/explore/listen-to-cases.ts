@@ -50,7 +50,7 @@ export function listenToCases(
   })
 }
 
-/** Moments may be rounded to a second. */
+/** Times may be rounded to a second. */
 const sharedClockMs = 1000
 
 const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']

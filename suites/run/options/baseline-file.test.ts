@@ -15,7 +15,7 @@ const corpus = madeUpCorpus({
   ],
 })
 describe('the file', () => {
-  test('is read back as it was written, whatever it contains', () => {
+  test('is read back as it was written, with any content', () => {
     const entries: KnownEntry[] = [
       {
         scenario: 'tokens/expiry',

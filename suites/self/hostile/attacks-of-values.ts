@@ -20,7 +20,7 @@ const create = 'manager/createApiKey'
 const auth = 'manager/auth'
 const megabyte = 1024 * 1024
 
-/** Attacks through keys, tokens and moments that a server issues. */
+/** Attacks through keys, tokens and timestamps that a server issues. */
 export const attacksOfValues: readonly Attack[] = [
   {
     id: 'key-id-with-escapes',
