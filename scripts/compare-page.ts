@@ -12,7 +12,7 @@ import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { seededRandom } from '../suites/engine/random.ts'
 import { buildReport } from '../suites/report/build.ts'
 import { addReport, type Comparison, noComparison } from '../suites/report/compare/comparison.ts'
-import type { Report } from '../suites/report/model.ts'
+import type { Report } from '../suites/report/report.ts'
 import { launchChromium } from '../suites/self/chromium.ts'
 import { madeUpCase, madeUpMeta } from '../suites/self/made-up.ts'
 

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
-import type { Report } from '../suites/report/model.ts'
+import type { Report } from '../suites/report/report.ts'
 
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const { values } = parseArgs({

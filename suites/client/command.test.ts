@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { main } from '../cli.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { problemWith } from '../engine/fixture/schemas.ts'
-import type { ClientReport } from './report/model.ts'
+import type { ClientReport } from './report/client-report.ts'
 import { runCommand } from './run-command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-client-test-'))

@@ -3,7 +3,7 @@ import type { Journal } from './journal.ts'
 import { judgeJournals } from './judge-journals.ts'
 import { listen } from './listen.ts'
 import { buildReport } from './report/build.ts'
-import type { ClientKnownEntry, ClientMeta, ClientReport } from './report/model.ts'
+import type { ClientKnownEntry, ClientMeta, ClientReport } from './report/client-report.ts'
 import { runScenarios } from './run-scenarios.ts'
 import type { Selected } from './select.ts'
 

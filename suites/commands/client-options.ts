@@ -1,7 +1,7 @@
 import { type ClientAuth, clientAuths } from '../client/journal.ts'
 import type { ClientSource } from '../client/judge-run.ts'
+import type { ClientKnownEntry } from '../client/report/client-report.ts'
 import { parseClientKnown } from '../client/report/known.ts'
-import type { ClientKnownEntry } from '../client/report/model.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import type { Report } from '../report/model.ts'
+import type { Report } from '../report/report.ts'
 import { documentFile, filesOfCases, type Sources } from '../report/sources.ts'
 
 /** The texts of this package that the page of a report embeds. Missing files are left out. */

@@ -1,5 +1,5 @@
 /** One exploration of a target, from its settings to its findings. */
-import type { Requirement } from '../engine/fixture/model.ts'
+import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { allPairs } from './covering.ts'

@@ -1,4 +1,4 @@
-import type { Explored } from '../report/model.ts'
+import type { Explored } from '../report/report.ts'
 import type { Exploration } from './explore.ts'
 
 /** How much of the table and the matrix was covered, for a report. */

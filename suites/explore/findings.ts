@@ -1,13 +1,13 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
-import type { Requirement } from '../engine/fixture/model.ts'
+import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
 import type { Call, State } from '../engine/model/index.ts'
 import { keyIdOf } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
-import type { Finding, HistoryCall } from '../report/model.ts'
+import type { Finding, HistoryCall } from '../report/report.ts'
 import { basic, ecc, hmac, list } from './calls.ts'
 import { describeStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'

@@ -1,7 +1,7 @@
 /** An exploration as a report for every format: findings without cases. */
-import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
+import type { Corpus, SafetyClass } from '../engine/fixture/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
-import type { Report } from '../report/model.ts'
+import type { Report } from '../report/report.ts'
 import type { Exploration } from './explore.ts'
 import { exploredOf } from './explored.ts'
 

@@ -1,5 +1,5 @@
 /** What an exploration found, for a terminal. */
-import type { Requirement } from '../engine/fixture/model.ts'
+import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import type { Exploration } from './explore.ts'
 import type { Found } from './findings.ts'
 import type { ExploreMeta } from './report.ts'

@@ -1,5 +1,5 @@
 import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
-import type { Report } from './model.ts'
+import type { Report } from './report.ts'
 
 /** The part of a report that a badge needs, of a server or of a client. */
 export type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & { summary: Pick<Report['summary'], 'failed' | 'known'> }

@@ -3,7 +3,7 @@ import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { guard, implied, known, report, sides } from '../self/made-up-build.ts'
 import { buildReport } from './build.ts'
 import { updatedKnown } from './known.ts'
-import type { KnownEntry, Report } from './model.ts'
+import type { KnownEntry, Report } from './report.ts'
 
 describe('known failures', () => {
   const caseOne = (seen: Report) => seen.cases.find((testCase) => testCase.key === 'one')

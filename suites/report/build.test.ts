@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Requirement } from '../engine/fixture/model.ts'
+import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import type { ProblemFacts } from '../engine/judge/problem.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'

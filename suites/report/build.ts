@@ -1,5 +1,5 @@
 import { hasRace } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
 import { blockersOf } from './causes.ts'
 import { envelopeCases, everyAnswer } from './envelope.ts'
@@ -7,6 +7,8 @@ import { boundEvidence } from './evidence.ts'
 import { wordsOfKey } from './explain.ts'
 import { hintText } from './hint-text.ts'
 import { applyKnown, knownFindings, staleEntries } from './known.ts'
+import { type ProblemRenderer, problemText } from './problem-text.ts'
+import { raceText } from './race-text.ts'
 import type {
   CaseReport,
   Explored,
@@ -17,9 +19,7 @@ import type {
   Plan,
   Report,
   ReportedProblem,
-} from './model.ts'
-import { type ProblemRenderer, problemText } from './problem-text.ts'
-import { raceText } from './race-text.ts'
+} from './report.ts'
 import { type RequirementSet, splitBySet } from './requirement-set.ts'
 import { plannedCases, reportRequirements } from './requirements.ts'
 import { shellWord } from './shell.ts'

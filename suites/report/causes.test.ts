@@ -4,7 +4,7 @@ import type { ProblemFacts } from '../engine/judge/problem.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { madeUpCase } from '../self/made-up.ts'
 import { blockersOf, groupByCause, type Levels } from './causes.ts'
-import type { CaseReport } from './model.ts'
+import type { CaseReport } from './report.ts'
 
 const requirements = [
   { id: 'envelope/post-api', level: 'must', kind: 'shape' },

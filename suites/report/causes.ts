@@ -2,7 +2,7 @@
 import { groupBy } from '../engine/group.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
 import type { Mismatch } from '../engine/judge/problem.ts'
-import type { CaseReport, ReportedProblem, RequirementReport } from './model.ts'
+import type { CaseReport, ReportedProblem, RequirementReport } from './report.ts'
 
 /** The level and kind of each requirement. */
 export type Levels = readonly Pick<RequirementReport, 'id' | 'level' | 'kind'>[]

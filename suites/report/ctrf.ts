@@ -4,8 +4,8 @@ import { blockedByKnown } from './causes.ts'
 import { type CtrfStatus, type CtrfTest, ctrfDocument } from './ctrf-document.ts'
 import { caseLines, explainCase } from './explain.ts'
 import { findingLines, verdictOfFinding } from './findings.ts'
-import type { CaseReport, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
+import type { CaseReport, Report } from './report.ts'
 import { entryWords } from './verdict-words.ts'
 
 /**

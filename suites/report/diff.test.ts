@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
 import { diffReports, renderDiff, verdictsDiffer } from './diff.ts'
-import type { Report } from './model.ts'
+import type { Report } from './report.ts'
 
 const one = madeUpReport()
 const other: Report = {

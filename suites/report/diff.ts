@@ -3,7 +3,7 @@ import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { summarySentence } from './explain.ts'
 import { table } from './lines.ts'
-import type { Level, Report, RunVerdict } from './model.ts'
+import type { Level, Report, RunVerdict } from './report.ts'
 import { casesOf, glyphs, words } from './verdict-words.ts'
 
 interface ReportDiff {

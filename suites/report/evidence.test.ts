@@ -6,7 +6,7 @@ import { renderHtml } from './html.ts'
 import { renderJson } from './json.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { CaseReport, Report } from './model.ts'
+import type { CaseReport, Report } from './report.ts'
 import { renderText } from './text.ts'
 
 const report = madeUpReport()

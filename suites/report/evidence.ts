@@ -1,7 +1,7 @@
 /** Keeps a report small, whatever a server sends. Each exchange is already short; this limits all of them together. */
 import type { Exchange } from '../engine/exchange.ts'
 import { printableJson } from '../engine/printable.ts'
-import type { CaseReport } from './model.ts'
+import type { CaseReport } from './report.ts'
 
 /** For all exchanges of a report together, as JSON writes them. */
 const mostCharacters = 3_000_000

@@ -3,11 +3,11 @@
 import type { Exchange } from '../engine/exchange.ts'
 import { groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
-import type { CaseReport, Observation, Report, RequirementReport } from './model.ts'
 import { notRunText } from './obstacle-text.ts'
 import { type PrintedReport, printedLine } from './printed.ts'
 import { reasonText } from './problem-text.ts'
 import { joinReasons, keyOfReason } from './reasons.ts'
+import type { CaseReport, Observation, Report, RequirementReport } from './report.ts'
 
 interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]

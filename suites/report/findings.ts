@@ -1,8 +1,8 @@
 /** What every format says about a finding of the model. */
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { historyLines } from './history.ts'
-import type { Finding } from './model.ts'
 import type { PrintedReport } from './printed.ts'
+import type { Finding } from './report.ts'
 
 /** The verdict that a case would have for the same defect. */
 export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {

@@ -5,8 +5,8 @@ import { renderHtml } from './html.ts'
 import { renderJson } from './json.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { Report } from './model.ts'
 import { renderPlan } from './plan-text.ts'
+import type { Report } from './report.ts'
 import { renderText } from './text.ts'
 
 /** Text that servers sent, or might send. */

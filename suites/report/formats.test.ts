@@ -7,7 +7,7 @@ import { renderHtml } from './html.ts'
 import { renderJson } from './json.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { CaseReport } from './model.ts'
+import type { CaseReport } from './report.ts'
 
 const report = madeUpReport()
 

@@ -1,6 +1,6 @@
 /** Calls at the same time, drawn with a lane for each connection and time to the right. */
 import { groupBy } from '../engine/group.ts'
-import type { HistoryCall } from './model.ts'
+import type { HistoryCall } from './report.ts'
 
 /** A call of a history with its number in the drawing. */
 interface DrawnCall extends HistoryCall {

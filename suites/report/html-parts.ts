@@ -1,8 +1,8 @@
 /** Parts of the HTML report that are about requirements. */
 import { areaOf, type Counts, countAreas } from './explain.ts'
 import { escapeBytes, escapeHtml, linkTo } from './html-text.ts'
-import type { RequirementReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
+import type { RequirementReport } from './report.ts'
 import { documentSentence, filesOfCases, placeOfCase, type Sources } from './sources.ts'
 import { casesOf, glyphs, meanings, verdictOrder, words } from './verdict-words.ts'
 

@@ -8,9 +8,9 @@ import { htmlPage } from './html-page.ts'
 import { coverage, fixtureTexts, legend, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
 import { escapeHtml, linkTo } from './html-text.ts'
-import type { CaseReport, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfProblems, problemsOf } from './problems.ts'
+import type { CaseReport, Report } from './report.ts'
 import type { Sources } from './sources.ts'
 import {
   casesOf,

@@ -1,5 +1,5 @@
 import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
-import type { Report } from './model.ts'
+import type { Report } from './report.ts'
 
 /**
  * The report for scripts, as in spec/schemas/report.schema.json. Texts are exact; characters that are unsafe on a terminal are escaped as

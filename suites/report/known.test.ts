@@ -3,7 +3,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { buildReport } from './build.ts'
 import { updatedKnown } from './known.ts'
-import type { KnownEntry } from './model.ts'
+import type { KnownEntry } from './report.ts'
 
 const corpus = madeUpCorpus({
   requirements: [{ id: 'tokens/expire', level: 'must', kind: 'shape', part: '2', text: 'They expire' }],

@@ -1,7 +1,7 @@
 /** The baseline: failures that are known. A listed failure does not fail the run, a listed case that passes does. */
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
-import type { Finding, KnownEntry, Report } from './model.ts'
+import type { Finding, KnownEntry, Report } from './report.ts'
 
 type Judged = Pick<CaseOutcome, 'id' | 'case' | 'key' | 'verdict' | 'requirements'>
 

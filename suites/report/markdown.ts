@@ -14,9 +14,9 @@ import { exploredLines } from './explored-lines.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import { code, fenced, fitted, folded, html, inline } from './markup.ts'
-import type { CaseReport, Observation, Report } from './model.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
+import type { CaseReport, Observation, Report } from './report.ts'
 import { casesOf, glyphs, judgeWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 const shownAlike = 20

@@ -3,7 +3,7 @@ import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { columnName } from './compare/comparison.ts'
 import { summarySentence } from './explain.ts'
 import { joinSections, table } from './lines.ts'
-import type { Report } from './model.ts'
+import type { Report } from './report.ts'
 import { glyphs, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
 
 /** Servers × requirements: one column per report. */

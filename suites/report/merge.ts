@@ -1,9 +1,9 @@
 import { SuiteError } from '../engine/errors.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { worst } from '../engine/judge/verdict.ts'
 import { assembleReport } from './build.ts'
 import { entryNamesCase } from './known.ts'
-import type { CaseReport, Finding, KnownEntry, Meta, Report } from './model.ts'
+import type { CaseReport, Finding, KnownEntry, Meta, Report } from './report.ts'
 import { type RequirementSet, splitBySet } from './requirement-set.ts'
 
 /**

@@ -2,7 +2,7 @@ import { countBy } from '../engine/group.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { areaOf } from './explain.ts'
 import { paintOf } from './lines.ts'
-import type { Plan } from './model.ts'
+import type { Plan } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
 const shownIds = 8

@@ -1,5 +1,5 @@
 import { type Printable, type Printed, printable, printed } from '../engine/printable.ts'
-import type { Finding, Report } from './model.ts'
+import type { Finding, Report } from './report.ts'
 
 /** A report whose texts are all printable. The lines of a fixture stay lines. */
 export type PrintedReport = Printed<

@@ -7,9 +7,9 @@ import { buildReport } from './build.ts'
 import { groupByCause } from './causes.ts'
 import { groupNotTestable } from './explain.ts'
 import { failureTexts } from './failure-text.ts'
-import type { Report } from './model.ts'
 import { obstacleTexts } from './obstacle-text.ts'
 import { type ProblemRenderer, problemText } from './problem-text.ts'
+import type { Report } from './report.ts'
 
 const refused = { outcome: 'refused', status: 200, code: 7 } as const
 const problem = (

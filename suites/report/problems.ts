@@ -3,8 +3,8 @@ import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Cause, groupByCause } from './causes.ts'
 import { casesWith } from './explain.ts'
 import { groupFindings, verdictOfFinding } from './findings.ts'
-import type { CaseReport } from './model.ts'
 import type { PrintedReport } from './printed.ts'
+import type { CaseReport } from './report.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
 /** How many problems are listed beside the verdict; the rest of the report has all. */

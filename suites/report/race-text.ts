@@ -1,5 +1,5 @@
 import { hasRace } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 
 /** Says that a failed case is about calls at the same time, and which cases show that one at a time the server is right. */

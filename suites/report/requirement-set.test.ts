@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { allItems } from '../engine/case/cases.ts'
 import { loadCorpus } from '../engine/fixture/corpus.ts'
-import type { Requirement } from '../engine/fixture/model.ts'
+import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { readRequirementSet, requirementSets } from '../run/options/requirement-sets.ts'
@@ -13,7 +13,7 @@ import { freezeSet } from './freeze-set.ts'
 import { renderHtml } from './html.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { Finding, Report } from './model.ts'
+import type { Finding, Report } from './report.ts'
 import { renderText } from './text.ts'
 
 const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({

@@ -1,13 +1,13 @@
 /** The requirements of a report, in the order of the register. */
 import { allItems, provesOf } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-requirement.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
 import { worst } from '../engine/judge/verdict.ts'
 import { verdictOfFinding } from './findings.ts'
-import type { CaseReport, Finding, ReportedProblem, RequirementReport } from './model.ts'
 import { reasonText } from './problem-text.ts'
 import { joinReasons } from './reasons.ts'
+import type { CaseReport, Finding, ReportedProblem, RequirementReport } from './report.ts'
 
 export function reportRequirements(
   corpus: Corpus,

@@ -1,5 +1,5 @@
 /** The texts that a report refers to: the document in our words, and the fixtures. Pages embed them, so that their links work. */
-import type { CaseReport } from './model.ts'
+import type { CaseReport } from './report.ts'
 
 /** Texts by their path in this package. */
 export type Sources = ReadonlyMap<string, string>

@@ -5,9 +5,9 @@ import { casesWith, explainCase, notRunBecause } from './explain.ts'
 import { groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { Paint } from './lines.ts'
-import type { CaseReport } from './model.ts'
 import { brokenNewer, type PrintedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems } from './problems.ts'
+import type { CaseReport } from './report.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
 /** How many failures are reported in full; a server with more failures usually has one or two causes. */

@@ -13,9 +13,9 @@ import {
 } from './explain.ts'
 import { exploredLines } from './explored-lines.ts'
 import { joinSections, type Paint, paintOf, table } from './lines.ts'
-import type { Report } from './model.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
+import type { Report } from './report.ts'
 import { blockedByKnown, blockedByThemselves, failures, findings, newerChecks, notRun, warnings } from './text-cases.ts'
 import {
   casesOf,

@@ -1,7 +1,7 @@
 /** The words and signs that every format shares. */
 import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
-import type { KnownEntry } from './model.ts'
+import type { KnownEntry } from './report.ts'
 
 /** The order in which a reader wants to see verdicts. */
 export const verdictOrder: readonly Verdict[] = [

@@ -2,7 +2,7 @@
 import { counted } from '../engine/group.ts'
 import { blockedByKnown, groupByCause } from './causes.ts'
 import { groupNotTestable, isLeftOutByOnly } from './explain.ts'
-import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './model.ts'
+import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
 interface Evidence {

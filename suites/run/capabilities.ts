@@ -1,7 +1,7 @@
 import type { Item } from '../engine/case/cases.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { namesIn, testKeysUsed } from '../engine/case/test-case.ts'
-import type { Need, SafetyClass } from '../engine/fixture/model.ts'
+import type { Need, SafetyClass } from '../engine/fixture/fixture-types.ts'
 import { roundingMs } from '../engine/judge/margins.ts'
 import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
 import type { TargetSettings } from '../engine/target.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 
 const cacheFile = join(packageRoot, 'dist', 'corpus.json')

@@ -1,6 +1,6 @@
 import type { CreatedKey } from '../engine/case/created-keys.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import { urlSettings } from '../targets/url-settings.ts'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'

@@ -3,12 +3,12 @@ import { provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { parseDuration } from '../engine/case/wait.ts'
 import { keyLimit } from '../engine/document.ts'
-import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/model.ts'
+import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/fixture-types.ts'
 import { counted } from '../engine/group.ts'
 import type { Gap } from '../engine/judge/problem.ts'
-import type { Plan } from '../report/model.ts'
 import { reasonText } from '../report/problem-text.ts'
 import { joinReasons, keyOfReason } from '../report/reasons.ts'
+import type { Plan } from '../report/report.ts'
 
 /** About how many calls the preflight makes. */
 const preflightCalls = 20

@@ -9,7 +9,7 @@ import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.t
 import type { RunListener } from '../engine/case/events.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
 import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
+import type { Corpus, SafetyClass } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { type Random, seededRandom } from '../engine/random.ts'

@@ -1,11 +1,11 @@
 import type { Item } from '../engine/case/cases.ts'
 import type { RunListener } from '../engine/case/events.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import type { Exploration } from '../explore/explore.ts'
-import type { KnownEntry } from '../report/model.ts'
+import type { KnownEntry } from '../report/report.ts'
 import type { RunOptions } from './options/options.ts'
 
 /** The results of a run, and what it left on the target. */

@@ -1,9 +1,9 @@
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus, SafetyClass } from '../engine/fixture/model.ts'
+import type { Corpus, SafetyClass } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
-import type { KnownEntry } from '../report/model.ts'
+import type { KnownEntry } from '../report/report.ts'
 import type { UrlTargetOptions } from '../targets/url.ts'
 
 /** The request of the main thread to the vitest worker that runs the cases. Plain data. */

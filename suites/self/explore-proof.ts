@@ -5,7 +5,7 @@
 import { allItems, fillsPlaces, type Item } from '../engine/case/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { levelOf } from '../engine/model/index.ts'
 import { seededRandom } from '../engine/random.ts'

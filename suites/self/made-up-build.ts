@@ -1,7 +1,7 @@
-import type { Corpus, Requirement } from '../engine/fixture/model.ts'
+import type { Corpus, Requirement } from '../engine/fixture/fixture-types.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { buildReport } from '../report/build.ts'
-import type { KnownEntry } from '../report/model.ts'
+import type { KnownEntry } from '../report/report.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from './made-up.ts'
 
 export const sides = { 'a/guard': ['accepted' as const, 'refused' as const] }

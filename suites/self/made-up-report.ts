@@ -1,8 +1,8 @@
 /** A report with something of everything, for the tests of the formats. */
-import type { Requirement } from '../engine/fixture/model.ts'
+import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
-import type { Report } from '../report/model.ts'
+import type { Report } from '../report/report.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from './made-up.ts'
 
 const must = (id: string, text: string): Requirement => ({ id, level: 'must', kind: 'shape', part: '5.1', text })

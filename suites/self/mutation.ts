@@ -1,5 +1,5 @@
 import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, type Mutant } from '../targets/bundled.ts'

@@ -1,6 +1,6 @@
 /** How surely a race is found: the scripted races through sockets, then those of the model inside the process. */
 import { allItems, type Item } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/model.ts'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { openExploration } from '../explore/explore.ts'
 import { openMemoryWire } from '../explore/memory-wire.ts'
 import { runAll } from '../run/run.ts'

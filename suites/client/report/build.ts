@@ -5,8 +5,15 @@ import type { CheckResult } from '../judge-journals.ts'
 import type { Scenario } from '../scenario.ts'
 import { outcomeOf } from '../story/outcome.ts'
 import { readJournal } from '../story/read-journal.ts'
+import type {
+  CheckEvidence,
+  CheckReport,
+  ClientKnownEntry,
+  ClientMeta,
+  ClientReport,
+  ScenarioReport,
+} from './client-report.ts'
 import { applyKnown, staleEntries } from './known.ts'
-import type { CheckEvidence, CheckReport, ClientKnownEntry, ClientMeta, ClientReport, ScenarioReport } from './model.ts'
 import { showEnding, showExchange } from './show.ts'
 import { judgeClient, summarize } from './verdict.ts'
 

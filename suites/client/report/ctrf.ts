@@ -1,6 +1,6 @@
 import { type Printable, printed } from '../../engine/printable.ts'
 import { type CtrfStatus, type CtrfTest, ctrfDocument } from '../../report/ctrf-document.ts'
-import type { CheckReport, CheckVerdict, ClientReport } from './model.ts'
+import type { CheckReport, CheckVerdict, ClientReport } from './client-report.ts'
 import { clientOf } from './text.ts'
 
 /** The Common Test Report Format: one test for each check. */

@@ -1,7 +1,7 @@
 import { type Printable, printed } from '../../engine/printable.ts'
 import { htmlPage } from '../../report/html-page.ts'
 import { escapeHtml } from '../../report/html-text.ts'
-import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './model.ts'
+import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './client-report.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
 /** One self-contained page without a script; its own policy forbids the network. */

@@ -2,7 +2,7 @@ import { groupBy } from '../../engine/group.ts'
 import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { areaOf } from '../../report/explain.ts'
 import { type JunitTest, junitDocument } from '../../report/junit-document.ts'
-import type { CheckReport, ClientReport } from './model.ts'
+import type { CheckReport, ClientReport } from './client-report.ts'
 import { exchangeLines } from './text.ts'
 
 /** JUnit XML: one test suite per area, one test case per check. failed = failure, not exercised and known = skipped, warned = system-out. */

@@ -3,7 +3,7 @@ import { demand } from '../../engine/fixture/schemas.ts'
 import { readYaml } from '../../engine/fixture/yaml-source.ts'
 import { checks } from '../all-checks.ts'
 import type { CheckResult } from '../judge-journals.ts'
-import type { CheckReport, ClientKnownEntry } from './model.ts'
+import type { CheckReport, ClientKnownEntry } from './client-report.ts'
 
 /**
  * Parses a baseline of known failures of a client.

@@ -1,6 +1,6 @@
 import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { code, fenced, fitted, folded, html, inline } from '../../report/markup.ts'
-import type { CheckReport, ClientReport } from './model.ts'
+import type { CheckReport, ClientReport } from './client-report.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
 /** The report for a job summary or a pull request, with details of what is wrong. */

@@ -6,11 +6,11 @@ import { checks } from '../all-checks.ts'
 import type { Journal } from '../journal.ts'
 import { judgeJournals } from '../judge-journals.ts'
 import { buildReport } from './build.ts'
+import type { ClientKnownEntry, ClientReport } from './client-report.ts'
 import { renderHtml } from './html.ts'
 import { renderJunit } from './junit.ts'
 import { parseClientKnown } from './known.ts'
 import { renderMarkdown } from './markdown.ts'
-import type { ClientKnownEntry, ClientReport } from './model.ts'
 import { renderText } from './text.ts'
 
 interface Given {

@@ -1,6 +1,6 @@
 import type { Redactor } from '../../engine/redact.ts'
 import type { Ending, Exchange, Journal } from '../journal.ts'
-import type { ShownExchange } from './model.ts'
+import type { ShownExchange } from './client-report.ts'
 
 const longestBody = 2000
 const shownHeaders = ['authorization', 'content-type', 'cookie']

@@ -2,7 +2,7 @@ import { counted, groupBy } from '../../engine/group.ts'
 import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { areaOf, verdictLine } from '../../report/explain.ts'
 import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
-import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './model.ts'
+import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExchange } from './client-report.ts'
 
 /** How many mistakes are reported in full. */
 const fullChecks = 20

@@ -1,7 +1,14 @@
 /** The verdict about a client, its exit code, and the sentences that explain both. */
 import { interruptedExitCode } from '../../engine/errors.ts'
 import { counted } from '../../engine/group.ts'
-import type { CheckReport, ClientKnownEntry, ClientMeta, ClientReport, ClientSummary, ClientVerdict } from './model.ts'
+import type {
+  CheckReport,
+  ClientKnownEntry,
+  ClientMeta,
+  ClientReport,
+  ClientSummary,
+  ClientVerdict,
+} from './client-report.ts'
 
 export function summarize(checks: readonly CheckReport[], stale: readonly ClientKnownEntry[]): ClientSummary {
   const count = (verdict: CheckReport['verdict']): number =>

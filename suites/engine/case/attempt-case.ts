@@ -1,7 +1,7 @@
 /** One try of a case: runs each step, has it judged, and records the result. */
 
 import { SuiteError } from '../errors.ts'
-import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/model.ts'
+import type { CallStep, Case, Scenario, SendStep, Step } from '../fixture/fixture-types.ts'
 import { referencesIn, withCase } from '../fixture/references.ts'
 import { type Names, resolve, UnresolvedReference, valueAt } from '../fixture/resolve.ts'
 import { membersOf } from '../json.ts'

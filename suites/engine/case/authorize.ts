@@ -1,5 +1,5 @@
 import { SuiteError } from '../errors.ts'
-import type { Auth } from '../fixture/model.ts'
+import type { Auth } from '../fixture/fixture-types.ts'
 import type { Random } from '../random.ts'
 import { type Mistake, needsBase64Marks, nonceWithBase64Marks, sign } from '../signer/sign.ts'
 import type { TargetSettings } from '../target.ts'

@@ -1,4 +1,4 @@
-import type { Case, Scenario } from '../fixture/model.ts'
+import type { Case, Scenario } from '../fixture/fixture-types.ts'
 import type { Names } from '../fixture/resolve.ts'
 import { derivedSecrets } from '../signer/derived-secrets.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'

@@ -1,4 +1,4 @@
-import type { Auth, BodyForm } from '../fixture/model.ts'
+import type { Auth, BodyForm } from '../fixture/fixture-types.ts'
 
 /** A JSON-RPC call with its references resolved. */
 export interface CallSpec {

@@ -1,4 +1,4 @@
-import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/model.ts'
+import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/fixture-types.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { type Random, shuffled } from '../random.ts'

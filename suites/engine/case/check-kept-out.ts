@@ -3,7 +3,7 @@
  * answers, and where the call would have had an effect, that effect must be absent.
  */
 
-import type { CallStep, SendStep } from '../fixture/model.ts'
+import type { CallStep, SendStep } from '../fixture/fixture-types.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'

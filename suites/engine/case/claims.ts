@@ -3,7 +3,7 @@
  * steps alone.
  */
 import { sessionLimit } from '../document.ts'
-import type { Case, Scenario, Step } from '../fixture/model.ts'
+import type { Case, Scenario, Step } from '../fixture/fixture-types.ts'
 import { withCase } from '../fixture/references.ts'
 import { membersOf } from '../json.ts'
 import type { Item } from './cases.ts'

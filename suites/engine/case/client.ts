@@ -1,4 +1,4 @@
-import type { Auth, Corpus } from '../fixture/model.ts'
+import type { Auth, Corpus } from '../fixture/fixture-types.ts'
 import type { Hint } from '../judge/problem.ts'
 import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'

@@ -1,4 +1,4 @@
-import type { Auth, CallStep, TestKey } from '../fixture/model.ts'
+import type { Auth, CallStep, TestKey } from '../fixture/fixture-types.ts'
 import { type Attempt, emptyAttempt } from '../judge/attempt.ts'
 import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'

@@ -1,5 +1,5 @@
 /** What may explain a refusal that should have been an acceptance. Only ever a hint, never a verdict. */
-import type { Auth } from '../fixture/model.ts'
+import type { Auth } from '../fixture/fixture-types.ts'
 import type { CaseStop } from '../judge/attempt.ts'
 import type { Hint } from '../judge/problem.ts'
 import type { Tried } from './record-case.ts'

@@ -1,4 +1,4 @@
-import type { Auth, Scenario } from '../fixture/model.ts'
+import type { Auth, Scenario } from '../fixture/fixture-types.ts'
 import type { Attempt } from '../judge/attempt.ts'
 import type { Gap } from '../judge/problem.ts'
 import { makeCall } from './call.ts'

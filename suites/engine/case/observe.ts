@@ -1,4 +1,4 @@
-import type { CallStep, SendStep } from '../fixture/model.ts'
+import type { CallStep, SendStep } from '../fixture/fixture-types.ts'
 import type { Names } from '../fixture/resolve.ts'
 import { countBy } from '../group.ts'
 import type { Called } from '../judge/called.ts'

@@ -1,4 +1,4 @@
-import type { Auth, CallStep, SendStep, Value } from '../fixture/model.ts'
+import type { Auth, CallStep, SendStep, Value } from '../fixture/fixture-types.ts'
 import { type Names, resolve } from '../fixture/resolve.ts'
 import type { Called } from '../judge/called.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'

@@ -1,5 +1,5 @@
 /** Turns the call of a step into a request that can be signed and sent. */
-import type { Auth } from '../fixture/model.ts'
+import type { Auth } from '../fixture/fixture-types.ts'
 import type { Called } from '../judge/called.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize } from './authorize.ts'

@@ -1,7 +1,7 @@
 /** Turns an attempt into the outcome of a case: verdicts and evidence, without secrets. */
 
 import type { Exchange } from '../exchange.ts'
-import type { Case, Scenario, Step } from '../fixture/model.ts'
+import type { Case, Scenario, Step } from '../fixture/fixture-types.ts'
 import type { Attempt, CaseStop, Exchanged } from '../judge/attempt.ts'
 import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
 import type { CaseOutcome, Problem } from '../judge/outcome.ts'

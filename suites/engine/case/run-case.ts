@@ -1,4 +1,4 @@
-import type { Case, Scenario } from '../fixture/model.ts'
+import type { Case, Scenario } from '../fixture/fixture-types.ts'
 import type { Attempt, CaseStop } from '../judge/attempt.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'

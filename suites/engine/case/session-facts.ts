@@ -1,5 +1,5 @@
 /** What cases show about how a target counts sessions. It decides which cases may run at the same time. */
-import type { CallStep, SendStep } from '../fixture/model.ts'
+import type { CallStep, SendStep } from '../fixture/fixture-types.ts'
 import type { Called } from '../judge/called.ts'
 import type { TargetFacts } from './target-facts.ts'
 

@@ -1,5 +1,5 @@
 /** A case that breaks a limit leaves the target beyond it, which spoils later cases about the limit. */
-import type { Scenario } from '../fixture/model.ts'
+import type { Scenario } from '../fixture/fixture-types.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Obstacle } from '../judge/problem.ts'
 import { hasRace } from './cases.ts'

@@ -1,4 +1,4 @@
-import type { TestKey } from '../fixture/model.ts'
+import type { TestKey } from '../fixture/fixture-types.ts'
 import type { RootKey } from '../target.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Case, Scenario, TestKey } from '../fixture/model.ts'
+import type { Case, Scenario, TestKey } from '../fixture/fixture-types.ts'
 
 /** The ways to create a test key, in the order in which they are tried. */
 export const ways = ['basic', 'hmac', 'ecc', 'token'] as const

@@ -1,4 +1,4 @@
-import type { Auth, TestKey } from '../fixture/model.ts'
+import type { Auth, TestKey } from '../fixture/fixture-types.ts'
 import type { Called } from '../judge/called.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'

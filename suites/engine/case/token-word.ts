@@ -1,5 +1,5 @@
 /** If no token prefix is known to work, cases that send tokens would fail for that reason alone. */
-import type { Case, Scenario, Step } from '../fixture/model.ts'
+import type { Case, Scenario, Step } from '../fixture/fixture-types.ts'
 import { withCase } from '../fixture/references.ts'
 import type { Obstacle } from '../judge/problem.ts'
 import type { TargetFacts } from './target-facts.ts'

@@ -1,5 +1,5 @@
 /** Notices when a lasting target goes away or locks the root key out. No later verdict would be true then. */
-import type { Auth } from '../fixture/model.ts'
+import type { Auth } from '../fixture/fixture-types.ts'
 import type { Attempt, CaseStop } from '../judge/attempt.ts'
 import { makeCall } from './call.ts'
 import type { Client } from './client.ts'

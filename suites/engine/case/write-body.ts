@@ -1,4 +1,4 @@
-import type { BodyForm } from '../fixture/model.ts'
+import type { BodyForm } from '../fixture/fixture-types.ts'
 
 type Member = [name: string, value: unknown]
 

@@ -1,6 +1,6 @@
 /** Whether the answers of a step are what it expects. */
 
-import type { CallStep, Expect, SendStep, Tally, Where } from '../fixture/model.ts'
+import type { CallStep, Expect, SendStep, Tally, Where } from '../fixture/fixture-types.ts'
 import { type Names, resolve, valueAt } from '../fixture/resolve.ts'
 import type { Called } from './called.ts'
 import { summarizeAnswer } from './classify.ts'

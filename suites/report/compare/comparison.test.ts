@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { madeUpReport } from '../../self/made-up-report.ts'
-import type { Report } from '../model.ts'
+import type { Report } from '../report.ts'
 import { addReport, changesBetween, columnName, newestOf, noComparison, verdictAt } from './comparison.ts'
 
 const report = madeUpReport()

@@ -4,7 +4,7 @@
  */
 import type { Verdict } from '../../engine/judge/verdict.ts'
 import { printable } from '../../engine/printable.ts'
-import type { Level, Report, RunVerdict } from '../model.ts'
+import type { Level, Report, RunVerdict } from '../report.ts'
 import { shardWords, targetWords, verdictOrder } from '../verdict-words.ts'
 
 export interface Comparison {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium } from '../../self/chromium.ts'
 import { lowContrast } from '../../self/low-contrast.ts'
 import { hostile, madeUpReport } from '../../self/made-up-report.ts'
-import type { Report } from '../model.ts'
+import type { Report } from '../report.ts'
 import { addReport, noComparison } from './comparison.ts'
 import { comparisonPage } from './comparison-page.ts'
 

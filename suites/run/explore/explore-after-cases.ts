@@ -1,6 +1,6 @@
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/case/created-keys.ts'
 import { keyLimit } from '../../engine/document.ts'
-import type { SafetyClass } from '../../engine/fixture/model.ts'
+import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { ed25519KeyPair } from '../../engine/signer/pem.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'

@@ -1,7 +1,7 @@
 /** What the model heard while the cases ran, as findings of the report. */
 import { envelopeRequirements } from '../../engine/judge/envelope.ts'
 import type { CaseOutcome } from '../../engine/judge/outcome.ts'
-import type { Finding } from '../../report/model.ts'
+import type { Finding } from '../../report/report.ts'
 
 type Found = Omit<Finding, 'known'>
 

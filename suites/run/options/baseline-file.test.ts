@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { KnownEntry } from '../../report/model.ts'
+import type { KnownEntry } from '../../report/report.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { parseBaseline, readBaseline, renderBaseline, writeBaseline } from './baseline-file.ts'
 

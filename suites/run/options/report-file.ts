@@ -1,7 +1,7 @@
 import { SuiteError } from '../../engine/errors.ts'
 import { problemWith } from '../../engine/fixture/schemas.ts'
 import { everyAnswer } from '../../report/envelope.ts'
-import type { Report } from '../../report/model.ts'
+import type { Report } from '../../report/report.ts'
 import { readText } from './inputs.ts'
 
 const longestReport = 64 * 2 ** 20

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { defaultScheme } from '../../engine/document.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { SafetyClass } from '../../engine/fixture/model.ts'
+import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { TargetSettings } from '../../engine/target.ts'
 import { defaultMaxAnswerBytes } from '../../targets/read-answer.ts'
 import type { UrlTargetOptions } from '../../targets/url.ts'

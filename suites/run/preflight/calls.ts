@@ -3,7 +3,7 @@ import { makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
 import { isSendable } from '../../engine/case/credential-of.ts'
 import { noteSilence, patienceForRefusalMs } from '../../engine/case/patience.ts'
-import type { Auth } from '../../engine/fixture/model.ts'
+import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 
 export const listSolutions = 'solution/listSolutions'

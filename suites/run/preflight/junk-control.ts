@@ -1,5 +1,5 @@
 import type { Client } from '../../engine/case/client.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { CredentialKind } from '../../engine/judge/junk-control.ts'
 import { listSolutions, refusable } from './calls.ts'

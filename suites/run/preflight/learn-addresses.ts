@@ -1,6 +1,6 @@
 import { makeCall } from '../../engine/case/call.ts'
 import type { Client } from '../../engine/case/client.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
 import { accessTokenOf, call, grant, grantParams, listSolutions } from './calls.ts'

@@ -1,6 +1,6 @@
 import { type Client, limitFor } from '../../engine/case/client.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
-import type { SafetyClass } from '../../engine/fixture/model.ts'
+import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { tryJunk } from './junk-control.ts'
 import { learnAddress, trySecondAddress } from './learn-addresses.ts'
 import { learnSpelling, learnTokens } from './learn-tokens.ts'

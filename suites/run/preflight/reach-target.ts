@@ -1,6 +1,6 @@
 import type { Client } from '../../engine/case/client.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import { printable } from '../../engine/printable.ts'
 import { call, grant, refusable } from './calls.ts'

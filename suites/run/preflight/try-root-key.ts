@@ -1,6 +1,6 @@
 import type { Client } from '../../engine/case/client.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/model.ts'
+import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { membersOf } from '../../engine/json.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import { describe } from '../../engine/judge/classify.ts'

@@ -1,6 +1,6 @@
 import { SuiteError } from '../../../engine/errors.ts'
 import { suggestion } from '../../../engine/fixture/did-you-mean.ts'
-import type { SafetyClass } from '../../../engine/fixture/model.ts'
+import type { SafetyClass } from '../../../engine/fixture/fixture-types.ts'
 import { problemWith } from '../../../engine/fixture/schemas.ts'
 import { type Problem, readYaml, type YamlSource } from '../../../engine/fixture/yaml-source.ts'
 import { pathToItself } from '../yaml-circle.ts'
