@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { startRun } from '../engine/case/client.ts'
+import { startRun } from '../engine/case/caller.ts'
 import { runCase } from '../engine/case/run-case.ts'
 import { noFacts } from '../engine/case/target-facts.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'

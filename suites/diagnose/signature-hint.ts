@@ -1,5 +1,5 @@
 import { makeCall, sendRaw } from '../engine/case/call.ts'
-import type { Client, Diagnose } from '../engine/case/client.ts'
+import type { Caller, Diagnose } from '../engine/case/caller.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
 import { tokenOf } from '../engine/case/test-keys.ts'
 import { SuiteError } from '../engine/errors.ts'
@@ -27,31 +27,31 @@ export const signatureHint: Diagnose = { signature: diagnoseSignature, token: di
  *
  * @param refused the request that carried the signature, if it may be sent again
  */
-async function diagnoseSignature(client: Client, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
+async function diagnoseSignature(caller: Caller, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
   const signer = signedBy(auth)
   if (signer === undefined) return undefined
-  const { diagnoses } = client.run
+  const { diagnoses } = caller.run
   const known = diagnoses.get(signer.kind)
   if (known !== undefined) return known
-  const control = await plainCall(client, signer)
+  const control = await plainCall(caller, signer)
   if (control.answer.outcome === 'accepted') {
     if (refused === undefined) return undefined
     const suspects = mistakesInBody(refused.body, control.request.body)
-    const sendAgain = (but: Mistake): Promise<Called> => resend(client, refused, authOf(signer, but))
+    const sendAgain = (but: Mistake): Promise<Called> => resend(caller, refused, authOf(signer, but))
     return once(diagnoses, [signer.kind, 'in body', ...suspects.map(({ id }) => id)].join(' '), () =>
-      firstAccepted(client, suspects, sendAgain),
+      firstAccepted(caller, suspects, sendAgain),
     )
   }
-  return once(diagnoses, signer.kind, () => tryServerMistakes(client, signer))
+  return once(diagnoses, signer.kind, () => tryServerMistakes(caller, signer))
 }
 
 /** After a token was refused: finds out whether any token is accepted with the prefix in use. Once in each run. */
-function diagnoseToken(client: Client): Promise<Hint | undefined> {
-  return once(client.run.diagnoses, 'token', async () => {
-    const token = await tokenOf(client, standInOf(client.run.corpus.testKeys, client.instance.root), ['solution'])
+function diagnoseToken(caller: Caller): Promise<Hint | undefined> {
+  return once(caller.run.diagnoses, 'token', async () => {
+    const token = await tokenOf(caller, standInOf(caller.run.corpus.testKeys, caller.instance.root), ['solution'])
     if (token === undefined) return undefined
-    const { answer } = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth: { token } })
-    return answer.outcome === 'refused' ? noTokenAccepted(client.instance.settings.tokenPrefix) : undefined
+    const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth: { token } })
+    return answer.outcome === 'refused' ? noTokenAccepted(caller.instance.settings.tokenPrefix) : undefined
   })
 }
 
@@ -59,7 +59,7 @@ function noTokenAccepted(prefix: string | undefined): Hint {
   return { kind: 'no-token-accepted', ...(prefix === undefined ? {} : { prefix }) }
 }
 
-function once(diagnoses: Client['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
+function once(diagnoses: Caller['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
   const found = diagnoses.get(name) ?? find()
   diagnoses.set(name, found)
   return found
@@ -76,35 +76,35 @@ function authOf({ kind, member }: Signer, but?: Mistake): Auth {
   return { [kind]: member, ...(but === undefined ? {} : { but }) } as unknown as Auth
 }
 
-function plainCall(client: Client, signer: Signer, but?: Mistake): Promise<Called> {
-  return makeCall(client, { method: 'solution/listSolutions', params: {}, auth: authOf(signer, but) })
+function plainCall(caller: Caller, signer: Signer, but?: Mistake): Promise<Called> {
+  return makeCall(caller, { method: 'solution/listSolutions', params: {}, auth: authOf(signer, but) })
 }
 
 /** The same bytes again, with another Authorization header. */
-function resend(client: Client, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
-  const always = Object.keys(client.instance.settings.headers)
+function resend(caller: Caller, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
+  const always = Object.keys(caller.instance.settings.headers)
   const own = headers.filter(([name]) => name !== 'authorization' && !always.includes(name))
   const spec = { method, path, headers: Object.fromEntries(own), body, auth }
-  return sendRaw(client, from === undefined ? spec : { ...spec, from })
+  return sendRaw(caller, from === undefined ? spec : { ...spec, from })
 }
 
-async function tryServerMistakes(client: Client, signer: Signer): Promise<Hint | undefined> {
-  const hint = await firstAccepted(client, serverMistakes(signer.kind), (but) => plainCall(client, signer, but))
-  if (hint !== undefined || client.run.stopping.reason !== null || client.facts.junkTaken.length > 0) return hint
-  const { scheme } = client.instance.settings
-  return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(client, signer.kind) }
+async function tryServerMistakes(caller: Caller, signer: Signer): Promise<Hint | undefined> {
+  const hint = await firstAccepted(caller, serverMistakes(signer.kind), (but) => plainCall(caller, signer, but))
+  if (hint !== undefined || caller.run.stopping.reason !== null || caller.facts.junkTaken.length > 0) return hint
+  const { scheme } = caller.instance.settings
+  return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(caller, signer.kind) }
 }
 
 /** The first mistake with which the call is accepted. */
 async function firstAccepted(
-  client: Client,
+  caller: Caller,
   suspects: readonly ServerMistake[],
   send: (but: Mistake) => Promise<Called>,
 ): Promise<Hint | undefined> {
   for (const { mistake, id } of suspects) {
     const called = await send(mistake).catch(unlessNothingChanges)
     if (called?.answer.outcome === 'accepted') return { kind: 'server-mistake', mistake: id }
-    if (client.run.stopping.reason !== null) return undefined
+    if (caller.run.stopping.reason !== null) return undefined
   }
   return undefined
 }
@@ -115,11 +115,11 @@ function unlessNothingChanges(error: unknown): undefined {
 }
 
 /** Whether the server accepts the other kind of signature: both kinds have the same scheme word. */
-async function acceptsOtherKind(client: Client, kind: Kind): Promise<boolean> {
-  const other = [...client.testKeys].find(([, { seed, secret }]) =>
+async function acceptsOtherKind(caller: Caller, kind: Kind): Promise<boolean> {
+  const other = [...caller.testKeys].find(([, { seed, secret }]) =>
     kind === 'hmac' ? seed !== undefined : seed === undefined && secret !== undefined,
   )
   if (other === undefined) return false
-  const { answer } = await plainCall(client, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
+  const { answer } = await plainCall(caller, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
   return answer.outcome === 'accepted'
 }

@@ -3,8 +3,8 @@
  * process.
  */
 import { signatureHint } from '../diagnose/signature-hint.ts'
+import { closeCaller, endRun, openCaller, type Run, startRun } from '../engine/case/caller.ts'
 import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
-import { closeClient, endRun, openClient, type Run, startRun } from '../engine/case/client.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
@@ -65,9 +65,9 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     for (const listen of listeners) listen(event)
   }
   const run = engineRun({ ...setup, listener }, facts)
-  const client = await openClient(run)
-  const { instance } = client
-  await closeClient(client)
+  const caller = await openCaller(run)
+  const { instance } = caller
+  await closeCaller(caller)
   const capabilities = refineCapabilities(capabilitiesOfRun(setup, instance), facts, instance.settings.maxWaitMs)
   const items = orderItems(
     setup.items,
@@ -122,11 +122,11 @@ function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOu
  */
 export async function lookAtTarget(setup: RunSetup, patientMs = 0): Promise<TargetFacts> {
   const run = engineRun(setup, noFacts())
-  const client = await openClient(run)
+  const caller = await openCaller(run)
   try {
-    return await preflight(client, setup.allow, patientMs)
+    return await preflight(caller, setup.allow, patientMs)
   } finally {
-    await client.instance.close()
+    await caller.instance.close()
   }
 }
 

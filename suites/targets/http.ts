@@ -185,9 +185,9 @@ interface Outgoing {
 /** Any method, path and bytes, as given; the last byte of the body waits for `finish`. */
 function start(baseUrl: string, request: WireRequest, agent: http.Agent, limits: Limits): Outgoing {
   const url = new URL(baseUrl)
-  const client = url.protocol === 'https:' ? https : http
+  const transport = url.protocol === 'https:' ? https : http
   const { method, body, timeoutMs = limits.requestTimeoutMs } = request
-  const outgoing = client.request({
+  const outgoing = transport.request({
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port,
     method,

@@ -21,11 +21,11 @@ export function throughProxy<A extends http.Agent>(agent: A, proxy: string | nul
 
 function openTunnel(proxy: string, { host = '', port = 443 }: ConnectionOptions): Promise<Socket> {
   const { protocol, username, password } = new URL(proxy)
-  const client = protocol === 'https:' ? https : http
+  const transport = protocol === 'https:' ? https : http
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
   return new Promise((resolve, reject) => {
-    const request = client.request(new URL(proxy), {
+    const request = transport.request(new URL(proxy), {
       method: 'CONNECT',
       path: authority,
       agent: false,

@@ -12,7 +12,7 @@ import { readable, type Schemas, type Side } from '../judge/expectation.ts'
 import { judgeStep, type StepEnd, type StepVerdict } from '../judge/judge-step.ts'
 import type { CredentialKind } from '../judge/junk-control.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
 import { noteSessionFacts } from './session-facts.ts'
@@ -23,7 +23,7 @@ import { isClockKnown, type Wait, waitStep } from './wait.ts'
 
 /** What the steps of a case have in common. */
 interface CaseContext {
-  client: Client
+  caller: Caller
   names: Names
   schemas: Schemas
   isMust: (requirement: string) => boolean
@@ -42,7 +42,7 @@ export async function attemptCase(context: CaseContext, scenario: Scenario, test
   const steps = placeSteps(scenario, testCase)
   for (const [index, placed] of steps.entries()) {
     const verdict = await takeStep(context, placed, attempt)
-    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.client, attempt)
+    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.caller, attempt)
     if (verdict.kind === 'held' || verdict.kind === 'nothing-expected') continue
     attempt.stops.push({ ...verdict, step: placed.step, proves: verdict.kind === 'broke' ? placed.proves : [] })
     // A warning ends nothing: the steps after it can still be judged.
@@ -74,29 +74,29 @@ interface AskedStep {
 
 /** Runs one step and has it judged. */
 async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
-  const { client, names } = context
+  const { caller, names } = context
   const { step } = placed
-  const { reason } = client.run.stopping
+  const { reason } = caller.run.stopping
   if (reason !== null) return end('blocked', { kind: 'not-run', because: reason })
   try {
     if ('wait' in step) {
       const isOwn = isOwnMoment(step.wait, attempt)
-      return (await waitStep(client, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
+      return (await waitStep(caller, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
     }
-    const calls = await perform(client, step, names)
+    const calls = await perform(caller, step, names)
     recordCalls({ step, calls, names }, placed.proves, attempt)
     if (calls.length === 0 && isJudged(step)) {
       return end('not-testable', { kind: 'nothing-to-ask', list: String(step.for) })
     }
-    noteSessionFacts(client.facts, step, calls)
+    noteSessionFacts(caller.facts, step, calls)
     if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
     return judgeStep(step, calls, names, {
       given: placed.given,
       proves: placed.proves,
       schemas: context.schemas,
-      clockIsKnown: isClockKnown(client) || isOwnMoment(step.before, attempt),
-      tokenClockAheadMs: isOwnMoment(step.before, attempt) ? 0 : tokenClockDoubt(client.facts).aheadMs,
-      refreshLifeMs: client.facts.refreshLifeMs,
+      clockIsKnown: isClockKnown(caller) || isOwnMoment(step.before, attempt),
+      tokenClockAheadMs: isOwnMoment(step.before, attempt) ? 0 : tokenClockDoubt(caller.facts).aheadMs,
+      refreshLifeMs: caller.facts.refreshLifeMs,
     })
   } catch (error) {
     return judgeUnasked(error, placed, attempt)
@@ -174,7 +174,7 @@ function keepValues({ step, calls, names }: AskedStep): void {
   }
 }
 
-function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], client: Client, attempt: Attempt): void {
+function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], caller: Caller, attempt: Attempt): void {
   if ('wait' in step) return
   for (const id of proves) {
     const shown = attempt.sides.get(id) ?? new Set()
@@ -186,7 +186,7 @@ function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], client: 
     for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
   }
   const control = rootControl(step)
-  if (control !== undefined && sides.includes('accepted')) client.run.acceptedControls.add(control)
+  if (control !== undefined && sides.includes('accepted')) caller.run.acceptedControls.add(control)
   if (given || 'send' in step) return
   if (sides.includes('refused')) attempt.refusedMethods.add(step.call)
   if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: credentialKindOf(step) })

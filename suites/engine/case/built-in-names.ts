@@ -4,49 +4,49 @@ import { derivedSecrets } from '../signer/derived-secrets.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { publicKeyToPem } from '../signer/pem.ts'
 import type { Credential } from './authorize.ts'
+import type { Caller } from './caller.ts'
 import { claimsOfCase } from './claims.ts'
-import type { Client } from './client.ts'
 import { actor, credentialFor } from './credential-of.ts'
 import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
 
 /** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
 export function builtInNames(
-  client: Client,
+  caller: Caller,
   { scenario, testCase }: { scenario: Scenario; testCase: Case },
   members: Iterable<string>,
   attempt: number,
 ): Names {
-  const { settings } = client.instance
+  const { settings } = caller.instance
   const names: Names = {
     case: testCase.values,
-    life: suitableLifeMs(client, attempt, claimsOfCase(scenario, testCase).grants),
-    apikey: settings.scopeNames.apikey ?? client.facts.apikey,
+    life: suitableLifeMs(caller, attempt, claimsOfCase(scenario, testCase).grants),
+    apikey: settings.scopeNames.apikey ?? caller.facts.apikey,
     solutions: settings.solutions,
     probes: scopesOfProbes(settings.probes),
-    client: { address: client.facts.clientAddress },
-    second: { address: client.facts.secondAddress },
-    elsewhere: addressesElsewhere(client.facts.clientAddress, client.facts.secondAddress),
-    tiny: freshTinyText(client),
+    client: { address: caller.facts.clientAddress },
+    second: { address: caller.facts.secondAddress },
+    elsewhere: addressesElsewhere(caller.facts.clientAddress, caller.facts.secondAddress),
+    tiny: freshTinyText(caller),
     // Two cases that run at the same time must not use one name for two sessions.
-    unique: `${client.run.unique}-${client.tries.next().toString(36)}`,
+    unique: `${caller.run.unique}-${caller.tries.next().toString(36)}`,
     get holder() {
-      return holderOfOneSolution(client)
+      return holderOfOneSolution(caller)
     },
     get beyond() {
-      return lifeBeyondRefreshMs(client)
+      return lifeBeyondRefreshMs(caller)
     },
     get created() {
-      return [...client.createdKeys.keys]
+      return [...caller.createdKeys.keys]
     },
   }
   for (const member of members) {
-    names[member] = withPublicKey(credentialFor(client, member === 'root' ? actor(client, 'root') : member))
+    names[member] = withPublicKey(credentialFor(caller, member === 'root' ? actor(caller, 'root') : member))
   }
   return names
 }
 
 /** The scope that each probe needs in addition to that of its area. */
-function scopesOfProbes(probes: Client['instance']['settings']['probes']): {
+function scopesOfProbes(probes: Caller['instance']['settings']['probes']): {
   [area: string]: { scope: readonly string[] }
 } {
   return Object.fromEntries(Object.entries(probes).map(([area, { scope = [] }]) => [area, { scope }]))
@@ -70,16 +70,16 @@ function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]:
 const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
 
 /** The key that asks for the scope of one solution: one that was created with it, otherwise root. */
-function holderOfOneSolution(client: Client): Credential {
-  const [id] = client.instance.settings.solutions
-  const holder = [...client.testKeyScopes].find(([, scope]) => scope.includes(`solution:${id}`))?.[0]
-  return credentialFor(client, holder ?? actor(client, 'root'))
+function holderOfOneSolution(caller: Caller): Credential {
+  const [id] = caller.instance.settings.solutions
+  const holder = [...caller.testKeyScopes].find(([, scope]) => scope.includes(`solution:${id}`))?.[0]
+  return credentialFor(caller, holder ?? actor(caller, 'root'))
 }
 
 const tinyLetters = 'abcdefghijklmnopqrstuvwxyz'
 
 /** Three letters: short, and unlikely to occur twice. */
-function freshTinyText({ run }: Client): string {
+function freshTinyText({ run }: Caller): string {
   return Array.from({ length: 3 }, () => tinyLetters[run.random.below(tinyLetters.length)]).join('')
 }
 

@@ -3,7 +3,7 @@ import { problemText } from '../../report/problem-text.ts'
 import { openCorpus } from '../../run/corpus-cache.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
-import { openClient, startRun } from './client.ts'
+import { openCaller, startRun } from './caller.ts'
 import { createTestKey } from './create-test-key.ts'
 import { noFacts } from './target-facts.ts'
 import { ensureTestKeys } from './test-keys.ts'
@@ -55,7 +55,7 @@ test('a key with a public key whose secret is missing fails once, and is used al
   if (bob === undefined) throw new Error('no bob')
   const { requirements } = await createTestKey(run, bob)
   expect(requirements).toEqual({ 'keys/create-authorized': 'passed', 'keys/create-result': 'failed' })
-  expect(await ensureTestKeys(await openClient(run), ['bob'])).toBeUndefined()
+  expect(await ensureTestKeys(await openCaller(run), ['bob'])).toBeUndefined()
   expect(created).toBe(1)
 })
 
@@ -68,8 +68,8 @@ test('a target that creates no key at all is asked for one with other scopes onc
     }
     const target = madeUpTarget({ answer, fresh: false })
     const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
-    const client = await openClient(run)
-    for (let time = 0; time < times; time++) await ensureTestKeys(client, ['bob'])
+    const caller = await openCaller(run)
+    for (let time = 0; time < times; time++) await ensureTestKeys(caller, ['bob'])
     return count
   }
   const once = await creations(1)

@@ -5,7 +5,7 @@ import { summarizeAnswer } from '../judge/classify.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Hint, ProblemFacts } from '../judge/problem.ts'
 import { makeCall } from './call.ts'
-import { type Client, closeClient, openClient, type Run } from './client.ts'
+import { type Caller, closeCaller, openCaller, type Run } from './caller.ts'
 import { actor } from './credential-of.ts'
 import { recordCase } from './record-case.ts'
 import { standInOf } from './stand-in.ts'
@@ -16,19 +16,19 @@ import { type Creation, createKeyOf, ensureTestKeys, hasNoPlace, tokenOf } from 
 /** Creates a test key in its declared way, which is evidence by itself. If that fails, the cases create it in another way. */
 export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOutcome> {
   const startedMs = performance.now()
-  const client = await openClient(run)
-  const callsBefore = client.calls
+  const caller = await openCaller(run)
+  const callsBefore = caller.calls
   try {
-    const shown = await showCreation(client, testKey)
+    const shown = await showCreation(caller, testKey)
     const scenario = creationScenario(testKey)
     const outcome =
       'attempt' in shown
-        ? recordCase({ client, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
+        ? recordCase({ caller, scenario, testCase: creationCase, attempt: shown.attempt }, shown.hint)
         : unjudged(scenario, creationCase, shown.verdict, shown.problem)
     const durationMs = Math.round((performance.now() - startedMs) * 10) / 10
-    return { ...outcome, calls: client.calls - callsBefore, durationMs }
+    return { ...outcome, calls: caller.calls - callsBefore, durationMs }
   } finally {
-    await closeClient(client)
+    await closeCaller(caller)
   }
 }
 
@@ -42,33 +42,33 @@ const unavailable = (problem: ProblemFacts): Shown =>
 
 const blocked = (problem: ProblemFacts): Shown => ({ verdict: 'blocked', problem })
 
-async function showCreation(client: Client, testKey: TestKey): Promise<Shown> {
-  const { run } = client
+async function showCreation(caller: Caller, testKey: TestKey): Promise<Shown> {
+  const { run } = caller
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
-  const declared = wayOf(testKey, client)
+  const declared = wayOf(testKey, caller)
   if (declared === undefined) return blocked({ kind: 'no-way-to-create' })
-  if (client.testKeys.has(testKey.name)) {
+  if (caller.testKeys.has(testKey.name)) {
     const isKept = run.keptTestKeys.some((key) => key.member === testKey.name)
     return { verdict: 'not-testable', problem: { kind: isKept ? 'test-key-kept' : 'test-key-made-before' } }
   }
-  const { tokenWord } = client.facts
+  const { tokenWord } = caller.facts
   if (declared.way === 'token' && tokenWord !== undefined) return blocked({ kind: 'no-token-word', because: tokenWord })
   if (declared.by === testKey.name) return blocked({ kind: 'nobody-creates-it-this-way' })
-  const missing = await ensureTestKeys(client, [declared.by])
+  const missing = await ensureTestKeys(caller, [declared.by])
   if (missing !== undefined) return unavailable(missing)
-  const creation = await createKeyOf(client, testKey, declared.way, declared.by)
+  const creation = await createKeyOf(caller, testKey, declared.way, declared.by)
   return creation.problem === undefined
     ? { attempt: attemptOf(creation.called, testKey.proves), hint: undefined }
-    : showFailedCreation(client, testKey, declared, creation)
+    : showFailedCreation(caller, testKey, declared, creation)
 }
 
 /** The declared way, with the stand-in if the root key has no secret. */
-function wayOf(testKey: TestKey, client: Client): { way: Way; by: string } | undefined {
+function wayOf(testKey: TestKey, caller: Caller): { way: Way; by: string } | undefined {
   // Only the root key itself can create its stand-in.
-  if (standInOf(client.run.corpus.testKeys, client.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
+  if (standInOf(caller.run.corpus.testKeys, caller.instance.root) === testKey.name) return { way: 'ecc', by: 'root' }
   const declared = declaredWay(testKey)
   if (declared === undefined || declared.way === 'ecc') return declared
-  return { way: declared.way, by: actor(client, declared.by) }
+  return { way: declared.way, by: actor(caller, declared.by) }
 }
 
 /** @param shown the requirements whose accepted side was shown */
@@ -85,7 +85,7 @@ function attemptOf(called: Called | undefined, shown: string[]): Attempt {
 }
 
 async function showFailedCreation(
-  client: Client,
+  caller: Caller,
   testKey: TestKey,
   { way, by }: { way: Way; by: string },
   { called, problem }: Creation,
@@ -94,17 +94,17 @@ async function showFailedCreation(
   if (called.answer.outcome === 'accepted' && problem?.kind === 'creation-result') {
     return { attempt: lackingResult(called, testKey, problem), hint: undefined }
   }
-  const control = await refusedControl(client, way, by)
+  const control = await refusedControl(caller, way, by)
   if (control.kind === 'no-token') return blocked(control.problem)
   if (control.kind === 'refused') {
     return {
       attempt: refusedCreation(control.called, testKey, 'control'),
-      hint: await client.run.diagnose?.signature(client, control.auth),
+      hint: await caller.run.diagnose?.signature(caller, control.auth),
     }
   }
-  const nowhere = await ensureTestKeys(client, [testKey.name])
-  if (nowhere !== undefined && !client.run.target.fresh) return unavailable(nowhere)
-  const isPerhapsUsed = nowhere !== undefined && client.run.target.lasting
+  const nowhere = await ensureTestKeys(caller, [testKey.name])
+  if (nowhere !== undefined && !caller.run.target.fresh) return unavailable(nowhere)
+  const isPerhapsUsed = nowhere !== undefined && caller.run.target.lasting
   return {
     attempt: refusedCreation(called, testKey, 'creation'),
     hint: isPerhapsUsed ? { kind: 'perhaps-not-fresh' } : undefined,
@@ -152,12 +152,12 @@ type Control =
   | { kind: 'no-token'; problem: ProblemFacts }
 
 /** A refused creation proves something only if an ordinary call with the same authorization is accepted. */
-async function refusedControl(client: Client, way: Way, by: string): Promise<Control> {
-  const token = way === 'token' ? await tokenOf(client, by, ['solution']) : undefined
+async function refusedControl(caller: Caller, way: Way, by: string): Promise<Control> {
+  const token = way === 'token' ? await tokenOf(caller, by, ['solution']) : undefined
   if (way === 'token' && token === undefined) {
     return { kind: 'no-token', problem: { kind: 'no-token', testKey: by } }
   }
   const auth = (token === undefined ? { [way]: by } : { token }) as Auth
-  const called = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth })
+  const called = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth })
   return called.answer.outcome === 'accepted' ? { kind: 'accepted' } : { kind: 'refused', auth, called }
 }

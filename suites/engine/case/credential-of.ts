@@ -1,6 +1,6 @@
 /** Finds the key that a step calls with, and checks that it can be sent. */
 import type { Credential } from './authorize.ts'
-import { type Client, credentialOfKey } from './client.ts'
+import { type Caller, credentialOfKey } from './caller.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { standInOf } from './stand-in.ts'
 import { UnusableValue } from './unusable-value.ts'
@@ -14,8 +14,8 @@ export function isSendable(text: string): boolean {
 }
 
 /** Returns a test key by name, or a kept { id, secret }. @throws UnusableValue for a value from a server that is not a key */
-export function credentialFor(client: Client, member: unknown): Credential {
-  const found = client.testKeys.get(String(member))
+export function credentialFor(caller: Caller, member: unknown): Credential {
+  const found = caller.testKeys.get(String(member))
   if (typeof member === 'string' && found !== undefined) return found
   const key = (typeof member === 'object' && member !== null ? member : {}) as CreatedKey
   if (typeof key.id !== 'string' || !['string', 'undefined'].includes(typeof key.secret)) {
@@ -25,6 +25,6 @@ export function credentialFor(client: Client, member: unknown): Credential {
 }
 
 /** The test key to use where a step needs the secret of a test key: root may have a stand-in. */
-export function actor(client: Client, member: string): string {
-  return member === 'root' ? standInOf(client.run.corpus.testKeys, client.instance.root) : member
+export function actor(caller: Caller, member: string): string {
+  return member === 'root' ? standInOf(caller.run.corpus.testKeys, caller.instance.root) : member
 }

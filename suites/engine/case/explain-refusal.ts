@@ -11,15 +11,15 @@ export async function explainRefusal(tried: Tried): Promise<Hint | undefined> {
 }
 
 /** If the user is wrong about the address that the target sees, every token bound to that address is refused. */
-function addressHint({ client, attempt, scenario, testCase }: Tried): Hint | undefined {
-  const { run, instance } = client
+function addressHint({ caller, attempt, scenario, testCase }: Tried): Hint | undefined {
+  const { run, instance } = caller
   const { clientAddress } = instance.settings
   if (!run.target.lasting || clientAddress === undefined || !attempt.stops.some(isRefusedInstead)) return undefined
   return namesIn(scenario, testCase).has('client') ? { kind: 'client-address', address: clientAddress } : undefined
 }
 
 /** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
-async function diagnose({ client, attempt }: Tried): Promise<Hint | undefined> {
+async function diagnose({ caller, attempt }: Tried): Promise<Hint | undefined> {
   // A call that came too late was refused for that reason.
   const stop = attempt.stops.find(
     ({ kind, called }) => kind !== 'too-late' && called.some(({ answer }) => answer.outcome === 'refused'),
@@ -28,8 +28,8 @@ async function diagnose({ client, attempt }: Tried): Promise<Hint | undefined> {
   const refused = stop?.called.find(({ answer }) => answer.outcome === 'refused')
   if (auth === undefined || refused === undefined) return undefined
   if (typeof auth !== 'object' || !('token' in auth))
-    return client.run.diagnose?.signature(client, auth, refused.request)
-  return auth.but === undefined ? client.run.diagnose?.token(client) : undefined
+    return caller.run.diagnose?.signature(caller, auth, refused.request)
+  return auth.but === undefined ? caller.run.diagnose?.token(caller) : undefined
 }
 
 function authOf({ step }: CaseStop): Auth | undefined {

@@ -3,7 +3,7 @@ import { problemText } from '../../report/problem-text.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { parseScenario } from '../fixture/parse.ts'
 import { seededRandom } from '../random.ts'
-import { startRun } from './client.ts'
+import { startRun } from './caller.ts'
 import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
 

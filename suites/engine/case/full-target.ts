@@ -2,7 +2,7 @@ import type { Auth, Scenario } from '../fixture/fixture-types.ts'
 import type { Attempt } from '../judge/attempt.ts'
 import type { Gap } from '../judge/problem.ts'
 import { makeCall } from './call.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 
 const createApiKey = 'manager/createApiKey'
 
@@ -12,8 +12,8 @@ const createApiKey = 'manager/createApiKey'
  *
  * @returns why nothing can be said, undefined where it can
  */
-export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promise<Gap | undefined> {
-  const { run, instance, facts, createdKeys } = client
+export async function noPlaceForKeys(caller: Caller, { stops }: Attempt): Promise<Gap | undefined> {
+  const { run, instance, facts, createdKeys } = caller
   if (!run.target.lasting || run.stopping.reason !== null) return undefined
   const refused = stops.some(
     ({ step, called }) =>
@@ -27,7 +27,7 @@ export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promis
   const auth: Auth =
     instance.root.kind === 'ed25519' ? { ecc: 'root' } : facts.keyWay === 'hmac' ? { hmac: 'root' } : { basic: 'root' }
   const params = { name: `svc-control-${run.unique}`, scope: ['solution'] }
-  const { answer } = await makeCall(client, { method: createApiKey, params, auth })
+  const { answer } = await makeCall(caller, { method: createApiKey, params, auth })
   if (answer.outcome !== 'refused') return undefined
   return { kind: 'no-place-for-keys', fresh: run.target.fresh, created: createdKeys.keys.length }
 }
@@ -37,7 +37,7 @@ export async function noPlaceForKeys(client: Client, { stops }: Attempt): Promis
  * before: whether those count is open.
  */
 export function placesUsedBefore(
-  { run }: Client,
+  { run }: Caller,
   { needs }: Scenario,
   { stops }: Attempt,
   perhapsCounted: number,

@@ -3,12 +3,12 @@ import { membersOf } from '../json.ts'
 import type { Delivered } from '../judge/called.ts'
 import type { Moment } from '../judge/match.ts'
 import type { CallSpec } from './call-spec.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { noteSession } from './session-facts.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 
 /** The moment of a grant, with what else is known about the clock of its expiry. Remembers what this grant says about it. */
-export function witnessed({ facts }: Client, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
+export function witnessed({ facts }: Caller, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
   const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
   if (answer.outcome === 'accepted')
     sightTokenClock(facts, lifeAskedMs, membersOf(answer.result).accessTokenExpiry, moment)
@@ -36,33 +36,33 @@ export function keyName({ params }: CallSpec): string {
 const longToken = 65_536
 
 /** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
-export function learnAnswer(client: Client, spec: CallSpec, { answer, moment, wire }: Delivered): void {
+export function learnAnswer(caller: Caller, spec: CallSpec, { answer, moment, wire }: Delivered): void {
   const creates = spec.method === 'manager/createApiKey'
   if (answer.outcome !== 'accepted') {
     const wasSent = wire.kind !== 'none' || wire.wasNotSent !== true
-    if (creates && (answer.status !== null || !wasSent)) client.createdKeys.notCreated(keyName(spec))
+    if (creates && (answer.status !== null || !wasSent)) caller.createdKeys.notCreated(keyName(spec))
     return
   }
-  noteSession(client.facts, spec.method, spec.params)
-  if (spec.removes !== undefined) client.createdKeys.removed(spec.removes)
+  noteSession(caller.facts, spec.method, spec.params)
+  if (spec.removes !== undefined) caller.createdKeys.removed(spec.removes)
   const result = membersOf(answer.result)
   for (const name of ['secret', 'accessToken', 'refreshToken']) {
     const value = result[name]
-    if (typeof value === 'string') client.redactor.add(value)
+    if (typeof value === 'string') caller.redactor.add(value)
   }
   for (const kind of ['access', 'refresh']) {
     const token = result[`${kind}Token`]
     const expiry = result[`${kind}TokenExpiry`]
     // An expiry in the past, or one that is not a moment, does not say when the token ends.
     const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
-    if (typeof token === 'string' && token.length < longToken && isToCome) client.tokenExpiries.set(token, expiry)
+    if (typeof token === 'string' && token.length < longToken && isToCome) caller.tokenExpiries.set(token, expiry)
   }
   const { id, secret, refreshTokenExpiry } = result
   if (typeof refreshTokenExpiry === 'number') {
-    client.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
+    caller.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
   }
   if (!creates) return
-  client.createdKeys.created({
+  caller.createdKeys.created({
     id: typeof id === 'string' ? id : '(no id)',
     name: keyName(spec),
     ...(typeof secret === 'string' ? { secret } : {}),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type MadeUpAnswer, madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
 import { makeCall } from './call.ts'
-import { openClient, startRun } from './client.ts'
+import { openCaller, startRun } from './caller.ts'
 import { noFacts } from './target-facts.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
@@ -35,9 +35,9 @@ describe('a target that throttles', () => {
       random: seededRandom(1),
       unique: 't',
     })
-    const client = await openClient(run)
+    const caller = await openCaller(run)
     const calls = []
-    for (let made = 0; made < 400; made += 1) calls.push(await makeCall(client, call))
+    for (let made = 0; made < 400; made += 1) calls.push(await makeCall(caller, call))
     expect(calls.filter(({ answer }) => answer.outcome !== 'accepted')).toEqual([])
     expect(calls.slice(200).filter(({ throttled }) => throttled > 0)).toEqual([])
     expect(run.facts.callsPerSecond).toBeGreaterThan(10)
@@ -53,8 +53,8 @@ describe('a target that throttles', () => {
       },
     })
     const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-    const client = await openClient(run)
-    const create = () => makeCall(client, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
+    const caller = await openCaller(run)
+    const create = () => makeCall(caller, { ...call, method: 'manager/createApiKey', params: { name: 'n', scope: [] } })
     for (let made = 0; made < 9; made += 1) expect((await create()).answer.outcome).toBe('accepted')
     expect((await create()).answer).toMatchObject({ outcome: 'refused', status: 429 })
     expect(creations).toBe(11)
@@ -64,11 +64,11 @@ describe('a target that throttles', () => {
 test('a live target is called slowly at first, and faster while it does not throttle', async () => {
   const target = { ...madeUpTarget({ callMs: 0, answer: () => ({ result: {} }), fresh: false }) }
   const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
-  const client = await openClient(run)
-  const began = client.instance.clock.now()
-  for (let made = 0; made < 20; made += 1) await makeCall(client, call)
-  expect(client.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
-  const later = client.instance.clock.now()
-  for (let made = 0; made < 2000; made += 1) await makeCall(client, call)
-  expect(client.instance.clock.now() - later).toBeLessThan(12_000)
+  const caller = await openCaller(run)
+  const began = caller.instance.clock.now()
+  for (let made = 0; made < 20; made += 1) await makeCall(caller, call)
+  expect(caller.instance.clock.now() - began).toBeGreaterThanOrEqual(900)
+  const later = caller.instance.clock.now()
+  for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
+  expect(caller.instance.clock.now() - later).toBeLessThan(12_000)
 })

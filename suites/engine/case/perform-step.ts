@@ -5,21 +5,21 @@ import { ed25519KeyPair } from '../signer/pem.ts'
 import { alter } from './authorize.ts'
 import { makeCall, makeCalls, sendRaw } from './call.ts'
 import type { CallSpec, RawSpec } from './call-spec.ts'
-import { checkKeptOut, mayBeRefused } from './check-kept-out.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
+import { confirmRefusals, mayBeRefused } from './confirm-refusals.ts'
 import { actor } from './credential-of.ts'
 import { patienceForRefusalMs } from './patience.ts'
 
 /** Makes every call of a step: one, or those of repeat, parallel or for. */
-export async function perform(client: Client, step: CallStep | SendStep, names: Names): Promise<Called[]> {
-  if (!('send' in step) && step.parallel !== undefined) return performRaces(client, step, names)
+export async function perform(caller: Caller, step: CallStep | SendStep, names: Names): Promise<Called[]> {
+  if (!('send' in step) && step.parallel !== undefined) return performRaces(caller, step, names)
   const rounds = roundsOf(step, names)
   const make = async (round: Names): Promise<Called> => {
-    const called = await makeRound(client, step, round, rounds.length)
-    if (mayBeRefused(step)) await checkKeptOut(client, [called])
+    const called = await makeRound(caller, step, round, rounds.length)
+    if (mayBeRefused(step)) await confirmRefusals(caller, [called])
     return called
   }
-  if (client.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
+  if (caller.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
   const calls: Called[] = []
   for (const round of rounds) calls.push(await make(round))
   return calls
@@ -33,7 +33,7 @@ function isOrdered(step: CallStep | SendStep): boolean {
 }
 
 /** One race, or one for each item of `for`; every second one uses connections that carried calls before. */
-async function performRaces(client: Client, step: CallStep, names: Names): Promise<Called[]> {
+async function performRaces(caller: Caller, step: CallStep, names: Names): Promise<Called[]> {
   const { for: items, ...race } = step
   const rounds = items === undefined ? [names] : roundsOf({ ...step, parallel: undefined } as never, names)
   const calls: Called[] = []
@@ -41,40 +41,40 @@ async function performRaces(client: Client, step: CallStep, names: Names): Promi
     const connections = step.connections ?? (round % 2 === 0 ? 'new' : 'warm')
     const racers = roundsOf(race, inRound)
     const specs = racers.map((one) => ({
-      ...callSpec(client, race, one),
+      ...callSpec(caller, race, one),
       warmConnection: connections === 'warm',
       sharedBy: rounds.length * racers.length,
     }))
-    if (connections === 'warm') await warmUp(client, specs.length)
-    const racing = await makeCalls(client, specs)
-    await client.instance.endRaces?.()
-    if (mayBeRefused(step)) await checkKeptOut(client, racing)
+    if (connections === 'warm') await warmUp(caller, specs.length)
+    const racing = await makeCalls(caller, specs)
+    await caller.instance.endRaces?.()
+    if (mayBeRefused(step)) await confirmRefusals(caller, racing)
     for (const called of racing) calls.push({ ...called, race: { round, connections } })
   }
   return calls
 }
 
 /** Makes ordinary calls at once, so that enough connections are open for a race. */
-async function warmUp(client: Client, connections: number): Promise<void> {
+async function warmUp(caller: Caller, connections: number): Promise<void> {
   const call = { method: 'solution/listSolutions', params: {}, auth: { key: 'root' }, warmConnection: true } as const
   await makeCalls(
-    client,
+    caller,
     Array.from({ length: connections }, () => call),
   )
 }
 
-function makeRound(client: Client, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
+function makeRound(caller: Caller, step: CallStep | SendStep, names: Names, sharedBy: number): Promise<Called> {
   const isRefusable = mayBeRefused(step)
-  const timeoutMs = isRefusable ? patienceForRefusalMs(client) : undefined
+  const timeoutMs = isRefusable ? patienceForRefusalMs(caller) : undefined
   return 'send' in step
-    ? sendRaw(client, {
-        ...rawSpec(client, step, names),
+    ? sendRaw(caller, {
+        ...rawSpec(caller, step, names),
         timeoutMs,
         sharedBy,
         mayBeRefused: isRefusable || step.expect === undefined,
       })
-    : makeCall(client, {
-        ...callSpec(client, step, names),
+    : makeCall(caller, {
+        ...callSpec(caller, step, names),
         timeoutMs,
         sharedBy,
         mayBeRefused: isRefusable || step.expect === undefined,
@@ -99,27 +99,27 @@ function roundsOf(step: CallStep | SendStep, names: Names): Names[] {
   return Array.from({ length: Number(resolve(count, names)) }, (_nothing, index) => withNames({ n: index + 1 }))
 }
 
-function callSpec(client: Client, step: CallStep, names: Names): CallSpec {
+function callSpec(caller: Caller, step: CallStep, names: Names): CallSpec {
   const method = String(resolve(step.call, names))
   const params = resolve(step.params ?? {}, names)
-  const declared = declaredCall(client, method, params)
+  const declared = declaredCall(caller, method, params)
   return {
     method: declared?.method ?? method,
     params: spoil(declared?.params ?? params, resolve(step.but, names)),
-    auth: resolveAuth(client, step.auth, names),
+    auth: resolveAuth(caller, step.auth, names),
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
     from: step.from,
-    ...privateKeyFor(client, params),
+    ...privateKeyFor(caller, params),
     ...(method === 'cleanup' ? { removes: String((params as { id?: unknown }).id) } : {}),
     ...('id' in step ? { id: resolve(step.id, names) } : {}),
   }
 }
 
 /** A key that is created with a test key's public key (`$bob.publicKey`) is used with that test key's private key. */
-function privateKeyFor(client: Client, params: unknown): { privateKey?: string } {
+function privateKeyFor(caller: Caller, params: unknown): { privateKey?: string } {
   if (typeof params !== 'object' || params === null || !('publicKey' in params)) return {}
-  for (const { seed } of client.testKeys.values()) {
+  for (const { seed } of caller.testKeys.values()) {
     if (seed === undefined) continue
     const { publicKeyPem, privateKeyPem } = ed25519KeyPair(seed)
     if (publicKeyPem === params.publicKey) return { privateKey: privateKeyPem }
@@ -132,11 +132,11 @@ function privateKeyFor(client: Client, params: unknown): { privateKey?: string }
  * of that name.
  */
 function declaredCall(
-  client: Client,
+  caller: Caller,
   method: string,
   params: unknown,
 ): { method: string; params: unknown } | undefined {
-  const { probes, cleanup } = client.instance.settings
+  const { probes, cleanup } = caller.instance.settings
   const declared = method === 'cleanup' ? cleanup : method.startsWith('probe:') ? probes[method.slice(6)] : undefined
   if (declared === undefined) return undefined
   return { method: declared.method, params: resolve(declared.params, params as Names) }
@@ -149,15 +149,15 @@ function spoil(params: unknown, but: unknown): unknown {
   return spoiled
 }
 
-function resolveAuth(client: Client, auth: Auth, names: Names): Auth {
+function resolveAuth(caller: Caller, auth: Auth, names: Names): Auth {
   const resolved = resolve(auth as Value, names) as Auth
   if (typeof resolved !== 'object') return resolved
-  if ('hmac' in resolved && resolved.hmac === 'root') return { ...resolved, hmac: actor(client, 'root') }
-  if ('basic' in resolved && resolved.basic === 'root') return { ...resolved, basic: actor(client, 'root') }
+  if ('hmac' in resolved && resolved.hmac === 'root') return { ...resolved, hmac: actor(caller, 'root') }
+  if ('basic' in resolved && resolved.basic === 'root') return { ...resolved, basic: actor(caller, 'root') }
   return resolved
 }
 
-function rawSpec(client: Client, step: SendStep, names: Names): RawSpec {
+function rawSpec(caller: Caller, step: SendStep, names: Names): RawSpec {
   const { send } = step
   const body = resolve(send.body ?? '', names)
   const method = String(resolve(send.method, names))
@@ -169,7 +169,7 @@ function rawSpec(client: Client, step: SendStep, names: Names): RawSpec {
       typeof body === 'object' && body !== null && 'base64' in body
         ? Uint8Array.from(atob(String(body.base64)), (character) => character.charCodeAt(0))
         : new TextEncoder().encode(String(body)),
-    auth: resolveAuth(client, send.auth ?? 'none', names),
+    auth: resolveAuth(caller, send.auth ?? 'none', names),
     from: step.from,
   }
 }

@@ -4,7 +4,7 @@ import type { Called } from '../judge/called.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize } from './authorize.ts'
 import type { CallSpec, RawSpec } from './call-spec.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { credentialFor, unsendable } from './credential-of.ts'
 import type { Build } from './deliver.ts'
 import { rememberSent } from './secrets.ts'
@@ -18,14 +18,14 @@ export interface PreparedCall {
   sent: Called['sent']
 }
 
-export function prepareCall(client: Client, spec: CallSpec): PreparedCall {
-  const id = spec.id === undefined ? client.nextId++ : spec.id
+export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
+  const id = spec.id === undefined ? caller.nextId++ : spec.id
   const text = writeBody(
     [
       ['jsonrpc', '2.0'],
       ['id', id],
       ['method', spec.method],
-      ['params', withScopeNames(client, spec)],
+      ['params', withScopeNames(caller, spec)],
     ],
     spec.form,
   )
@@ -33,8 +33,8 @@ export function prepareCall(client: Client, spec: CallSpec): PreparedCall {
   const sent: Called['sent'] = { id }
   const build: Build = (signedAtMs) => {
     const headers: [string, string][] = [['content-type', 'application/json']]
-    authorizeRequest(client, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
-    rememberSent(client, sent.header, spec.params)
+    authorizeRequest(caller, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
+    rememberSent(caller, sent.header, spec.params)
     for (const [name, value] of Object.entries(spec.headers ?? {})) {
       const index = headers.findIndex(([known]) => known === name.toLowerCase())
       if (index >= 0) headers.splice(index, 1)
@@ -43,9 +43,9 @@ export function prepareCall(client: Client, spec: CallSpec): PreparedCall {
     const request: WireRequest = {
       method: 'POST',
       path: '/api',
-      headers: withTargetHeaders(client, headers),
+      headers: withTargetHeaders(caller, headers),
       body,
-      connection: connectionOf(client, spec),
+      connection: connectionOf(caller, spec),
     }
     return {
       ...request,
@@ -66,7 +66,7 @@ function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedB
 }
 
 function connectionOf(
-  { run }: Client,
+  { run }: Caller,
   { method, freshConnection, warmConnection }: CallSpec,
 ): NonNullable<WireRequest['connection']> {
   if (warmConnection) return 'warm'
@@ -76,8 +76,8 @@ function connectionOf(
 }
 
 /** Writes scope words in this deployment's spelling. */
-function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
-  const { scopeNames } = client.instance.settings
+function withScopeNames(caller: Caller, { method, params }: CallSpec): unknown {
+  const { scopeNames } = caller.instance.settings
   if (method !== 'manager/auth' && method !== 'manager/createApiKey') return params
   if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
     return params
@@ -87,27 +87,27 @@ function withScopeNames(client: Client, { method, params }: CallSpec): unknown {
     return scopeNames[scope] ?? [scopeNames[word] ?? word, ...rest].join(':')
   }
   // A list inside the list holds the further scope of a probe.
-  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(client, method, params.scope)] }
+  return { ...params, scope: [...params.scope.flat().map(spell), ...ownSession(caller, method, params.scope)] }
 }
 
 /** Adds a session to a grant without one, if such grants would end each other. */
-function ownSession(client: Client, method: string, scope: unknown[]): string[] {
-  if (client.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
+function ownSession(caller: Caller, method: string, scope: unknown[]): string[] {
+  if (caller.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
   if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
-  return [`session:own-${client.run.unique}-${client.ownSessions.next()}`]
+  return [`session:own-${caller.run.unique}-${caller.ownSessions.next()}`]
 }
 
 /** Prepares raw HTTP, to be sent unchanged on its own connection. */
-export function prepareRaw(client: Client, spec: RawSpec): PreparedCall {
+export function prepareRaw(caller: Caller, spec: RawSpec): PreparedCall {
   const sent: Called['sent'] = {}
   const build: Build = (signedAtMs) => {
     const headers: [string, string][] = Object.entries(spec.headers)
-    authorizeRequest(client, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
-    rememberSent(client, sent.header, {})
+    authorizeRequest(caller, { auth: spec.auth, method: spec.method, body: spec.body, signedAtMs }, headers, sent)
+    rememberSent(caller, sent.header, {})
     return {
       method: spec.method,
       path: spec.path,
-      headers: withTargetHeaders(client, headers),
+      headers: withTargetHeaders(caller, headers),
       body: spec.body,
       connection: 'fresh',
       raw: true,
@@ -120,7 +120,7 @@ export function prepareRaw(client: Client, spec: RawSpec): PreparedCall {
 
 /** Adds the Authorization header, and records its values in `sent`. */
 function authorizeRequest(
-  client: Client,
+  caller: Caller,
   { auth, method, body, signedAtMs }: { auth: Auth; method: string; body: Uint8Array; signedAtMs: number },
   headers: [string, string][],
   sent: Called['sent'],
@@ -129,13 +129,13 @@ function authorizeRequest(
     auth,
     method,
     body,
-    settings: client.instance.settings,
-    url: `${client.instance.baseUrl}/api`,
-    tokenPrefix: client.facts.tokenPrefix ?? 'Bearer',
+    settings: caller.instance.settings,
+    url: `${caller.instance.baseUrl}/api`,
+    tokenPrefix: caller.facts.tokenPrefix ?? 'Bearer',
     serverNowMs: signedAtMs,
-    random: client.run.random,
-    keyWay: client.facts.keyWay ?? 'hmac',
-    credential: (member) => credentialFor(client, member),
+    random: caller.run.random,
+    keyWay: caller.facts.keyWay ?? 'hmac',
+    credential: (member) => credentialFor(caller, member),
   })
   if (header === undefined) return
   if (unsendable.test(header)) {
@@ -145,6 +145,6 @@ function authorizeRequest(
   Object.assign(sent, { header, nonce, timestamp })
 }
 
-function withTargetHeaders(client: Client, headers: [string, string][]): [string, string][] {
-  return [...Object.entries(client.instance.settings.headers), ...headers]
+function withTargetHeaders(caller: Caller, headers: [string, string][]): [string, string][] {
+  return [...Object.entries(caller.instance.settings.headers), ...headers]
 }

@@ -7,7 +7,7 @@ import { type CaseVerdict, judgeCase } from '../judge/judge-case.ts'
 import type { CaseOutcome, Problem } from '../judge/outcome.ts'
 import type { Hint } from '../judge/problem.ts'
 import { redactExchange, redactValue } from '../redact.ts'
-import { type Client, isMustIn } from './client.ts'
+import { type Caller, isMustIn } from './caller.ts'
 import { showExchange } from './show-exchange.ts'
 import { allProves, unjudged } from './test-case.ts'
 
@@ -15,23 +15,23 @@ import { allProves, unjudged } from './test-case.ts'
 const shownExchanges = 3
 
 export interface Tried {
-  client: Client
+  caller: Caller
   scenario: Scenario
   testCase: Case
   attempt: Attempt
 }
 
-export function recordCase({ client, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
-  const isMust = isMustIn(client.run.corpus)
-  const judged = judgeCase(attempt, allProves(scenario, testCase), client.facts, isMust)
+export function recordCase({ caller, scenario, testCase, attempt }: Tried, hint: Hint | undefined): CaseOutcome {
+  const isMust = isMustIn(caller.run.corpus)
+  const judged = judgeCase(attempt, allProves(scenario, testCase), caller.facts, isMust)
   const show = ({ request, wire }: Exchanged): Exchange =>
-    showExchange(request, wire, client.facts.secondAddress ?? client.instance.settings.secondAddress)
-  return redactOutcome(client, {
+    showExchange(request, wire, caller.facts.secondAddress ?? caller.instance.settings.secondAddress)
+  return redactOutcome(caller, {
     ...unjudged(scenario, testCase, 'blocked', null),
     verdict: judged.verdict,
     requirements: judged.requirements,
     sides: Object.fromEntries([...attempt.sides].map(([id, sides]) => [id, [...sides]])),
-    problem: problemOf({ client, scenario, testCase, attempt }, judged, hint, show),
+    problem: problemOf({ caller, scenario, testCase, attempt }, judged, hint, show),
     observations: attempt.observations,
     envelope: attempt.envelope
       .slice(0, shownExchanges)
@@ -42,7 +42,7 @@ export function recordCase({ client, scenario, testCase, attempt }: Tried, hint:
 }
 
 function problemOf(
-  { client, scenario, attempt }: Tried,
+  { caller, scenario, attempt }: Tried,
   { because }: CaseVerdict,
   hint: Hint | undefined,
   show: (called: Exchanged) => Exchange,
@@ -50,7 +50,7 @@ function problemOf(
   if (because === null) return null
   if (because.kind !== 'step') {
     const facts = because.kind === 'control' ? because.problem : because
-    return { ...facts, requirements: [], step: '', exchanges: client.run.trace ? attempt.calls.map(show) : [] }
+    return { ...facts, requirements: [], step: '', exchanges: caller.run.trace ? attempt.calls.map(show) : [] }
   }
   const { stop } = because
   return {
@@ -59,7 +59,7 @@ function problemOf(
     requirements: stop.proves,
     step: nameOfStep(stop.step),
     where: `${scenario.file}:${stop.step.at.line}:${stop.step.at.column}`,
-    exchanges: exchangesOf(client, attempt, stop).map(show),
+    exchanges: exchangesOf(caller, attempt, stop).map(show),
     ...(hint === undefined ? {} : { hint }),
   }
 }
@@ -71,14 +71,14 @@ function nameOfStep(step: Step): string {
 }
 
 /** The calls that show the problem; with `--trace` all calls of the case up to where it ended. */
-function exchangesOf(client: Client, attempt: Attempt, { called }: CaseStop): Exchanged[] {
-  return client.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
+function exchangesOf(caller: Caller, attempt: Attempt, { called }: CaseStop): Exchanged[] {
+  return caller.run.trace && attempt.calls.length > 0 ? attempt.calls : called.slice(0, shownExchanges)
 }
 
-function redactOutcome(client: Client, outcome: CaseOutcome): CaseOutcome {
+function redactOutcome(caller: Caller, outcome: CaseOutcome): CaseOutcome {
   const hasText = outcome.problem !== null || outcome.envelope.length > 0 || outcome.observations.length > 0
-  if (!hasText || client.run.trace) return outcome
-  const { redactor } = client
+  if (!hasText || caller.run.trace) return outcome
+  const { redactor } = caller
   return {
     ...outcome,
     problem:

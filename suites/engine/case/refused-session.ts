@@ -2,7 +2,7 @@ import type { Attempt } from '../judge/attempt.ts'
 import type { Called } from '../judge/called.ts'
 import type { Obstacle } from '../judge/problem.ts'
 import { makeCall } from './call.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { asksForSession } from './session-facts.ts'
 
 /** At most so many sessions per user (part 5.4). */
@@ -15,8 +15,8 @@ const nextWorks = 'sessions/next-works'
  *
  * @returns why nothing can be said, undefined where it can
  */
-export async function noRoomForSessions(client: Client, { stops }: Attempt): Promise<Obstacle | undefined> {
-  const { run, facts } = client
+export async function noRoomForSessions(caller: Caller, { stops }: Attempt): Promise<Obstacle | undefined> {
+  const { run, facts } = caller
   if (!run.target.lasting || run.stopping.reason !== null || (facts.sessionsGranted ?? 0) < mostSessions)
     return undefined
   const refused = stops.flatMap(({ step, proves, called }) =>
@@ -26,7 +26,7 @@ export async function noRoomForSessions(client: Client, { stops }: Attempt): Pro
   if (params === undefined) return undefined
   const areas = params.scope.filter((word) => !String(word).includes(':'))
   const scope = [...areas, `session:control-${run.unique}`]
-  const { answer } = await makeCall(client, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
+  const { answer } = await makeCall(caller, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
   return answer.outcome === 'refused' ? { kind: 'no-room-for-sessions' } : undefined
 }
 

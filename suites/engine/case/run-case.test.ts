@@ -5,7 +5,7 @@ import { parseScenario } from '../fixture/parse.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import { seededRandom } from '../random.ts'
 import type { Target } from '../target.ts'
-import { type Run, startRun } from './client.ts'
+import { type Run, startRun } from './caller.ts'
 import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
 

@@ -4,8 +4,8 @@ import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { attemptCase } from './attempt-case.ts'
 import { builtInNames } from './built-in-names.ts'
+import { type Caller, closeCaller, isMustIn, openCaller, type Run } from './caller.ts'
 import { limitOf } from './claims.ts'
-import { type Client, closeClient, isMustIn, openClient, type Run } from './client.ts'
 import { explainRefusal } from './explain-refusal.ts'
 import { noPlaceForKeys, placesUsedBefore } from './full-target.ts'
 import { recordCase } from './record-case.ts'
@@ -27,14 +27,14 @@ export interface RanCase extends CaseOutcome {
   mayBeOfOthers?: 'time' | 'tokens'
 }
 
-/** Runs one case on its own client and returns its outcome. Never throws because of the target's behaviour. */
+/** Runs one case and returns its outcome. Never throws because of the target's behaviour. */
 export async function runCase(run: Run, scenario: Scenario, testCase: Case): Promise<RanCase> {
   const startedMs = performance.now()
   let calls = 0
   for (let number = 1; ; number += 1) {
-    const shared = await openClient(run)
-    // Cases on a lasting target share a client; each counts its own calls.
-    const client = {
+    const shared = await openCaller(run)
+    // Cases on a lasting target share a caller, so each counts its own calls.
+    const caller = {
       ...shared,
       calls: 0,
       silence: createSilence(run.stopping),
@@ -42,14 +42,14 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       caseKey: caseKey(scenario, testCase),
     }
     try {
-      const outcome = await tryCase(client, scenario, testCase, number)
-      calls += client.calls
+      const outcome = await tryCase(caller, scenario, testCase, number)
+      calls += caller.calls
       if (outcome !== 'again') {
         noteSpoilt(run, scenario, outcome)
         return { ...outcome, calls, durationMs: Math.round((performance.now() - startedMs) * 10) / 10 }
       }
     } finally {
-      await closeClient(client)
+      await closeCaller(caller)
     }
   }
 }
@@ -58,39 +58,39 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
  * A case waits a second before it creates younger sessions, because a server may store the time of a session in seconds. Most servers need
  * no wait: the case first runs without it, and only if it does not pass, again with it.
  */
-function mayHurry({ facts, instance }: Client, scenario: Scenario): boolean {
+function mayHurry({ facts, instance }: Caller, scenario: Scenario): boolean {
   if (instance.clock.controlled || facts.needsApart === true) return false
   return limitOf(scenario) === 'sessions' && scenario.proves.length > 0
 }
 
 /** One try: makes sure that the test keys exist, runs the steps, and records the result unless something spoilt it. */
-async function tryCase(client: Client, scenario: Scenario, testCase: Case, number: number): Promise<RanCase | 'again'> {
-  const { run } = client
+async function tryCase(caller: Caller, scenario: Scenario, testCase: Case, number: number): Promise<RanCase | 'again'> {
+  const { run } = caller
   const blocked = (problem: ProblemFacts): CaseOutcome => unjudged(scenario, testCase, 'blocked', problem)
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
   const beyondLimit = spoiltBefore(run, scenario)
   if (beyondLimit !== undefined) return blocked(beyondLimit)
-  const noTokens = withoutTokenWord(client.facts, scenario, testCase)
+  const noTokens = withoutTokenWord(caller.facts, scenario, testCase)
   if (noTokens !== undefined) return blocked(noTokens)
-  const testKeys = testKeysOfCase(client, scenario, testCase)
-  const missing = await ensureTestKeys(client, testKeys)
+  const testKeys = testKeysOfCase(caller, scenario, testCase)
+  const missing = await ensureTestKeys(caller, testKeys)
   if (missing !== undefined)
     return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
-  const names = builtInNames(client, { scenario, testCase }, testKeys, number)
-  const jumpsBefore = client.facts.clockJumps
-  const countedBefore = client.createdKeys.perhapsCounted
+  const names = builtInNames(caller, { scenario, testCase }, testKeys, number)
+  const jumpsBefore = caller.facts.clockJumps
+  const countedBefore = caller.createdKeys.perhapsCounted
   const { schemas } = run.corpus
-  const attempt = await attemptCase({ client, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
-  const jumped = client.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
-  if (client.hurries && attempt.stops.some(({ kind }) => kind === 'broke')) {
-    client.facts.needsApart = true
+  const attempt = await attemptCase({ caller, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
+  const jumped = caller.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
+  if (caller.hurries && attempt.stops.some(({ kind }) => kind === 'broke')) {
+    caller.facts.needsApart = true
     return 'again'
   }
   if (number < tries && deservesAnotherTry(scenario, attempt, jumped)) return 'again'
   if (jumped) return blocked({ kind: 'clock-jumped' })
-  const spoilt = (await findSpoiler(client, attempt)) ?? placesUsedBefore(client, scenario, attempt, countedBefore)
+  const spoilt = (await findSpoiler(caller, attempt)) ?? placesUsedBefore(caller, scenario, attempt, countedBefore)
   if (spoilt !== undefined) return unjudged(scenario, testCase, spoilt.verdict, spoilt.problem)
-  const tried = { client, scenario, testCase, attempt }
+  const tried = { caller, scenario, testCase, attempt }
   const outcome = recordCase(tried, await explainRefusal(tried))
   const cause = outcome.verdict === 'passed' ? undefined : causeByOthers(attempt)
   return cause === undefined ? outcome : { ...outcome, mayBeOfOthers: cause }
@@ -108,14 +108,14 @@ function isLate({ kind, called }: CaseStop): boolean {
 }
 
 /** The test keys that a case uses, with the stand-in for a root key without a secret. */
-function testKeysOfCase(client: Client, scenario: Scenario, testCase: Case): Set<string> {
-  const { testKeys } = client.run.corpus
+function testKeysOfCase(caller: Caller, scenario: Scenario, testCase: Case): Set<string> {
+  const { testKeys } = caller.run.corpus
   const used = testKeysUsed(
     scenario,
     testCase,
     testKeys.map(({ name }) => name),
   )
-  if (used.has('root')) used.add(standInOf(testKeys, client.instance.root))
+  if (used.has('root')) used.add(standInOf(testKeys, caller.instance.root))
   return used
 }
 
@@ -129,20 +129,20 @@ function deservesAnotherTry(scenario: Scenario, { stops, throttled }: Attempt, j
 
 /** What happened to the target during the attempt, if it makes the attempt prove nothing. */
 async function findSpoiler(
-  client: Client,
+  caller: Caller,
   attempt: Attempt,
 ): Promise<{ verdict: 'blocked' | 'not-testable'; problem: ProblemFacts } | undefined> {
-  const { run } = client
-  await noticeGone(client, attempt)
+  const { run } = caller
+  await noticeGone(caller, attempt)
   const gone = run.stopping.reason
   if (gone !== null && attempt.stops.some(isUnanswered)) {
     return { verdict: 'blocked', problem: { kind: 'not-run', because: gone } }
   }
-  const full = await noPlaceForKeys(client, attempt)
+  const full = await noPlaceForKeys(caller, attempt)
   if (full !== undefined) return { verdict: 'not-testable', problem: full }
-  const noRoom = await noRoomForSessions(client, attempt)
+  const noRoom = await noRoomForSessions(caller, attempt)
   if (noRoom !== undefined) return { verdict: 'blocked', problem: noRoom }
-  await noticeLockOut(client, attempt)
+  await noticeLockOut(caller, attempt)
   const stopped = run.stopping.reason
   return stopped?.kind === 'locked-out'
     ? { verdict: 'blocked', problem: { kind: 'not-run', because: stopped } }

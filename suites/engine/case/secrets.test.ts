@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { seededRandom } from '../random.ts'
-import { openClient, startRun } from './client.ts'
+import { openCaller, startRun } from './caller.ts'
 import { rememberSent } from './secrets.ts'
 import { noFacts } from './target-facts.ts'
 
@@ -14,9 +14,9 @@ const target = madeUpTarget({
 async function redactedAfter(header: string, params: unknown, text: string): Promise<string> {
   const facts = { ...noFacts(), tokenPrefix: 'jwt-token' }
   const run = startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' })
-  const client = await openClient(run)
-  rememberSent(client, header, params)
-  return client.redactor.text(text)
+  const caller = await openCaller(run)
+  rememberSent(caller, header, params)
+  return caller.redactor.text(text)
 }
 
 test.each([

@@ -1,5 +1,5 @@
 import { membersOf } from '../json.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { wordOfTokens } from './target-facts.ts'
 
 /** Params that carry a secret, rightly or wrongly. */
@@ -14,15 +14,15 @@ const ordinaryWords = ['Basic', 'Bearer', 'Token', 'undefined']
  *
  * @param header the Authorization header, if any
  */
-export function rememberSent(client: Client, header: string | undefined, params: unknown): void {
+export function rememberSent(caller: Caller, header: string | undefined, params: unknown): void {
   const sent = [...inHeader(header ?? ''), ...inParams(params)]
-  const ids = new Set([...client.testKeys.values()].map(({ id }) => id))
-  const words = wordsOf(client)
-  for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) client.redactor.add(text)
+  const ids = new Set([...caller.testKeys.values()].map(({ id }) => id))
+  const words = wordsOf(caller)
+  for (const text of sent) if (!ids.has(text) && !words.has(text.trim().toLowerCase())) caller.redactor.add(text)
 }
 
 /** In lower case, because the words of a header are not case-sensitive. */
-function wordsOf({ instance, facts }: Client): Set<string> {
+function wordsOf({ instance, facts }: Caller): Set<string> {
   const { scheme } = instance.settings
   // The prefix in use may be the token type that the server reported.
   const words = [...ordinaryWords, scheme, wordOfTokens(instance.settings, facts) ?? '', wordOfTokens({}, facts) ?? '']

@@ -2,9 +2,9 @@
 import type { Scenario } from '../fixture/fixture-types.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Obstacle } from '../judge/problem.ts'
+import type { Run } from './caller.ts'
 import { hasRace } from './cases.ts'
 import { limitOf } from './claims.ts'
-import type { Run } from './client.ts'
 
 /** Returns why a case can no longer run; undefined if it can. */
 export function spoiltBefore(run: Run, scenario: Scenario): Obstacle | undefined {

@@ -3,15 +3,15 @@ import type { Called } from '../judge/called.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
 import { makeCall } from './call.ts'
-import { type Client, credentialOfKey, type Run } from './client.ts'
+import { type Caller, credentialOfKey, type Run } from './caller.ts'
 import type { CreatedKey } from './created-keys.ts'
 import { actor, isSendable } from './credential-of.ts'
 import { type Way, ways } from './test-key-scenario.ts'
 
-/** Makes sure that test keys exist on this client, created in whatever way works; returns why one of them cannot be created. */
-export async function ensureTestKeys(client: Client, names: Iterable<string>): Promise<ProblemFacts | undefined> {
+/** Makes sure that the caller has these test keys, created in whatever way works; returns why one of them cannot be created. */
+export async function ensureTestKeys(caller: Caller, names: Iterable<string>): Promise<ProblemFacts | undefined> {
   for (const name of names) {
-    const problem = client.testKeys.has(name) ? undefined : await createInAnyWay(client, name)
+    const problem = caller.testKeys.has(name) ? undefined : await createInAnyWay(caller, name)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -25,19 +25,19 @@ export function hasNoPlace(problem: ProblemFacts): boolean {
   )
 }
 
-async function createInAnyWay(client: Client, name: string): Promise<ProblemFacts | undefined> {
-  const testKey = client.run.corpus.testKeys.find((candidate) => candidate.name === name)
+async function createInAnyWay(caller: Caller, name: string): Promise<ProblemFacts | undefined> {
+  const testKey = caller.run.corpus.testKeys.find((candidate) => candidate.name === name)
   if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
-  const { root } = client.instance
+  const { root } = caller.instance
   const tried: Extract<ProblemFacts, { kind: 'test-key-missing' }>['tried'] = []
   for (const way of ways) {
     if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
     if (root.kind === 'ed25519' && way === 'token') continue
-    const { called, problem } = await createKeyOf(client, testKey, way, 'root')
-    if (problem === undefined || client.testKeys.has(name)) return undefined
+    const { called, problem } = await createKeyOf(caller, testKey, way, 'root')
+    if (problem === undefined || caller.testKeys.has(name)) return undefined
     tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
   }
-  return { kind: 'test-key-missing', testKey: name, tried, fresh: client.run.target.fresh }
+  return { kind: 'test-key-missing', testKey: name, tried, fresh: caller.run.target.fresh }
 }
 
 export interface Creation {
@@ -51,36 +51,36 @@ type CreationProblem =
   | { kind: 'no-scope' }
   | Extract<ProblemFacts, { kind: 'no-token' | 'creation-result' }>
 
-/** Creates a test key in one way, and remembers it on the client. */
-export async function createKeyOf(client: Client, member: TestKey, way: Way, by: string): Promise<Creation> {
-  const creator = way === 'ecc' ? by : actor(client, by)
-  if (way !== 'token') return create(client, member, { [way]: creator } as Auth)
+/** Creates a test key in one way, and gives it to the caller. */
+export async function createKeyOf(caller: Caller, member: TestKey, way: Way, by: string): Promise<Creation> {
+  const creator = way === 'ecc' ? by : actor(caller, by)
+  if (way !== 'token') return create(caller, member, { [way]: creator } as Auth)
   // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
   let last: Creation = { problem: { kind: 'no-token', testKey: creator } }
-  for (const spelling of new Set([client.facts.apikey, 'apikey', 'apiKey'])) {
+  for (const spelling of new Set([caller.facts.apikey, 'apikey', 'apiKey'])) {
     // A token may need every scope that it gives to a key, or may not be granted that many.
     const given = member.scope.filter((word) => !/^apikey$/i.test(word))
-    const token = (await tokenOf(client, creator, [spelling, ...given])) ?? (await tokenOf(client, creator, [spelling]))
+    const token = (await tokenOf(caller, creator, [spelling, ...given])) ?? (await tokenOf(caller, creator, [spelling]))
     if (token === undefined) continue
-    last = await create(client, member, { token })
+    last = await create(caller, member, { token })
     if (last.problem !== undefined) continue
-    client.facts.apikey = spelling
+    caller.facts.apikey = spelling
     break
   }
   return last
 }
 
-async function create(client: Client, member: TestKey, auth: Auth): Promise<Creation> {
-  const { facts } = client
+async function create(caller: Caller, member: TestKey, auth: Auth): Promise<Creation> {
+  const { facts } = caller
   const [way = ''] = Object.keys(auth)
   // A target that refuses every list has another reason, so later keys try fewer lists.
-  const lists = scopesOf({ ...member, scope: declaredScope(client, member) }, facts.keysWithout).slice(
+  const lists = scopesOf({ ...member, scope: declaredScope(caller, member) }, facts.keysWithout).slice(
     0,
     facts.keyScopesTried.includes(way) ? 1 : undefined,
   )
   let refused: Creation | undefined
   for (const { scope, without } of lists) {
-    const creation = await createWith(client, member, auth, scope)
+    const creation = await createWith(caller, member, auth, scope)
     if (creation.called?.answer.outcome !== 'refused') {
       facts.keysWithout = without
       return creation
@@ -92,7 +92,7 @@ async function create(client: Client, member: TestKey, auth: Auth): Promise<Crea
 }
 
 /** The scope with the ids of the solutions that the target file names; words for solutions that it does not name are left out. */
-function declaredScope({ instance }: Client, { scope }: TestKey): string[] {
+function declaredScope({ instance }: Caller, { scope }: TestKey): string[] {
   const { solutions } = instance.settings
   return scope.flatMap((word) => {
     const [, index] = /\$solutions\.(\d+)$/.exec(word) ?? []
@@ -120,12 +120,12 @@ function scopesOf({ scope }: TestKey, keysWithout: string[]): { scope: string[];
   return [...new Map(lists.reverse().map((list) => [list.scope.join(' '), list])).values()].reverse()
 }
 
-async function createWith(client: Client, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
-  const pair = member.key === 'ed25519' ? pairOf(client.run, member.name) : undefined
-  const called = await makeCall(client, {
+async function createWith(caller: Caller, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
+  const pair = member.key === 'ed25519' ? pairOf(caller.run, member.name) : undefined
+  const called = await makeCall(caller, {
     method: 'manager/createApiKey',
     params: {
-      name: `svc-${member.name}-${client.run.unique}`,
+      name: `svc-${member.name}-${caller.run.unique}`,
       scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },
@@ -146,9 +146,9 @@ async function createWith(client: Client, member: TestKey, auth: Auth, scope: st
   }
   // A key with a public key needs no secret, and creating another would take one more of the ten places.
   if (hasSecret || pair !== undefined) {
-    client.testKeys.set(member.name, credentialOfKey(key))
-    if (member.key === 'secret') client.testKeyScopes.set(member.name, scope)
-    await awaitKey(client, member)
+    caller.testKeys.set(member.name, credentialOfKey(key))
+    if (member.key === 'secret') caller.testKeyScopes.set(member.name, scope)
+    await awaitKey(caller, member)
   }
   return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }
 }
@@ -160,16 +160,16 @@ const longestPauseMs = 800
  * In a deployment of several processes, a new key may be known everywhere only a moment later. The cases about creation judge that; all
  * others wait for it.
  */
-async function awaitKey(client: Client, { name, scope }: TestKey): Promise<void> {
-  const { clock } = client.instance
-  if (!client.run.target.lasting || clock.controlled) return
+async function awaitKey(caller: Caller, { name, scope }: TestKey): Promise<void> {
+  const { clock } = caller.instance
+  if (!caller.run.target.lasting || clock.controlled) return
   const isKnown = async (): Promise<boolean> => {
-    if (!scope.includes('solution')) return (await tokenOf(client, name, scope)) !== undefined
+    if (!scope.includes('solution')) return (await tokenOf(caller, name, scope)) !== undefined
     const call = { method: 'solution/listSolutions', params: {}, auth: { key: name } }
-    return (await makeCall(client, call)).answer.outcome === 'accepted'
+    return (await makeCall(caller, call)).answer.outcome === 'accepted'
   }
   for (let pauseMs = firstPauseMs; pauseMs <= longestPauseMs; pauseMs *= 2) {
-    if (client.run.stopping.reason !== null || (await isKnown())) return
+    if (caller.run.stopping.reason !== null || (await isKnown())) return
     await clock.sleep(pauseMs)
   }
 }
@@ -181,10 +181,10 @@ function pairOf(run: Run, member: string): Ed25519KeyPair {
 }
 
 /** Requests an access token with these scopes; undefined if it is refused. */
-export async function tokenOf(client: Client, by: string, scope: string[]): Promise<string | undefined> {
-  const credential = client.testKeys.get(by)
+export async function tokenOf(caller: Caller, by: string, scope: string[]): Promise<string | undefined> {
+  const credential = caller.testKeys.get(by)
   if (credential === undefined) return undefined
-  const { answer } = await makeCall(client, {
+  const { answer } = await makeCall(caller, {
     method: 'manager/auth',
     auth: 'none',
     params: {

@@ -2,24 +2,24 @@ import { expect, test } from 'vitest'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { isLifetimeTooLong } from '../judge/judge-step.ts'
 import { seededRandom } from '../random.ts'
-import { type Client, openClient, startRun } from './client.ts'
+import { type Caller, openCaller, startRun } from './caller.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
 import { suitableLifeMs } from './wait.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
-function clientKnowing(known: Partial<TargetFacts>): Promise<Client> {
+function callerKnowing(known: Partial<TargetFacts>): Promise<Caller> {
   const target = madeUpTarget({ answer: () => ({ result: {} }) })
   const facts = { ...noFacts(), ...known }
-  return openClient(startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' }))
+  return openCaller(startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' }))
 }
 
 test('a suitable lifetime grows with the round trip and with every try, up to half of that of a refresh token', async () => {
-  const near = suitableLifeMs(await clientKnowing({}), 1)
-  expect(suitableLifeMs(await clientKnowing({}), 2)).toBeGreaterThan(near)
-  expect(suitableLifeMs(await clientKnowing({ roundTripMs: 700 }), 1)).toBeGreaterThan(near + 3 * 700)
-  expect(suitableLifeMs(await clientKnowing({ refreshLifeMs: 4000, roundTripMs: 700 }), 1)).toBe(2000)
-  expect(suitableLifeMs(await clientKnowing({ refreshLifeMs: 0 }), 1)).toBe(near)
+  const near = suitableLifeMs(await callerKnowing({}), 1)
+  expect(suitableLifeMs(await callerKnowing({}), 2)).toBeGreaterThan(near)
+  expect(suitableLifeMs(await callerKnowing({ roundTripMs: 700 }), 1)).toBeGreaterThan(near + 3 * 700)
+  expect(suitableLifeMs(await callerKnowing({ refreshLifeMs: 4000, roundTripMs: 700 }), 1)).toBe(2000)
+  expect(suitableLifeMs(await callerKnowing({ refreshLifeMs: 0 }), 1)).toBe(near)
 })
 
 test('no lifetime near that of a refresh token, or above it, may be expected', () => {

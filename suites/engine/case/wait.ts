@@ -2,13 +2,13 @@ import { expiryProblem, type StepEnd } from '../judge/judge-step.ts'
 import { roundingMs } from '../judge/margins.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { showJson } from '../judge/show-json.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { offsetUncertaintyMs } from './clock-offset.ts'
 import { serverNow } from './deliver.ts'
 import { tokenClockDoubt } from './token-clock.ts'
 
 /** Whether reported moments can be judged, because the server's answers carry a Date header. */
-export function isClockKnown({ facts }: Client): boolean {
+export function isClockKnown({ facts }: Caller): boolean {
   return facts.offset !== undefined
 }
 
@@ -30,20 +30,20 @@ export type Wait = string | { past: unknown } | { until: unknown }
  *
  * @param isOwnMoment the case requested the moment; the server did not report it
  */
-export async function waitStep(client: Client, wait: Wait, isOwnMoment: boolean): Promise<StepEnd | undefined> {
-  const { clock, settings } = client.instance
-  if (typeof wait === 'object' && !isOwnMoment && !isClockKnown(client))
+export async function waitStep(caller: Caller, wait: Wait, isOwnMoment: boolean): Promise<StepEnd | undefined> {
+  const { clock, settings } = caller.instance
+  if (typeof wait === 'object' && !isOwnMoment && !isClockKnown(caller))
     return end('not-testable', { kind: 'clock-unknown' })
-  const ms = waitMs(client, wait, isOwnMoment ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(client.facts))
+  const ms = waitMs(caller, wait, isOwnMoment ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
   if (typeof ms === 'object') return end('blocked', ms)
-  if (client.hurries && typeof wait === 'string') return undefined
+  if (caller.hurries && typeof wait === 'string') return undefined
   if (!clock.controlled && ms > settings.maxWaitMs) return end('not-testable', { kind: 'wait-too-long', waitMs: ms })
-  await sleepAs(client, ms)
+  await sleepAs(caller, ms)
   return undefined
 }
 
 /** Waits, and announces it, because other cases may run meanwhile. */
-async function sleepAs({ caseKey, emit, instance: { clock } }: Client, ms: number): Promise<void> {
+async function sleepAs({ caseKey, emit, instance: { clock } }: Caller, ms: number): Promise<void> {
   if (caseKey !== null) emit({ kind: 'wait-started', key: caseKey, untilMs: clock.now() + ms })
   await clock.sleep(ms)
   if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
@@ -52,26 +52,26 @@ async function sleepAs({ caseKey, emit, instance: { clock } }: Client, ms: numbe
 const end = (kind: StepEnd['kind'], problem: ProblemFacts): StepEnd => ({ kind, problem, called: [] })
 
 /** How long a wait takes from now, in ms; `past` ends a second after a moment of the server's clock, `until` over a second before. */
-function waitMs(client: Client, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
+function waitMs(caller: Caller, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
   if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
   const moment = 'past' in wait ? wait.past : wait.until
   if (typeof moment !== 'number') return { kind: 'not-a-moment', got: showJson(moment) }
   // Waiting for a moment in the distant past would take no time, and a token that still works would count as a failure.
   const wrong = expiryProblem(moment)
   if (wrong !== undefined) return wrong
-  const uncertainty = offsetUncertaintyMs(client.facts.offset)
+  const uncertainty = offsetUncertaintyMs(caller.facts.offset)
   const margin =
     'past' in wait
       ? roundingMs + uncertainty + doubt.behindMs
-      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * client.facts.roundTripMs))
-  return Math.max(0, Math.ceil(moment + margin - serverNow(client)))
+      : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * caller.facts.roundTripMs))
+  return Math.max(0, Math.ceil(moment + margin - serverNow(caller)))
 }
 
 /** More than any uncertainty of clocks and rounding. */
 const clearlyBeyondMs = 60_000
 
 /** A lifetime in ms that exceeds that of a refresh token; undefined until a refresh token was granted. */
-export function lifeBeyondRefreshMs({ facts }: Client): number | undefined {
+export function lifeBeyondRefreshMs({ facts }: Caller): number | undefined {
   return facts.refreshLifeMs === undefined ? undefined : facts.refreshLifeMs + clearlyBeyondMs
 }
 
@@ -79,7 +79,7 @@ export function lifeBeyondRefreshMs({ facts }: Client): number | undefined {
 const callsInALife = 4
 
 /** How long those calls take at the pace of the target. */
-function paceMs({ facts, instance }: Client): number {
+function paceMs({ facts, instance }: Caller): number {
   const { rate } = instance.settings
   const slowest = Math.min(facts.callsPerSecond ?? Number.POSITIVE_INFINITY, rate > 0 ? rate : Number.POSITIVE_INFINITY)
   return Math.ceil((1000 * callsInALife) / slowest)
@@ -91,11 +91,11 @@ function paceMs({ facts, instance }: Client): number {
  *
  * @param grants how many grants the case makes one after another
  */
-export function suitableLifeMs(client: Client, attempt: number, grants = 0): number {
-  const { facts, instance } = client
-  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(client)
+export function suitableLifeMs(caller: Caller, attempt: number, grants = 0): number {
+  const { facts, instance } = caller
+  const distance = (6 + grants) * facts.roundTripMs + 2 * offsetUncertaintyMs(facts.offset) + paceMs(caller)
   const wanted = instance.clock.controlled
-    ? 20_000 + 30 * paceMs(client)
+    ? 20_000 + 30 * paceMs(caller)
     : Math.ceil(1700 + distance + (2 ** (attempt - 1) - 1) * 1000)
   const { refreshLifeMs = 0 } = facts
   // A refresh token that is granted with an expiry in the past has a wrong expiry, which says nothing about lifetimes.

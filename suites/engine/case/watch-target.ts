@@ -2,7 +2,7 @@
 import type { Auth } from '../fixture/fixture-types.ts'
 import type { Attempt, CaseStop } from '../judge/attempt.ts'
 import { makeCall } from './call.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { actor } from './credential-of.ts'
 
 export const isUnanswered = ({ called }: CaseStop): boolean =>
@@ -13,14 +13,14 @@ export const isRefusedInstead = ({ step, called }: CaseStop): boolean =>
   !('wait' in step) && step.expect !== 'refused' && called.some(({ answer }) => answer.outcome === 'refused')
 
 /** Checks after an unanswered call on a lasting target whether it is still there. */
-export async function noticeGone(client: Client, attempt: Attempt): Promise<void> {
-  const { run } = client
+export async function noticeGone(caller: Caller, attempt: Attempt): Promise<void> {
+  const { run } = caller
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isUnanswered)) return
   // On a new connection: a server that is shutting down may still answer on a kept one. With the root key: a target may hang up on others.
-  const { answer } = await makeCall(client, {
+  const { answer } = await makeCall(caller, {
     method: 'solution/listSolutions',
     params: {},
-    auth: { key: actor(client, 'root') },
+    auth: { key: actor(caller, 'root') },
     freshConnection: true,
   })
   if (answer.outcome === 'broken' && answer.status === null) {
@@ -33,20 +33,20 @@ export async function noticeGone(client: Client, attempt: Attempt): Promise<void
  * Checks for a lock-out after a refusal that should have been an acceptance: the root key is refused twice, with a kind of authorization
  * that was accepted before.
  */
-export async function noticeLockOut(client: Client, attempt: Attempt): Promise<void> {
-  const { run } = client
+export async function noticeLockOut(caller: Caller, attempt: Attempt): Promise<void> {
+  const { run } = caller
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isRefusedInstead)) return
   for (const control of run.acceptedControls) {
-    if ((await refusesRoot(client, control)) && (await refusesRoot(client, control))) {
+    if ((await refusesRoot(caller, control)) && (await refusesRoot(caller, control))) {
       run.stopping.stop({ kind: 'locked-out', target: run.target.name })
       return
     }
   }
 }
 
-async function refusesRoot(client: Client, control: 'basic' | 'hmac'): Promise<boolean> {
-  const member = actor(client, 'root')
+async function refusesRoot(caller: Caller, control: 'basic' | 'hmac'): Promise<boolean> {
+  const member = actor(caller, 'root')
   const auth: Auth = control === 'basic' ? { basic: member } : { hmac: member }
-  const { answer } = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth })
+  const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth })
   return answer.outcome === 'refused'
 }

@@ -1,6 +1,6 @@
 import type { WireAnswer, WireRequest } from '../target.ts'
 import type { Classified } from './classify.ts'
-import type { KeptOut } from './kept-out.ts'
+import type { Confirmation } from './confirmation.ts'
 import type { Moment } from './match.ts'
 import type { EnvelopeProblem } from './problem.ts'
 
@@ -23,8 +23,8 @@ export interface Called extends Delivered {
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; expiry?: number }
   /** The number of a requested `expiresIn:NUMBER`. */
   lifeAskedMs?: number
-  /** Set after a broken answer to a call that must be refused: whether the caller was kept out. */
-  keptOut?: KeptOut
+  /** Set after a broken answer to a call that must be refused: whether the call was refused in effect. */
+  confirmation?: Confirmation
   /** For a call of a race: its round, from 0, and its connections. */
   race?: { round: number; connections: 'new' | 'warm' }
   /** When the token expires that the call uses or renews, if its grant reported that. */

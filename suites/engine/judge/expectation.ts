@@ -53,7 +53,7 @@ function judgeAnswer(called: Called, expect: Expect, names: Names, schemas: Sche
   if (unclear !== undefined) return unclear
   const mayBeRefused = expect !== 'accepted' && (expect === 'refused' || 'refused-or' in expect)
   if (mayBeRefused && answer.outcome === 'refused') return { kind: 'held', sides: ['refused'] }
-  if (mayBeRefused && answer.outcome === 'broken') return judgeKeptOut(called)
+  if (mayBeRefused && answer.outcome === 'broken') return judgeBroken(called)
   if (answer.outcome !== 'accepted' || expect === 'refused') {
     const expected = expect === 'refused' ? 'refused' : mayBeRefused ? 'refused or accepted' : 'accepted'
     return broke(called, { kind: 'wrong-outcome', expected, got: summarizeAnswer(answer) })
@@ -75,21 +75,25 @@ function judgeUnclear(called: Called): Judgement | undefined {
 }
 
 /**
- * Judges a broken answer to a call that must be refused. The caller was kept out if a control right after it was accepted and the call had
- * no effect.
+ * Judges a broken answer to a call that must be refused. It counts as a refusal if a control right after it was accepted and the
+ * call had no effect.
  */
-function judgeKeptOut(called: Called): Judgement {
+function judgeBroken(called: Called): Judgement {
   const got = summarizeAnswer(called.answer)
-  const { keptOut } = called
-  switch (keptOut?.kind) {
-    case 'yes':
+  const { confirmation } = called
+  switch (confirmation?.kind) {
+    case 'confirmed':
       return { kind: 'held', sides: ['refused'] }
     case 'effect-shown':
-      return broke(called, { kind: 'effect-shown', effect: keptOut.effect, got })
+      return broke(called, { kind: 'effect-shown', effect: confirmation.effect, got })
     case 'effect-unknown':
-      return { kind: 'undecided', problem: { kind: 'effect-unknown', effect: keptOut.effect, got }, called }
+      return { kind: 'undecided', problem: { kind: 'effect-unknown', effect: confirmation.effect, got }, called }
     case 'control-failed':
-      return { kind: 'undecided', problem: { kind: 'control-after-broken', got, control: keptOut.control }, called }
+      return {
+        kind: 'undecided',
+        problem: { kind: 'control-after-broken', got, control: confirmation.control },
+        called,
+      }
     case undefined:
       return broke(called, { kind: 'wrong-outcome', expected: 'refused', got })
   }
@@ -134,11 +138,11 @@ function judgeTally(calls: Called[], tally: Tally): Judgement {
     if (unclear !== undefined) return unclear
   }
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
-  const keptOut = broken.map(judgeKeptOut)
-  const letIn = keptOut.find(({ kind }) => kind === 'broke')
+  const judgements = broken.map(judgeBroken)
+  const letIn = judgements.find(({ kind }) => kind === 'broke')
   if (letIn !== undefined) return judgeUnanswered(calls, broken) ?? letIn
   const accepted = calls.filter(({ answer }) => answer.outcome === 'accepted')
-  const unknown = broken.filter((_called, index) => keptOut[index]?.kind === 'undecided')
+  const unknown = broken.filter((_called, index) => judgements[index]?.kind === 'undecided')
   const refused = calls.filter((called) => !accepted.includes(called) && !unknown.includes(called))
   for (const side of ['accepted', 'refused'] as const) {
     const wanted = tally[side]
@@ -173,7 +177,7 @@ function judgeMissing(
 ): Judgement | undefined {
   if (isAbove(counted, wanted)) return side === 'refused' && refused > 0 ? judgeUnanswered(calls, broken) : undefined
   const [first] = unknown
-  if (first !== undefined && canFit(counted, unknown.length, wanted)) return judgeKeptOut(first)
+  if (first !== undefined && canFit(counted, unknown.length, wanted)) return judgeBroken(first)
   return side === 'accepted' ? judgeUnanswered(calls, broken) : undefined
 }
 

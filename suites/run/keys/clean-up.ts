@@ -1,4 +1,4 @@
-import { type Client, openClient, startRun } from '../../engine/case/client.ts'
+import { type Caller, openCaller, startRun } from '../../engine/case/caller.ts'
 import type { CreatedKey } from '../../engine/case/created-keys.ts'
 import type { RunListener } from '../../engine/case/events.ts'
 import { noFacts } from '../../engine/case/target-facts.ts'
@@ -32,12 +32,12 @@ export async function cleanUp(
     emit: listener,
   })
   ending.onEnd((reason) => run.stopping.stop(reason))
-  let client: Client | undefined
+  let caller: Caller | undefined
   try {
-    client = await openClient(run)
-    const { left, problems } = await removeKeys(client, keys)
+    caller = await openCaller(run)
+    const { left, problems } = await removeKeys(caller, keys)
     return { left, problems: ending.reason === null ? problems : [stopText(ending.reason)] }
   } finally {
-    await client?.instance.close()
+    await caller?.instance.close()
   }
 }

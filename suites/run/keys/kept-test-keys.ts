@@ -1,5 +1,5 @@
 import { makeCall } from '../../engine/case/call.ts'
-import { openClient } from '../../engine/case/client.ts'
+import { openCaller } from '../../engine/case/caller.ts'
 import type { CreatedKey } from '../../engine/case/created-keys.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import { engineRun, type RunSetup } from '../run.ts'
@@ -11,20 +11,20 @@ export async function stillValidKeys(
 ): Promise<CreatedKey[]> {
   if (kept.length === 0) return []
   const earlierKeys = kept.map((created) => ({ created }))
-  const client = await openClient(engineRun({ ...setup, keptTestKeys: kept, earlierKeys }, setup.facts))
+  const caller = await openCaller(engineRun({ ...setup, keptTestKeys: kept, earlierKeys }, setup.facts))
   const valid: CreatedKey[] = []
   try {
     for (const key of kept) {
       const scope = setup.corpus.testKeys.find(({ name }) => name === key.member)?.scope ?? []
       const auth = { key: key.member ?? '' }
       const works = async (): Promise<boolean> => {
-        const { answer } = await makeCall(client, { method: 'solution/listSolutions', params: {}, auth })
+        const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth })
         return answer.outcome === 'accepted'
       }
       if (!scope.includes('solution') || (await works())) valid.push(key)
     }
   } finally {
-    await client.instance.close()
+    await caller.instance.close()
   }
   return valid
 }

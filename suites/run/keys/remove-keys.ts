@@ -1,5 +1,5 @@
 import { makeCall } from '../../engine/case/call.ts'
-import type { Client } from '../../engine/case/client.ts'
+import type { Caller } from '../../engine/case/caller.ts'
 import type { CreatedKey } from '../../engine/case/created-keys.ts'
 import { resolve } from '../../engine/fixture/resolve.ts'
 import { describe } from '../../engine/judge/classify.ts'
@@ -14,15 +14,15 @@ export interface Removal {
 }
 
 /** Removes keys through the method that the target file names. Stops early if the run is ended. */
-export async function removeKeys(client: Client, keys: readonly CreatedKey[]): Promise<Removal> {
-  const { cleanup } = client.instance.settings
+export async function removeKeys(caller: Caller, keys: readonly CreatedKey[]): Promise<Removal> {
+  const { cleanup } = caller.instance.settings
   const left: CreatedKey[] = []
   const problems = new Set<string>()
   // Copied, because the list of created keys gets shorter meanwhile.
   for (const key of [...keys]) {
     const wrong =
-      cleanup === undefined || client.run.stopping.reason !== null ? [] : await removeKey(client, cleanup, key)
-    if (wrong === null) client.createdKeys.removed(key.id)
+      cleanup === undefined || caller.run.stopping.reason !== null ? [] : await removeKey(caller, cleanup, key)
+    if (wrong === null) caller.createdKeys.removed(key.id)
     else {
       left.push(key)
       for (const problem of wrong) problems.add(problem)
@@ -38,15 +38,15 @@ export const removalParams = (cleanup: Cleanup, { id, name }: CreatedKey): unkno
   resolve(cleanup.params, { id, name })
 
 /** @returns null if the key is gone, otherwise the target's answer to each kind of authorization */
-async function removeKey(client: Client, cleanup: Cleanup, key: CreatedKey): Promise<string[] | null> {
+async function removeKey(caller: Caller, cleanup: Cleanup, key: CreatedKey): Promise<string[] | null> {
   const params = removalParams(cleanup, key)
-  const { kind } = client.instance.root
+  const { kind } = caller.instance.root
   const auths = kind === 'secret' ? [{ basic: 'root' } as const, { hmac: 'root' } as const] : [{ ecc: 'root' } as const]
   const problems: string[] = []
   for (const auth of auths) {
-    const { answer } = await makeCall(client, { method: cleanup.method, params, auth })
+    const { answer } = await makeCall(caller, { method: cleanup.method, params, auth })
     if (answer.outcome === 'accepted') return null
-    problems.push(printable(client.redactor.text(`${cleanup.method} was ${describe(answer)}`)))
+    problems.push(printable(caller.redactor.text(`${cleanup.method} was ${describe(answer)}`)))
   }
   return problems
 }

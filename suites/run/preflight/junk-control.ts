@@ -1,4 +1,4 @@
-import type { Client } from '../../engine/case/client.ts'
+import type { Caller } from '../../engine/case/caller.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { CredentialKind } from '../../engine/judge/junk-control.ts'
@@ -15,17 +15,17 @@ const junkAuths: readonly [CredentialKind, Auth][] = [
 ]
 
 /** Tries junk credentials: where they are accepted, an acceptance proves nothing. */
-export async function tryJunk(client: Client, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(client) : [])]
+export async function tryJunk(caller: Caller, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const tries = [...junkCalls(), ...(allow.includes('keys') ? junkCreations(caller) : [])]
   const grants = allow.includes('sessions') ? junkGrants() : []
   const tried = await Promise.all(
     [...tries, ...grants].map(async ({ kind, auth, method, params }) => ({
       what: `${method} ${kind}`,
-      called: await refusable(client, auth, method, params),
+      called: await refusable(caller, auth, method, params),
     })),
   )
   for (const { what, called } of [{ what: `${listSolutions} none`, called: first }, ...tried])
-    if (called.answer.outcome === 'accepted') client.facts.junkTaken.push(what)
+    if (called.answer.outcome === 'accepted') caller.facts.junkTaken.push(what)
 }
 
 interface Junk {
@@ -37,7 +37,7 @@ interface Junk {
 
 const junkCalls = (): Junk[] => junkAuths.map(([kind, auth]) => ({ kind, auth, method: listSolutions, params: {} }))
 
-function junkCreations({ run }: Client): Junk[] {
+function junkCreations({ run }: Caller): Junk[] {
   const params = { name: `svc-junk-${run.unique}`, scope: ['solution'] }
   const none: [CredentialKind, Auth] = ['none', 'none']
   return [none, ...junkAuths].map(([kind, auth]) => ({ kind, auth, method: 'manager/createApiKey', params }))

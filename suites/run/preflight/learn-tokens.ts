@@ -1,13 +1,13 @@
-import type { Client } from '../../engine/case/client.ts'
+import type { Caller } from '../../engine/case/caller.ts'
 import { isSendable } from '../../engine/case/credential-of.ts'
 import { createKeyOf } from '../../engine/case/test-keys.ts'
 import { accessTokenOf, call, grant } from './calls.ts'
 
 /** Finds out which word precedes a token. */
-export async function learnTokens(client: Client): Promise<void> {
-  const { facts, instance } = client
+export async function learnTokens(caller: Caller): Promise<void> {
+  const { facts, instance } = caller
   if (instance.root.kind !== 'secret') return
-  const { answer } = await grant(client, ['solution'])
+  const { answer } = await grant(caller, ['solution'])
   if (answer.outcome !== 'accepted') return
   const result = answer.result as { [name: string]: unknown } | null
   const { accessToken, tokenType } = result ?? {}
@@ -16,27 +16,27 @@ export async function learnTokens(client: Client): Promise<void> {
     const words = ['Bearer', ...(typeof tokenType === 'string' ? [tokenType] : []), 'Token', '']
     for (const prefix of configured === undefined ? new Set(words) : [configured]) {
       facts.tokenPrefix = prefix
-      const { answer: used } = await call(client, { token: accessToken })
-      if (used.outcome === 'accepted') return learnReplacement(client, accessToken)
+      const { answer: used } = await call(caller, { token: accessToken })
+      if (used.outcome === 'accepted') return learnReplacement(caller, accessToken)
       facts.tokenPrefix = configured ?? 'Bearer'
     }
     // Without a given word, tokens may work with another one; a given word must work.
-    if (client.run.target.lasting) {
+    if (caller.run.target.lasting) {
       facts.tokenWord = configured === undefined ? { kind: 'not-found' } : { kind: 'not-accepted', prefix: configured }
     }
   }
 }
 
 /** Finds out whether a grant without a session ends the previous one: some servers treat all such grants as one session. */
-async function learnReplacement(client: Client, earlier: string): Promise<void> {
-  const later = accessTokenOf(await grant(client, ['solution']))
+async function learnReplacement(caller: Caller, earlier: string): Promise<void> {
+  const later = accessTokenOf(await grant(caller, ['solution']))
   if (later === undefined) return
-  const works = async (token: string): Promise<boolean> => (await call(client, { token })).answer.outcome === 'accepted'
-  if (!(await works(earlier)) && (await works(later))) client.facts.unnamedReplaced = true
+  const works = async (token: string): Promise<boolean> => (await call(caller, { token })).answer.outcome === 'accepted'
+  if (!(await works(earlier)) && (await works(later))) caller.facts.unnamedReplaced = true
 }
 
 /** Finds out on a throwaway instance which spelling of the scope really opens key creation. */
-export async function learnSpelling(client: Client): Promise<void> {
-  const member = client.run.corpus.testKeys.find(({ key }) => key === 'secret')
-  if (member !== undefined) await createKeyOf(client, member, 'token', 'root')
+export async function learnSpelling(caller: Caller): Promise<void> {
+  const member = caller.run.corpus.testKeys.find(({ key }) => key === 'secret')
+  if (member !== undefined) await createKeyOf(caller, member, 'token', 'root')
 }

@@ -1,4 +1,4 @@
-import { type Client, limitFor } from '../../engine/case/client.ts'
+import { type Caller, limitFor } from '../../engine/case/caller.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { tryJunk } from './junk-control.ts'
@@ -15,27 +15,27 @@ import { tryRootKey } from './try-root-key.ts'
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3) when nothing connects, or the root key is refused in every way
  */
-export async function preflight(client: Client, allow: readonly SafetyClass[], patientMs = 0): Promise<TargetFacts> {
-  const { target, stopping } = client.run
+export async function preflight(caller: Caller, allow: readonly SafetyClass[], patientMs = 0): Promise<TargetFacts> {
+  const { target, stopping } = caller.run
   // A target that is still starting does not answer, and a second address may get no answer.
   stopping.pause()
   try {
-    const first = await firstCall(client, patientMs)
-    await measureRefused(client, first)
-    await tryRootKey(client, first, allow)
-    if (allow.includes('sessions')) await learnTokens(client)
-    if (!client.instance.clock.controlled) await measureAccepted(client, allow)
+    const first = await firstCall(caller, patientMs)
+    await measureRefused(caller, first)
+    await tryRootKey(caller, first, allow)
+    if (allow.includes('sessions')) await learnTokens(caller)
+    if (!caller.instance.clock.controlled) await measureAccepted(caller, allow)
     // Only now is it known how far away the target is.
-    client.limit = limitFor(client.instance, client.facts)
-    await Promise.all([tryJunk(client, first, allow), learnAddresses(client, allow)])
-    if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(client)
-    return client.facts
+    caller.limit = limitFor(caller.instance, caller.facts)
+    await Promise.all([tryJunk(caller, first, allow), learnAddresses(caller, allow)])
+    if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(caller)
+    return caller.facts
   } finally {
     stopping.resume()
   }
 }
 
-async function learnAddresses(client: Client, allow: readonly SafetyClass[]): Promise<void> {
-  await learnAddress(client, allow)
-  await trySecondAddress(client, allow)
+async function learnAddresses(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+  await learnAddress(caller, allow)
+  await trySecondAddress(caller, allow)
 }

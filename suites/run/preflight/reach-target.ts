@@ -1,4 +1,4 @@
-import type { Client } from '../../engine/case/client.ts'
+import type { Caller } from '../../engine/case/caller.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
@@ -14,18 +14,18 @@ const patienceMs = 250
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3) where nothing connects, or the target asks to wait too long
  */
-export async function firstCall(client: Client, patientMs: number): Promise<Called> {
-  const { clock, baseUrl } = client.instance
+export async function firstCall(caller: Caller, patientMs: number): Promise<Called> {
+  const { clock, baseUrl } = caller.instance
   const untilMs = clock.now() + patientMs
   for (;;) {
-    const first = await refusable(client, 'none')
+    const first = await refusable(caller, 'none')
     const { answer } = first
     // Shorter times have already been waited out.
-    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(client, answer)
-    if (answer.outcome === 'throttled' && (await throttlesRoot(client))) throw throttledForGood(client, answer.status)
+    if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(caller, answer)
+    if (answer.outcome === 'throttled' && (await throttlesRoot(caller))) throw throttledForGood(caller, answer.status)
     if (answer.outcome !== 'broken' || answer.status !== null) return first
-    if (!answer.refusedConnection && (await answersRoot(client))) return first
-    if (clock.now() >= untilMs || !answer.refusedConnection || client.run.stopping.reason !== null) {
+    if (!answer.refusedConnection && (await answersRoot(caller))) return first
+    if (clock.now() >= untilMs || !answer.refusedConnection || caller.run.stopping.reason !== null) {
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
       throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`)
     }
@@ -34,11 +34,11 @@ export async function firstCall(client: Client, patientMs: number): Promise<Call
 }
 
 /** Repeats the call with authorization: a target may throttle only calls without it. */
-async function throttlesRoot(client: Client): Promise<boolean> {
-  return (await call(client, { key: 'root' })).answer.outcome === 'throttled'
+async function throttlesRoot(caller: Caller): Promise<boolean> {
+  return (await call(caller, { key: 'root' })).answer.outcome === 'throttled'
 }
 
-function throttledForGood({ instance }: Client, status: number): SuiteError {
+function throttledForGood({ instance }: Caller, status: number): SuiteError {
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: it answers every call with HTTP ${status}, however slowly the calls come`,
@@ -46,16 +46,16 @@ function throttledForGood({ instance }: Client, status: number): SuiteError {
 }
 
 /** Repeats the call with authorization: a target may leave only calls without it unanswered. */
-async function answersRoot(client: Client): Promise<boolean> {
-  const basic: Auth[] = client.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
+async function answersRoot(caller: Caller): Promise<boolean> {
+  const basic: Auth[] = caller.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
   for (const auth of [...basic, { key: 'root' }]) {
-    if ((await call(client, auth)).answer.status !== null) return true
+    if ((await call(caller, auth)).answer.status !== null) return true
   }
   return false
 }
 
 function throttledFromTheStart(
-  { instance }: Client,
+  { instance }: Caller,
   { status, retryAfterMs = 0 }: { status: number; retryAfterMs?: number },
 ): SuiteError {
   const seconds = Math.ceil(retryAfterMs / 1000)
@@ -69,21 +69,21 @@ const afterWaiting = (patientMs: number): string =>
   patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
 
 /** How long a refused call takes. */
-export async function measureRefused(client: Client, first: Called): Promise<void> {
+export async function measureRefused(caller: Caller, first: Called): Promise<void> {
   if (first.answer.status === null) return
-  for (let sample = 0; sample < 3; sample += 1) await timeCall(client, () => call(client, 'none'))
+  for (let sample = 0; sample < 3; sample += 1) await timeCall(caller, () => call(caller, 'none'))
 }
 
 /** How long an accepted call takes: a server may refuse fast and accept slowly. */
-export async function measureAccepted(client: Client, allow: readonly SafetyClass[]): Promise<void> {
-  await timeCall(client, () => call(client, { key: 'root' }))
-  if (allow.includes('sessions') && client.instance.root.kind === 'secret') {
-    await timeCall(client, () => grant(client, ['solution']))
+export async function measureAccepted(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+  await timeCall(caller, () => call(caller, { key: 'root' }))
+  if (allow.includes('sessions') && caller.instance.root.kind === 'secret') {
+    await timeCall(caller, () => grant(caller, ['solution']))
   }
 }
 
 /** The longest call counts; a throttled one says nothing about the latency. */
-async function timeCall({ instance, facts }: Client, makeIt: () => Promise<Called>): Promise<void> {
+async function timeCall({ instance, facts }: Caller, makeIt: () => Promise<Called>): Promise<void> {
   const before = instance.clock.now()
   const { throttled, wire } = await makeIt()
   if (throttled === 0 && wire.kind === 'answer')

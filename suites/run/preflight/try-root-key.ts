@@ -1,4 +1,4 @@
-import type { Client } from '../../engine/case/client.ts'
+import type { Caller } from '../../engine/case/caller.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { membersOf } from '../../engine/json.ts'
@@ -15,8 +15,8 @@ const basicRoot: Auth = { basic: 'root' }
  * @param first the call without any authorization
  * @throws SuiteError (`unreachable`, exit code 3) if the key is refused in every way
  */
-export async function tryRootKey(client: Client, first: Called, allow: readonly SafetyClass[]): Promise<void> {
-  const { root } = client.instance
+export async function tryRootKey(caller: Caller, first: Called, allow: readonly SafetyClass[]): Promise<void> {
+  const { root } = caller.instance
   const ways: [string, Auth][] =
     root.kind === 'secret'
       ? [
@@ -26,39 +26,39 @@ export async function tryRootKey(client: Client, first: Called, allow: readonly 
       : [['a signature', { ecc: 'root' }]]
   const seen: string[] = []
   for (const [way, auth] of ways) {
-    const { answer } = await call(client, auth)
+    const { answer } = await call(caller, auth)
     if (answer.outcome === 'accepted') {
-      if (root.kind === 'secret') client.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
+      if (root.kind === 'secret') caller.facts.keyWay = auth === basicRoot ? 'basic' : 'hmac'
       return
     }
-    if (answer.outcome === 'unread') throw tooLong(client, answer.limitBytes)
+    if (answer.outcome === 'unread') throw tooLong(caller, answer.limitBytes)
     // The target accepts nothing, which the cases will report.
     if (answer.outcome === 'refused' && hasResult(answer.json)) return
     seen.push(printable(`${way}: ${describe(answer)}`))
   }
   if (allow.includes('sessions') && root.kind === 'secret') {
-    const { answer } = await grant(client, ['solution'])
+    const { answer } = await grant(caller, ['solution'])
     if (answer.outcome === 'accepted') return
     seen.push(printable(`a grant: ${describe(answer)}`))
   }
   const { status } = first.answer
   const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
   const advice = wrongPath
-    ? `the answer from ${client.instance.baseUrl}/api was HTTP ${status}: is the base URL right?`
+    ? `the answer from ${caller.instance.baseUrl}/api was HTTP ${status}: is the base URL right?`
     : status === 403
       ? 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
       : first.answer.outcome === 'broken'
-        ? `the answer from ${client.instance.baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
+        ? `the answer from ${caller.instance.baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
         : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
   throw new SuiteError(
     'unreachable',
-    `Cannot use ${client.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
+    `Cannot use ${caller.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
   )
 }
 
 const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
 
-function tooLong({ instance }: Client, limitBytes: number): SuiteError {
+function tooLong({ instance }: Caller, limitBytes: number): SuiteError {
   return new SuiteError(
     'unreachable',
     `Cannot use ${instance.baseUrl}: its first answer to solution/listSolutions is longer than ${limitBytes} bytes; raise maxAnswerBytes in the target file`,

@@ -1,5 +1,5 @@
+import type { Run } from '../../engine/case/caller.ts'
 import type { Item } from '../../engine/case/cases.ts'
-import type { Run } from '../../engine/case/client.ts'
 import { createTestKey } from '../../engine/case/create-test-key.ts'
 import { type RanCase, runCase } from '../../engine/case/run-case.ts'
 import { unjudged } from '../../engine/case/test-case.ts'
@@ -13,20 +13,20 @@ const placesKept = 3
 export async function runItem(run: Run, item: Item): Promise<RanCase> {
   if (item.kind === 'test-key') return createTestKey(run, item.member)
   const { scenario, testCase } = item
-  const client = run.sharedClient
+  const caller = run.sharedCaller
   const makesKeys = scenario.needs.includes('keys')
-  if (client !== null && makesKeys && !scenario.needs.includes('limits')) {
-    const places = keyLimit - client.createdKeys.keys.length
+  if (caller !== null && makesKeys && !scenario.needs.includes('limits')) {
+    const places = keyLimit - caller.createdKeys.keys.length
     if (places < placesKept) {
       return unjudged(scenario, testCase, 'not-testable', { kind: 'few-places-for-keys', places: placesKept })
     }
   }
-  const before = new Set(client?.createdKeys.keys)
+  const before = new Set(caller?.createdKeys.keys)
   const outcome = await runCase(run, scenario, testCase)
-  if (client !== null && makesKeys)
+  if (caller !== null && makesKeys)
     await removeKeys(
-      client,
-      [...client.createdKeys.keys].filter((key) => !before.has(key)),
+      caller,
+      [...caller.createdKeys.keys].filter((key) => !before.has(key)),
     )
   return outcome
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { startRun } from '../../engine/case/caller.ts'
 import { allItems } from '../../engine/case/cases.ts'
-import { startRun } from '../../engine/case/client.ts'
 import { noFacts } from '../../engine/case/target-facts.ts'
 import type { TestKey } from '../../engine/fixture/fixture-types.ts'
 import { parseScenario } from '../../engine/fixture/parse.ts'

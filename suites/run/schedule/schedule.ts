@@ -1,6 +1,7 @@
 /** Runs the items of a run. Items on one server run at the same time if they do not disturb each other. */
+
+import { type Caller, openCaller, type Run } from '../../engine/case/caller.ts'
 import { type Item, skipItem } from '../../engine/case/cases.ts'
-import { type Client, openClient, type Run } from '../../engine/case/client.ts'
 import type { RunEvent } from '../../engine/case/events.ts'
 import type { RanCase } from '../../engine/case/run-case.ts'
 import { unnamedAreFree } from '../../engine/case/session-facts.ts'
@@ -52,12 +53,12 @@ interface Scheduled {
 function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watch }: Scheduled): Runner {
   const slots = new Map(items.map((item) => [item.key, createSlot(item, isAsked(item))]))
   const board = emptyBoard([...slots.values()])
-  const open = once(() => openClient(run))
+  const open = once(() => openCaller(run))
   // Test keys are created before cases fill the places for keys, and before two cases need the same key.
   const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(isAsked)))
   const startMore = async (): Promise<void> => {
-    const client = await open()
-    for (let next = nextOf(board, client); next !== undefined; next = nextOf(board, client)) {
+    const caller = await open()
+    for (let next = nextOf(board, caller); next !== undefined; next = nextOf(board, caller)) {
       if (!next.isTestKey) await makeTestKeys()
       if (!next.isAgain) watch.started(next.item)
       const slot = begin(board, next)
@@ -128,7 +129,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** The next item to start, if there is room beside those that run and do not wait. */
-function nextOf(board: Board<Slot>, { limit, facts, instance }: Client): Slot | undefined {
+function nextOf(board: Board<Slot>, { limit, facts, instance }: Caller): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting)
   if (busy.length >= limit.atOnce) return undefined
   // What the cases showed by now about what may run beside what.
@@ -143,13 +144,13 @@ const mayAskAgain = ({ hadCompany, isAgain, claims }: Slot): boolean =>
   hadCompany && !isAgain && !claims.makesKeys && claims.fills === null
 
 /** Creates the test keys before the cases that use them, each only once. */
-async function createTestKeys(client: Client, items: readonly Item[]): Promise<void> {
-  const { run } = client
+async function createTestKeys(caller: Caller, items: readonly Item[]): Promise<void> {
+  const { run } = caller
   const cases = items.flatMap((item) => (item.kind === 'case' ? [item] : []))
   if (run.stopping.reason !== null || cases.length === 0) return
   const names = run.corpus.testKeys.map(({ name }) => name)
   const used = new Set(cases.flatMap(({ scenario, testCase }) => [...testKeysUsed(scenario, testCase, names)]))
-  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, client.instance.root))
+  if (used.has('root')) used.add(standInOf(run.corpus.testKeys, caller.instance.root))
   // Every case that needs a missing test key reports it.
-  for (const name of used) await ensureTestKeys(client, [name])
+  for (const name of used) await ensureTestKeys(caller, [name])
 }

@@ -1,42 +1,42 @@
 /**
- * After a broken answer to a call that must be refused: was the caller kept out? A control right after it shows that the server still
- * answers, and where the call would have had an effect, that effect must be absent.
+ * A broken answer does not show whether the call was refused. A control right after it shows that the server still answers; where the call
+ * would have had an effect, that effect must be absent.
  */
 
 import type { CallStep, SendStep } from '../fixture/fixture-types.ts'
 import { type JsonObject, membersOf, parseJson } from '../json.ts'
 import type { Called } from '../judge/called.ts'
 import { summarizeAnswer } from '../judge/classify.ts'
-import type { KeptOut } from '../judge/kept-out.ts'
+import type { Confirmation } from '../judge/confirmation.ts'
 import type { Effect } from '../judge/problem.ts'
 import { makeCall } from './call.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import { isSendable } from './credential-of.ts'
 import { noteSilence } from './patience.ts'
 
-/** Whether a step is satisfied if its calls are kept out. */
+/** Whether a refusal may satisfy the step. */
 export function mayBeRefused({ expect, tally }: CallStep | SendStep): boolean {
   return tally !== undefined || expect === 'refused' || (typeof expect === 'object' && 'refused-or' in expect)
 }
 
-/** Finds out for every broken answer whether the caller was kept out. One control is enough for calls that were made at once. */
-export async function checkKeptOut(client: Client, calls: Called[]): Promise<void> {
+/** Finds out for every broken answer whether the call was refused in effect. One control is enough for calls that were made at once. */
+export async function confirmRefusals(caller: Caller, calls: Called[]): Promise<void> {
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const [first] = broken
-  if (first === undefined || client.run.stopping.reason !== null) return
-  for (const called of broken) noteSilence(client, called.wire)
-  const { answer } = await plainCall(client)
+  if (first === undefined || caller.run.stopping.reason !== null) return
+  for (const called of broken) noteSilence(caller, called.wire)
+  const { answer } = await plainCall(caller)
   for (const called of broken) {
-    called.keptOut =
+    called.confirmation =
       answer.outcome === 'accepted'
-        ? await checkEffect(client, called)
+        ? await checkEffect(caller, called)
         : { kind: 'control-failed', control: summarizeAnswer(answer) }
   }
 }
 
 /** An ordinary call of the root key, on a new connection. */
-function plainCall(client: Client): Promise<Called> {
-  return makeCall(client, {
+function plainCall(caller: Caller): Promise<Called> {
+  return makeCall(caller, {
     method: 'solution/listSolutions',
     params: {},
     auth: { key: 'root' },
@@ -44,15 +44,15 @@ function plainCall(client: Client): Promise<Called> {
   })
 }
 
-async function checkEffect(client: Client, called: Called): Promise<KeptOut> {
+async function checkEffect(caller: Caller, called: Called): Promise<Confirmation> {
   const effect = effectOf(called)
-  if (effect === undefined) return { kind: 'yes' }
+  if (effect === undefined) return { kind: 'confirmed' }
   // The content of a lost answer is unknown, and so is the part of a long one that was not kept.
   if (called.wire.kind !== 'answer' || called.wire.cut !== undefined) return { kind: 'effect-unknown', effect }
   const result = resultIn(called.wire.body)
-  const isShown = effect === 'token' ? await tokenWorks(client, result) : await keyWorks(client, result)
+  const isShown = effect === 'token' ? await tokenWorks(caller, result) : await keyWorks(caller, result)
   if (isShown === undefined) return { kind: 'effect-unknown', effect }
-  return isShown ? { kind: 'effect-shown', effect } : { kind: 'yes' }
+  return isShown ? { kind: 'effect-shown', effect } : { kind: 'confirmed' }
 }
 
 /** Decided by the method in the sent request, because raw requests carry one too. */
@@ -67,25 +67,25 @@ function resultIn(body: Uint8Array): JsonObject {
 }
 
 /** An answer without a token gives the caller nothing. */
-async function tokenWorks(client: Client, { accessToken }: JsonObject): Promise<boolean> {
+async function tokenWorks(caller: Caller, { accessToken }: JsonObject): Promise<boolean> {
   if (typeof accessToken !== 'string' || !isSendable(accessToken)) return false
-  client.redactor.add(accessToken)
+  caller.redactor.add(accessToken)
   const call = { method: 'solution/listSolutions', params: {}, auth: { token: accessToken }, freshConnection: true }
-  return (await makeCall(client, call)).answer.outcome === 'accepted'
+  return (await makeCall(caller, call)).answer.outcome === 'accepted'
 }
 
 /** An answer without a key proves nothing: the key may exist and take one of the ten places. */
-async function keyWorks(client: Client, { id, secret }: JsonObject): Promise<boolean | undefined> {
+async function keyWorks(caller: Caller, { id, secret }: JsonObject): Promise<boolean | undefined> {
   if (typeof id !== 'string' || typeof secret !== 'string' || !isSendable(id)) return undefined
-  client.redactor.add(secret)
+  caller.redactor.add(secret)
   const call = {
     method: 'solution/listSolutions',
     params: {},
     auth: { key: { id, secret } as never },
     freshConnection: true,
   }
-  const works = (await makeCall(client, call)).answer.outcome === 'accepted'
+  const works = (await makeCall(caller, call)).answer.outcome === 'accepted'
   // A key that works must be removed after the run, and may take a place.
-  if (works) client.createdKeys.created({ id, name: '(in a broken answer)', secret })
+  if (works) caller.createdKeys.created({ id, name: '(in a broken answer)', secret })
   return works
 }

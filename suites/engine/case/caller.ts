@@ -40,7 +40,7 @@ export interface Run {
   /** What was found out about refused right signatures, for each kind of key. */
   diagnoses: Map<string, Promise<Hint | undefined>>
   /** Shared by every case on a lasting target. */
-  sharedClient: Client | null
+  sharedCaller: Caller | null
   /** One key pair for each test key: creating it again for every case would take longer than most cases. */
   keyPairs: Map<string, Ed25519KeyPair>
   /** Finds out by further calls why a right call was refused; without it no hint is looked for. */
@@ -50,12 +50,12 @@ export interface Run {
 /** Looks for the reason of a refusal. It is passed in, so the engine does not depend on suites/diagnose. */
 export interface Diagnose {
   /** @param refused the request that carried a right signature and was refused */
-  signature(client: Client, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
-  token(client: Client): Promise<Hint | undefined>
+  signature(caller: Caller, auth: Auth, refused?: WireRequest): Promise<Hint | undefined>
+  token(caller: Caller): Promise<Hint | undefined>
 }
 
-/** A client of one instance, used by a single case (bundled) or by all cases (lasting). */
-export interface Client extends Line {
+/** Makes the calls to one instance, for a single case (bundled) or for all cases (lasting), and remembers what they showed. */
+export interface Caller extends Line {
   instance: Instance
   run: Run
   createdKeys: CreatedKeys
@@ -106,19 +106,19 @@ export function startRun(options: RunOptions): Run {
     spoilt: new Map(),
     acceptedControls: new Set(),
     diagnoses: new Map(),
-    sharedClient: null,
+    sharedCaller: null,
     keyPairs: new Map(),
   }
 }
 
-/** Opens a client: the shared one of a lasting target, otherwise one on a fresh instance that the caller must close. */
-export async function openClient(run: Run): Promise<Client> {
-  if (run.sharedClient !== null) return run.sharedClient
+/** Returns the shared caller of a lasting target, otherwise a new one on a fresh instance, which closeCaller closes. */
+export async function openCaller(run: Run): Promise<Caller> {
+  if (run.sharedCaller !== null) return run.sharedCaller
   const instance = await run.target.open()
   const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
   // Every instance of the bundled server starts at the same virtual moment, so the facts are copied and not shared.
   const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
-  const client: Client = {
+  const caller: Caller = {
     instance,
     run,
     facts,
@@ -145,12 +145,12 @@ export async function openClient(run: Run): Promise<Client> {
     tokenExpiries: new Map(),
   }
   for (const key of run.keptTestKeys) {
-    if (key.member !== undefined) client.testKeys.set(key.member, credentialOfKey(key))
-    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) client.redactor.add(secret)
+    if (key.member !== undefined) caller.testKeys.set(key.member, credentialOfKey(key))
+    for (const secret of [key.secret, key.privateKey]) if (secret !== undefined) caller.redactor.add(secret)
     if (!createdKeys.keys.some(({ id }) => id === key.id)) createdKeys.created(key)
   }
-  if (run.target.lasting) run.sharedClient = client
-  return client
+  if (run.target.lasting) run.sharedCaller = caller
+  return caller
 }
 
 /** Answers that come sooner than this are not worth several calls at once. In ms. */
@@ -190,14 +190,14 @@ function secretsOf({ root, settings }: Instance): string[] {
   return [root.kind === 'secret' ? root.secret : root.privateKey, ...headers.map(([, value]) => value)]
 }
 
-/** Closes the instance of a client, except the lasting one (see endRun). */
-export async function closeClient(client: Client): Promise<void> {
-  if (!client.run.target.lasting) await client.instance.close()
+/** Closes the instance of a caller, except the lasting one (see endRun). */
+export async function closeCaller(caller: Caller): Promise<void> {
+  if (!caller.run.target.lasting) await caller.instance.close()
 }
 
 export async function endRun(run: Run): Promise<void> {
-  await run.sharedClient?.instance.close()
-  run.sharedClient = null
+  await run.sharedCaller?.instance.close()
+  run.sharedCaller = null
   await run.target.close?.()
 }
 
