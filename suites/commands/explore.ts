@@ -108,7 +108,7 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, endin
   const { outlet, reports, corpus, target } = ending
   if (stopped !== null && exploration.findings.length === 0)
     throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')
-  if (!exploration.letIn) {
+  if (!exploration.rootAccepted) {
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
   }

@@ -1,8 +1,9 @@
 /** Tokens bound to an address, ours and others. */
-import { creation, keptOut, letIn } from './ask-only.ts'
+
 import { list, refresh, token } from './calls.ts'
-import { apikeyScope, freshName, granted } from './people.ts'
-import type { Asker } from './table.ts'
+import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
+import { apikeyScope, freshName, granted } from './keyring.ts'
+import type { Caller } from './table.ts'
 
 /** Addresses next to ours, and some far away. */
 const neighbours = (own: string): string[] => {
@@ -24,32 +25,32 @@ const neighbours = (own: string): string[] => {
 }
 
 /** addresses/bound: a token bound to another address does not work from ours, nor one bound to ours from another. */
-export async function addresses(asker: Asker, who: string): Promise<void> {
-  const { x, people } = asker
+export async function addresses(caller: Caller, who: string): Promise<void> {
+  const { x, keyring } = caller
   x.script = `addresses/${who}`
   const [own, second, ...more] = x.addresses
   if (own === undefined) return
-  const creates = (): boolean => people.keys && x.state().created <= 9
+  const creates = (): boolean => keyring.keys && x.state().created <= 9
   const words = apikeyScope(x) ?? []
   for (const address of neighbours(own.seen)) {
     const foreign = await granted(x, { who, scope: ['solution', ...words, `ipAddr:${address}`] })
     if (foreign === undefined) continue
-    await keptOut(x, list(token(foreign)))
-    if (creates()) await keptOut(x, creation(token(foreign)))
+    await expectRefused(x, list(token(foreign)))
+    if (creates()) await expectRefused(x, creation(token(foreign)))
     const next = freshName(x)
     await x.call(refresh(foreign, { as: next }))
-    if (x.lines.has(next)) await keptOut(x, list(token(next)))
+    if (x.lines.has(next)) await expectRefused(x, list(token(next)))
   }
   for (const extra of [[], ['session:'], ['expiresIn:15000'], ['context', 'session:', 'expiresIn:15000']]) {
     const bound = await granted(x, { who, scope: ['solution', ...words, `ipAddr:${own.seen}`, ...extra] })
     if (bound === undefined) continue
-    await letIn(x, list(token(bound)))
+    await expectAccepted(x, list(token(bound)))
     for (const other of [second, ...more]) {
       if (other === undefined) continue
-      await keptOut(x, list(token(bound), { from: other.name }))
-      await keptOut(x, list(token(bound), { from: other.name, connection: 'new' }))
-      if (creates()) await keptOut(x, creation({ ...token(bound) }))
-      await letIn(x, list(token(bound)))
+      await expectRefused(x, list(token(bound), { from: other.name }))
+      await expectRefused(x, list(token(bound), { from: other.name, connection: 'new' }))
+      if (creates()) await expectRefused(x, creation({ ...token(bound) }))
+      await expectAccepted(x, list(token(bound)))
     }
     let pair = bound
     for (let turn = 0; turn < 3; turn++) {
@@ -58,12 +59,12 @@ export async function addresses(asker: Asker, who: string): Promise<void> {
       if (!x.lines.has(next)) break
       pair = next
       await x.call(list(token(pair)))
-      if (second !== undefined) await keptOut(x, list(token(pair), { from: second.name }))
+      if (second !== undefined) await expectRefused(x, list(token(pair), { from: second.name }))
     }
   }
   if (second === undefined) return
   const elsewhere = await granted(x, { who, scope: ['solution', `ipAddr:${second.seen}`], from: second.name })
   if (elsewhere === undefined) return
   await x.call(list(token(elsewhere), { from: second.name }))
-  await keptOut(x, list(token(elsewhere)))
+  await expectRefused(x, list(token(elsewhere)))
 }

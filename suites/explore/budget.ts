@@ -13,7 +13,7 @@ export interface Sizes {
   /** How many credentials are tried in the place of every other. */
   readonly crossed: number
   /** How many revoked tokens are tried again. */
-  readonly deadTries: number
+  readonly revokedTries: number
   /** Uses of one token. */
   readonly uses: number
   /** Every form of bodies, or only those that a server may make of one. */
@@ -42,7 +42,7 @@ export function sizesFor(maxCalls: number): Sizes {
       raceRounds: 1,
       crowd: 20,
       crossed: 3,
-      deadTries: 30,
+      revokedTries: 30,
       uses: 24,
       everyForm: false,
       boundUsers: 1,
@@ -60,7 +60,7 @@ export function sizesFor(maxCalls: number): Sizes {
       raceRounds: 2,
       crowd: 24,
       crossed: 6,
-      deadTries: 40,
+      revokedTries: 40,
       uses: 110,
       everyForm: false,
       boundUsers: 1,
@@ -77,7 +77,7 @@ export function sizesFor(maxCalls: number): Sizes {
     raceRounds: 5,
     crowd: 24,
     crossed: 14,
-    deadTries: 150,
+    revokedTries: 150,
     uses: 120,
     everyForm: true,
     boundUsers: 2,

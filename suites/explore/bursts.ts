@@ -1,13 +1,13 @@
 /** Calls at once, judged as histories: on new connections and on warm ones, several rounds each. */
 
-import { keptOut } from './ask-only.ts'
 import { basic, changed, grant, hmac, list, none, refresh, token } from './calls.ts'
-import { freshName, granted } from './people.ts'
+import { expectRefused } from './expect-calls.ts'
+import { freshName, granted } from './keyring.ts'
 import type { CallStep } from './step.ts'
-import type { Asker } from './table.ts'
+import type { Caller } from './table.ts'
 
 /** Opens connections and uses them, so that the calls that follow arrive together. */
-async function warm({ x }: Asker, count: number): Promise<void> {
+async function warm({ x }: Caller, count: number): Promise<void> {
   for (let lane = 1; lane <= count; lane++) await x.call(list(basic('root'), { connection: lane }))
 }
 
@@ -20,8 +20,8 @@ interface Race {
 }
 
 /** refresh/revokes-refresh: of simultaneous refreshes of one token exactly one succeeds, and the old access token is revoked afterwards. */
-export async function refreshRace(asker: Asker, { who, on, count, generation }: Race): Promise<void> {
-  const { x } = asker
+export async function refreshRace(caller: Caller, { who, on, count, generation }: Race): Promise<void> {
+  const { x } = caller
   x.script = `races/refresh/${on}`
   let pair = await granted(x, { who, scope: ['solution'] })
   for (let turn = 0; turn < generation && pair !== undefined; turn++) {
@@ -31,21 +31,21 @@ export async function refreshRace(asker: Asker, { who, on, count, generation }: 
   }
   if (pair === undefined) return
   const old = pair
-  if (on === 'warm') await warm(asker, count)
+  if (on === 'warm') await warm(caller, count)
   const at = freshName(x, 'race')
   const calls = Array.from({ length: count }, (_, lane) => refresh(old, { as: `${at}x${lane}` }))
   await x.burst({ do: 'burst', calls, on })
-  await keptOut(x, list(token(pair)))
+  await expectRefused(x, list(token(pair)))
   for (const one of calls) if (one.as !== undefined && x.lines.has(one.as)) await x.call(list(token(one.as)))
 }
 
 /** An old access token during the refresh that revokes it: it must not work after the answer to the refresh. */
-export async function refreshBesideUse(asker: Asker, who: string, on: 'new' | 'warm'): Promise<void> {
-  const { x } = asker
+export async function refreshBesideUse(caller: Caller, who: string, on: 'new' | 'warm'): Promise<void> {
+  const { x } = caller
   x.script = `races/refresh-beside-use/${on}`
   const pair = await granted(x, { who, scope: ['solution'] })
   if (pair === undefined) return
-  if (on === 'warm') await warm(asker, 6)
+  if (on === 'warm') await warm(caller, 6)
   const next = freshName(x)
   const calls: CallStep[] = [
     list(token(pair)),
@@ -53,15 +53,15 @@ export async function refreshBesideUse(asker: Asker, who: string, on: 'new' | 'w
     ...Array.from({ length: 4 }, () => list(token(pair))),
   ]
   await x.burst({ do: 'burst', calls, on })
-  await keptOut(x, list(token(pair)))
+  await expectRefused(x, list(token(pair)))
   if (x.lines.has(next)) await x.call(list(token(next)))
 }
 
 /** sessions/at-most-sixteen: creates many sessions at once, then counts the live ones. */
-export async function sessionRace(asker: Asker, who: string, on: 'new' | 'warm', count: number): Promise<void> {
-  const { x } = asker
+export async function sessionRace(caller: Caller, who: string, on: 'new' | 'warm', count: number): Promise<void> {
+  const { x } = caller
   x.script = `races/sessions/${on}`
-  if (on === 'warm') await warm(asker, count)
+  if (on === 'warm') await warm(caller, count)
   const at = freshName(x, 'crowd')
   const calls = Array.from({ length: count }, (_, lane) =>
     grant(who, ['solution', `session:${at}x${lane}-$unique`], { as: `${at}x${lane}` }),
@@ -71,8 +71,8 @@ export async function sessionRace(asker: Asker, who: string, on: 'new' | 'warm',
 }
 
 /** Wrong calls while right ones of the same key or method are under way: none may borrow what belongs to another. */
-export async function wrongBesideRight(asker: Asker, who: string, on: 'new' | 'warm'): Promise<void> {
-  const { x } = asker
+export async function wrongBesideRight(caller: Caller, who: string, on: 'new' | 'warm'): Promise<void> {
+  const { x } = caller
   x.script = `races/wrong-beside-right/${on}`
   const wide = await granted(x, { who, scope: ['solution'] })
   const narrow = await granted(x, { who, scope: ['context'] })
@@ -90,6 +90,6 @@ export async function wrongBesideRight(asker: Asker, who: string, on: 'new' | 'w
     // Whichever comes last may lend its scope to the others.
     bursts.push([opens, closed], [closed, opens], [closed, opens, closed, closed, opens])
   }
-  if (on === 'warm') await warm(asker, 6)
+  if (on === 'warm') await warm(caller, 6)
   for (const calls of bursts) await x.burst({ do: 'burst', calls, on })
 }

@@ -1,13 +1,14 @@
 /** Tokens of every kind that expire within seconds, used before and tried after. */
-import { keptOut, letIn } from './ask-only.ts'
+
 import { changed, create, list, refresh, token } from './calls.ts'
+import { expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, granted } from './people.ts'
-import type { Asker } from './table.ts'
+import { apikeyScope, freshName, granted } from './keyring.ts'
+import type { Caller } from './table.ts'
 
 /** Uses a pair of every kind, then waits until it has expired. */
-export async function beginExpiry(asker: Asker, users: readonly string[]): Promise<{ due: number; pairs: string[] }> {
-  const { x } = asker
+export async function beginExpiry(caller: Caller, users: readonly string[]): Promise<{ due: number; pairs: string[] }> {
+  const { x } = caller
   x.script = 'expiry'
   const lifetimeMs = 3000
   const own = x.addresses[0]?.seen ?? ''
@@ -22,7 +23,7 @@ export async function beginExpiry(asker: Asker, users: readonly string[]): Promi
     ]) {
       const pair = await granted(x, { who, scope: [...scope, `expiresIn:${lifetimeMs}`] })
       if (pair !== undefined) made.push(pair)
-      if (pair !== undefined) await letIn(x, list(token(pair)))
+      if (pair !== undefined) await expectAccepted(x, list(token(pair)))
     }
   for (const who of users.slice(0, 2)) {
     const pair = await granted(x, { who, scope: ['solution', `expiresIn:${lifetimeMs}`] })
@@ -36,26 +37,26 @@ export async function beginExpiry(asker: Asker, users: readonly string[]): Promi
 
 /** Using a token does not prolong it. */
 export async function useWhileWaiting(x: Explorer, pairs: readonly string[]): Promise<void> {
-  for (const pair of pairs.filter((_, at) => at % 2 === 0)) await letIn(x, list(token(pair)))
+  for (const pair of pairs.filter((_, at) => at % 2 === 0)) await expectAccepted(x, list(token(pair)))
 }
 
 /** expires-in/enforced, tokens/expire, refresh/after-access-expiry. */
-export async function endExpiry({ x, people }: Asker, pairs: readonly string[]): Promise<void> {
+export async function endExpiry({ x, keyring }: Caller, pairs: readonly string[]): Promise<void> {
   x.script = 'expiry'
   for (const pair of pairs) {
-    await keptOut(x, list(token(pair)))
-    await keptOut(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
-    await keptOut(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
-    await keptOut(x, list(token(pair), { connection: 'new' }))
-    if (people.keys && x.state().created <= 9)
-      await keptOut(x, create(token(pair), { name: 'deviation-$unique', scope: ['solution'] }))
+    await expectRefused(x, list(token(pair)))
+    await expectRefused(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
+    await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
+    await expectRefused(x, list(token(pair), { connection: 'new' }))
+    if (keyring.keys && x.state().created <= 9)
+      await expectRefused(x, create(token(pair), { name: 'deviation-$unique', scope: ['solution'] }))
   }
   for (const pair of pairs) {
     const next = freshName(x)
     await x.call(refresh(pair, { as: next }))
     if (!x.lines.has(next)) continue
     await x.call(list(token(next)))
-    await keptOut(x, list(token(pair)))
+    await expectRefused(x, list(token(pair)))
   }
 }
 
@@ -99,7 +100,7 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
 
 /** refresh/after-access-expiry: what else its key does meanwhile does not end a refresh token. */
 export async function endBeside(
-  { x }: Asker,
+  { x }: Caller,
   users: readonly string[],
   meanwhile: (ms: number) => Promise<void>,
 ): Promise<void> {
@@ -107,7 +108,7 @@ export async function endBeside(
   const pairs = await briefPairs(x, users)
   await meanwhile(surelyEndedMs)
   for (const { who, pair, lasting, isBound } of pairs) {
-    await keptOut(x, list(token(pair)))
+    await expectRefused(x, list(token(pair)))
     const other = await granted(x, { who, scope: ['solution'] })
     // Shows that a new grant without a session does not end earlier ones here.
     if (lasting !== undefined) await x.call(list(token(lasting)))
@@ -116,6 +117,6 @@ export async function endBeside(
     await x.call(refresh(pair, { as: next }))
     if (!isBound || !x.lines.has(next)) continue
     await x.call(list(token(next)))
-    for (const { name } of x.addresses.slice(1)) await keptOut(x, list(token(next), { from: name }))
+    for (const { name } of x.addresses.slice(1)) await expectRefused(x, list(token(next), { from: name }))
   }
 }

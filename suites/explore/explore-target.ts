@@ -1,9 +1,10 @@
 /** The order of an exploration: every part is changed once before any is changed twice; calls that fill a limit come last. */
-import { openTable, type Table } from './ask-cells.ts'
+
 import { sizesFor } from './budget.ts'
+import { openTable, type Table } from './call-cells.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
+import { fillKeyring, type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
-import { createPeople, type People, peopleOf } from './people.ts'
 import type { Plan } from './plan.ts'
 import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
 import {
@@ -17,11 +18,11 @@ import {
   tokenStages,
   wideStages,
 } from './stages.ts'
-import { letInEveryKey } from './still-standing.ts'
-import { type Asker, cells } from './table.ts'
+import { expectEveryKeyAccepted } from './still-valid.ts'
+import { type Caller, cells } from './table.ts'
 
 interface Explored {
-  readonly letIn: boolean
+  readonly rootAccepted: boolean
   readonly gone: string | null
   readonly cells: { readonly asked: number; readonly all: number }
   /** How many cells were called, for each part of each kind of call. */
@@ -46,7 +47,7 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
   const settle = async (): Promise<void> => {
     for (const candidate of found.splice(0)) await plan.onFinding(candidate)
   }
-  const result = { letIn: false, gone: null as string | null }
+  const result = { rootAccepted: false, gone: null as string | null }
   let all: Stages | undefined
   const stage = async (name: string, run: () => Promise<unknown>): Promise<void> => {
     const [calls, from] = [x.calls(), x.options.wire.now()]
@@ -68,9 +69,9 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
     ask: () =>
       unlessGone(async () => {
         await stage('preflight', async () => {
-          result.letIn = await greet(x)
+          result.rootAccepted = await greet(x)
         })
-        if (!result.letIn) return
+        if (!result.rootAccepted) return
         all = await openStages(x, plan, stage)
         await quietStages(all)
       }),
@@ -88,13 +89,13 @@ const lateMs = 4000
 
 async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Promise<Stages> {
   const pairs = new Map<string, string>()
-  let people: People = peopleOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
+  let keyring: Keyring = keyringOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   await stage('preflight', async () => {
-    people = await learnTarget(x, plan, pairs)
+    keyring = await learnTarget(x, plan, pairs)
   })
-  const asker: Asker = { x, people, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
+  const caller: Caller = { x, keyring, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
   const table: Table = openTable(cells(x.options.operations, plan.random).filter(({ id }) => isNamedBy(plan.only, id)))
-  return { asker, plan, sizes: sizesFor(x.options.maxCalls), table, stage, expiring: { due: 0, pairs: [] } }
+  return { caller, plan, sizes: sizesFor(x.options.maxCalls), table, stage, expiring: { due: 0, pairs: [] } }
 }
 
 async function quietStages(all: Stages): Promise<void> {
@@ -114,25 +115,25 @@ function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
 }
 
 /** Learns the words and clocks of the target and our addresses, and creates keys. */
-async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>): Promise<People> {
-  const before = peopleOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
+async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>): Promise<Keyring> {
+  const before = keyringOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   const first = before.secret[0]
   if (plan.sessions && first !== undefined) await learnTokens(x, first, plan.tokenPrefix)
   await learnSignatures(x)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
-  if (plan.keys) await createPeople(x, pairs, plan)
-  const people = peopleOf(x, { grants: plan.sessions && peopleHaveSecrets(x), keys: plan.keys, limits: plan.limits })
-  await letInEveryKey(x, people)
-  await reachAddresses(x, people)
-  return people
+  if (plan.keys) await fillKeyring(x, pairs, plan)
+  const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })
+  await expectEveryKeyAccepted(x, keyring)
+  await reachAddresses(x, keyring)
+  return keyring
 }
 
-const peopleHaveSecrets = (x: Explorer): boolean =>
-  peopleOf(x, { grants: true, keys: true, limits: true }).secret.length > 0
+const hasSecretKeys = (x: Explorer): boolean =>
+  keyringOf(x, { grants: true, keys: true, limits: true }).secret.length > 0
 
-async function reachAddresses(x: Explorer, people: People): Promise<void> {
-  const who = people.secret[0] ?? people.ecc[0] ?? 'root'
+async function reachAddresses(x: Explorer, keyring: Keyring): Promise<void> {
+  const who = keyring.secret[0] ?? keyring.ecc[0] ?? 'root'
   const [first, ...others] = x.addresses
   const reached = first === undefined ? [] : [first]
   for (const address of others) if (await tryAddress(x, address.name, who)) reached.push(address)

@@ -43,9 +43,9 @@ const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
 
 describe('an exploration', () => {
   test('finds nothing at the reference server', { timeout: 30_000 }, async () => {
-    const { findings, letIn, calls } = await exploreServer({}, 1800)
+    const { findings, rootAccepted, calls } = await exploreServer({}, 1800)
     expect(findings).toEqual([])
-    expect(letIn).toBe(true)
+    expect(rootAccepted).toBe(true)
     expect(calls).toBeGreaterThan(1500)
   })
 
@@ -61,8 +61,11 @@ describe('an exploration', () => {
   })
 
   test('ends if no authorization is accepted', async () => {
-    const { letIn, calls } = await exploreServer({ around: () => () => ({ status: 401, headers: {}, body: '' }) }, 500)
-    expect(letIn).toBe(false)
+    const { rootAccepted, calls } = await exploreServer(
+      { around: () => () => ({ status: 401, headers: {}, body: '' }) },
+      500,
+    )
+    expect(rootAccepted).toBe(false)
     expect(calls).toBeLessThan(100)
   })
 })

@@ -7,7 +7,7 @@ import { readDeviations } from './deviations.ts'
 import { exploreTarget } from './explore-target.ts'
 import type { Candidate } from './explorer-types.ts'
 import { collectFindings, type Findings, type Found } from './findings.ts'
-import { askMatrix, type MatrixCoverage, readMatrix } from './matrix.ts'
+import { callMatrix, type MatrixCoverage, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
 import type { Value } from './step.ts'
 import { walk } from './walk.ts'
@@ -58,7 +58,7 @@ export interface Exploration {
   readonly repeated: number
   /** The pairs of values of the matrix. */
   readonly matrix: MatrixCoverage
-  readonly letIn: boolean
+  readonly rootAccepted: boolean
   readonly gone: string | null
   readonly created: number
   readonly seconds: number
@@ -101,9 +101,9 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     random,
     makeKeyPair: keyPairMaker(random),
     onFinding: (candidate) => tellFinding(findings, candidate, options),
-    walk: (asker, isOver) => walk(asker, seed, isOver, options.walks),
-    combine: async (asker, isOver) => {
-      coverage = await askMatrix({ asker, seed, matrix, only, isOver })
+    walk: (caller, isOver) => walk(caller, seed, isOver, options.walks),
+    combine: async (caller, isOver) => {
+      coverage = await callMatrix({ caller, seed, matrix, only, isOver })
     },
   })
   return {

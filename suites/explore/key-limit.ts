@@ -1,27 +1,28 @@
 /** Fills the last places for keys, at once and one by one, and checks whether every key works. */
-import { letIn } from './ask-only.ts'
+
 import { basic, create, ecc, grant, hmac, list, token } from './calls.ts'
+import { expectAccepted } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, pairOf } from './people.ts'
+import { apikeyScope, freshName, pairOf } from './keyring.ts'
 import type { Auth } from './step.ts'
-import type { Asker } from './table.ts'
+import type { Caller } from './table.ts'
 
 /** limits/ten-keys: fills the last places with every kind of authorization, some at once; then counts the working keys. */
-export async function keyLimit(asker: Asker): Promise<void> {
-  const { x, people, pairs } = asker
-  if (!people.keys || !people.limits) return
+export async function keyLimit(caller: Caller): Promise<void> {
+  const { x, keyring, pairs } = caller
+  if (!keyring.keys || !keyring.limits) return
   x.script = 'limits/keys'
   const words = apikeyScope(x)
   const pair =
-    people.grants && words !== undefined
+    keyring.grants && words !== undefined
       ? await pairOf(x, pairs, { who: 'by-basic', scope: ['solution', ...words] })
       : undefined
   const ways: Auth[] = [
     basic('root'),
     hmac('root'),
-    ...people.ecc.slice(0, 1).map(ecc),
+    ...keyring.ecc.slice(0, 1).map(ecc),
     ...(pair === undefined ? [] : [token(pair)]),
-    ...people.secret.slice(1).map(basic),
+    ...keyring.secret.slice(1).map(basic),
   ]
   // Warm connections show races that new ones hide.
   const lanes = Array.from({ length: 12 }, (_, lane) => lane + 1)
@@ -54,5 +55,5 @@ async function useEveryKey(x: Explorer): Promise<void> {
     else if (listed) await x.call(list(basic(name)))
     else await x.call(grant(name, ['context'], { as: freshName(x) }))
   }
-  await letIn(x, list(basic('root')))
+  await expectAccepted(x, list(basic('root')))
 }

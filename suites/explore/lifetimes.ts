@@ -1,9 +1,9 @@
 /** Requests lifetimes of every size. */
 import { grant, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { freshName } from './people.ts'
+import { freshName } from './keyring.ts'
 import type { CallStep } from './step.ts'
-import type { Asker } from './table.ts'
+import type { Caller } from './table.ts'
 
 /** Makes a pair and uses it at once. */
 async function useNew(x: Explorer, step: CallStep): Promise<void> {
@@ -12,8 +12,8 @@ async function useNew(x: Explorer, step: CallStep): Promise<void> {
 }
 
 /** expires-in/…: every size of NUMBER. */
-export async function lifetimes(asker: Asker, who: string): Promise<void> {
-  const { x } = asker
+export async function lifetimes(caller: Caller, who: string): Promise<void> {
+  const { x } = caller
   x.script = `lifetimes/${who}`
   const refreshLife = x.state().refreshLifetimeMs
   const sizes = [

@@ -129,7 +129,7 @@ describe('listening', () => {
     expect(found()).toEqual([])
   })
 
-  test('a token is no stranger that came in answer to a request that the document does not show', () => {
+  test('a token is known that came in answer to a request that the document does not show', () => {
     const { call, found } = conversation()
     call(pair('odd'), 'manager/other', {})
     call({}, listMethod, {}, 'Bearer odd-access')

@@ -1,8 +1,9 @@
 /** Sends bodies up to 66 KiB, each as it was signed and each changed afterwards. */
-import { keptOut, letIn } from './ask-only.ts'
+
 import { basic, changed, ecc, hmac, list, token } from './calls.ts'
-import { pairOf } from './people.ts'
-import type { Asker } from './table.ts'
+import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { pairOf } from './keyring.ts'
+import type { Caller } from './table.ts'
 
 const cuts = [
   'first-1-KiB',
@@ -33,17 +34,17 @@ const cutsOfData = [
 ]
 
 /** Signs long bodies, up to the size that the target accepts with Basic credentials. */
-export async function longBodies(asker: Asker, sizes: readonly number[]): Promise<void> {
-  const { x, people, pairs } = asker
+export async function longBodies(caller: Caller, sizes: readonly number[]): Promise<void> {
+  const { x, keyring, pairs } = caller
   x.script = 'long-bodies'
-  const who = people.secret[0]
+  const who = keyring.secret[0]
   if (who === undefined) return
-  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
-  const ways = [hmac(who), ...people.ecc.slice(0, 1).map(ecc), ...(pair === undefined ? [] : [token(pair)])]
+  const pair = keyring.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const ways = [hmac(who), ...keyring.ecc.slice(0, 1).map(ecc), ...(pair === undefined ? [] : [token(pair)])]
   for (const form of sizes) {
     if ((await x.call(list(basic(who), { form })))?.answer.kind !== 'accepted') continue
     for (const auth of ways) {
-      await letIn(x, list(auth, { form }))
+      await expectAccepted(x, list(auth, { form }))
       const fields = auth.kind === 'token' ? ['token'] : ['signed-body-text', 'signature', 'signed-nonce', 'nonce']
       const operations = [
         'inside-changed',
@@ -57,18 +58,18 @@ export async function longBodies(asker: Asker, sizes: readonly number[]): Promis
       ]
       for (const field of fields)
         for (const operation of field === 'signed-body-text' ? operations : ['inside-changed'])
-          await keptOut(x, changed(list(auth, { form }), { field, operation }))
+          await expectRefused(x, changed(list(auth, { form }), { field, operation }))
       if (auth.kind !== 'token')
         for (const operation of cutsOfData.filter((one) => Number(one.slice('cut-'.length)) < form))
-          await keptOut(x, changed(list(auth, { form }), { field: 'data', operation }))
+          await expectRefused(x, changed(list(auth, { form }), { field: 'data', operation }))
       if (auth.kind !== 'token')
         for (const operation of cuts)
-          await keptOut(x, changed(list(auth, { form }), { field: 'signed-body', operation }))
+          await expectRefused(x, changed(list(auth, { form }), { field: 'signed-body', operation }))
       if (auth.kind !== 'token')
         for (const operation of ['spaces-at-the-end', 'line-feed-behind', 'another-id', 'members-reversed'])
-          await keptOut(x, changed(list(auth, { form }), { field: 'sent-body', operation }))
+          await expectRefused(x, changed(list(auth, { form }), { field: 'sent-body', operation }))
     }
-    await keptOut(x, changed(list(basic(who), { form }), { field: 'basic-secret', operation: 'inside-changed' }))
-    await keptOut(x, list({ kind: 'none' }, { form }))
+    await expectRefused(x, changed(list(basic(who), { form }), { field: 'basic-secret', operation: 'inside-changed' }))
+    await expectRefused(x, list({ kind: 'none' }, { form }))
   }
 }

@@ -1,8 +1,8 @@
 /** Public keys of other kinds, and texts that are not public keys; keys/public-key-material. */
 
-import { keptOut } from './ask-only.ts'
 import { basic, create, hmac } from './calls.ts'
-import type { Asker } from './table.ts'
+import { expectRefused } from './expect-calls.ts'
+import type { Caller } from './table.ts'
 
 const lines = (label: string, ...base64: string[]): string =>
   [`-----BEGIN ${label}-----`, ...base64, `-----END ${label}-----`].join('\n')
@@ -35,11 +35,11 @@ const foreignKeys: { readonly [name: string]: string } = {
 }
 
 /** Creations with an invalid public key. */
-export async function materials({ x, people }: Asker): Promise<void> {
+export async function materials({ x, keyring }: Caller): Promise<void> {
   x.script = 'materials'
   for (const [at, publicKey] of Object.values(foreignKeys).entries()) {
-    if (!people.keys || x.state().created > 9) return
-    const auth = at % 2 === 0 || people.secret[0] === undefined ? basic('root') : hmac(people.secret[0])
-    await keptOut(x, create(auth, { name: 'deviation-$unique', scope: ['solution'], publicKey }))
+    if (!keyring.keys || x.state().created > 9) return
+    const auth = at % 2 === 0 || keyring.secret[0] === undefined ? basic('root') : hmac(keyring.secret[0])
+    await expectRefused(x, create(auth, { name: 'deviation-$unique', scope: ['solution'], publicKey }))
   }
 }

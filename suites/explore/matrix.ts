@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readYaml } from '../engine/fixture/yaml-source.ts'
 import { seededRandom } from '../engine/random.ts'
-import { keptOut } from './ask-only.ts'
 import { basic, changed, create, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { allPairs, coveringArray, type Matrix, pairsOf, type Row } from './covering.ts'
+import { expectRefused } from './expect-calls.ts'
 import type { Seen } from './explorer-types.ts'
-import { apikeyScope, freshName, granted } from './people.ts'
+import { apikeyScope, freshName, granted } from './keyring.ts'
 import type { CallStep, Change } from './step.ts'
-import type { Asker } from './table.ts'
+import type { Caller } from './table.ts'
 
 export function readMatrix(path = join(packageRoot, 'fixtures', 'matrix.yaml')): Matrix {
   return readYaml(readFileSync(path, 'utf8'), path).value as Matrix
@@ -26,8 +26,8 @@ export interface MatrixCoverage {
   readonly reasons: ReadonlyMap<string, string>
 }
 
-export interface MatrixAsked {
-  readonly asker: Asker
+export interface MatrixOptions {
+  readonly caller: Caller
   readonly seed: number
   readonly matrix: Matrix
   /** Rows by the beginnings of their ids; null: all. */
@@ -43,7 +43,7 @@ export const isNamedBy = (only: readonly string[] | null, id: string): boolean =
 const rowsOfPair = 3
 
 /** Makes the calls of the rows. Row numbers depend only on the seed, not on the answers of the target. */
-export async function askMatrix({ asker, seed, matrix, only, isOver }: MatrixAsked): Promise<MatrixCoverage> {
+export async function callMatrix({ caller, seed, matrix, only, isOver }: MatrixOptions): Promise<MatrixCoverage> {
   const { rows, impossible } = coveringArray(matrix, seededRandom(seed), rowsOfPair)
   const covered = new Set<string>()
   const reasons = new Map<string, string>()
@@ -53,8 +53,8 @@ export async function askMatrix({ asker, seed, matrix, only, isOver }: MatrixAsk
     at += 1
     const id = `matrix/${at}`
     if (!isNamedBy(only, id) || (only === null && pairsOf(row).every((pair) => covered.has(pair)))) continue
-    asker.x.script = id
-    const why = await askRow(asker, row)
+    caller.x.script = id
+    const why = await callRow(caller, row)
     for (const pair of pairsOf(row)) {
       if (why === null) covered.add(pair)
       else reasons.set(pair, why)
@@ -66,27 +66,27 @@ export async function askMatrix({ asker, seed, matrix, only, isOver }: MatrixAsk
 }
 
 /** @returns why the row proves nothing; null if its answer was judged, with its control */
-async function askRow(asker: Asker, row: Row): Promise<string | null> {
-  const { x } = asker
-  const pairs = await pairsFor(asker, row)
-  const right = rightStep(asker, row, pairs)
+async function callRow(caller: Caller, row: Row): Promise<string | null> {
+  const { x } = caller
+  const pairs = await pairsFor(caller, row)
+  const right = rightStep(caller, row, pairs)
   if (typeof right === 'string') return right
-  await before(asker, row)
-  const step = deviating(asker, row, right, pairs)
+  await before(caller, row)
+  const step = deviating(caller, row, right, pairs)
   if (typeof step === 'string') return step
-  if (step === right || x.foresee(step)?.is === 'accepted') return askRight(asker, step)
+  if (step === right || x.foresee(step)?.is === 'accepted') return callRight(caller, step)
   const hasEffect = right.method === 'manager/createApiKey' || right.params.grantType === 'refresh_token'
   if (!hasEffect && (await x.call(right))?.answer.kind !== 'accepted') return 'its control was not accepted'
-  const wrong = await keptOut(x, step)
-  if (wrong === null) return whyOpen(asker, step)
+  const wrong = await expectRefused(x, step)
+  if (wrong === null) return whyOpen(caller, step)
   if (!hasEffect) await x.call({ ...right })
   return null
 }
 
 /** Places for keys are scarce, so only creations that must be refused are requested. */
-async function askRight(asker: Asker, right: CallStep): Promise<string | null> {
+async function callRight(caller: Caller, right: CallStep): Promise<string | null> {
   const isCreation = right.method === 'manager/createApiKey'
-  const ask = (): Promise<Seen | null> => asker.x.call(right, isCreation ? 'refused' : undefined)
+  const ask = (): Promise<Seen | null> => caller.x.call(right, isCreation ? 'refused' : undefined)
   const first = await ask()
   if (first === null) return isCreation ? 'a right creation takes a place for a key' : 'it cannot be made'
   if (first.verdict.is !== 'open') return null
@@ -96,15 +96,15 @@ async function askRight(asker: Asker, right: CallStep): Promise<string | null> {
   return second === null || second.verdict.is === 'open' ? `open: ${first.verdict.requirement}` : null
 }
 
-function whyOpen({ x }: Asker, step: CallStep): string {
+function whyOpen({ x }: Caller, step: CallStep): string {
   const verdict = x.foresee(step)
   return verdict === null ? 'it cannot be made' : `open: ${verdict.requirement}`
 }
 
 /** The pairs of a row: every generation of one chain, the newest last. */
-async function pairsFor({ x, people }: Asker, row: Row): Promise<string[]> {
+async function pairsFor({ x, keyring }: Caller, row: Row): Promise<string[]> {
   const who = row.key ?? 'root'
-  if (row.generation === 'no token' || !people.grants || x.names.get(who) === undefined) return []
+  if (row.generation === 'no token' || !keyring.grants || x.names.get(who) === undefined) return []
   const scope = [
     row.key === 'context-key' ? 'context' : 'solution',
     ...(row.method === 'create' ? (apikeyScope(x) ?? []) : []),
@@ -141,7 +141,7 @@ const forms: { readonly [body: string]: number | string | undefined } = {
 }
 
 /** The right call of a row, or why it cannot be made here. */
-function rightStep({ x, people }: Asker, row: Row, pairs: readonly string[]): CallStep | string {
+function rightStep({ x, keyring }: Caller, row: Row, pairs: readonly string[]): CallStep | string {
   const { key: who = 'root', way = 'basic', method } = row
   if (x.names.get(who) === undefined) return `there is no key "${who}" here`
   const connection =
@@ -149,19 +149,19 @@ function rightStep({ x, people }: Asker, row: Row, pairs: readonly string[]): Ca
   const form = forms[row.body ?? '']
   const more = { ...connection, ...(form === undefined ? {} : { form }) }
   const newest = pairs.at(-1)
-  if (method === 'grant') return people.grants ? grant(who, grantedScope(x, row), more) : 'no tokens may be granted'
+  if (method === 'grant') return keyring.grants ? grant(who, grantedScope(x, row), more) : 'no tokens may be granted'
   const needsToken = method === 'refresh' || way === 'token'
   if (needsToken && newest === undefined) return 'the token that it needs was not granted'
   if (method === 'refresh') return refresh(newest ?? '', more)
   const auth =
     way === 'basic' ? basic(who) : way === 'hmac' ? hmac(who) : way === 'ecc' ? ecc(who) : token(newest ?? '')
   if (method === 'list') return list(auth, more)
-  return people.keys && x.state().created <= 9
+  return keyring.keys && x.state().created <= 9
     ? create(auth, { name: 'matrix-$unique', scope: ['solution'] }, more)
     : 'no place for a key is left'
 }
 
-function grantedScope(x: Asker['x'], row: Row): string[] {
+function grantedScope(x: Caller['x'], row: Row): string[] {
   const area = row.key === 'context-key' ? 'context' : 'solution'
   const name = freshName(x)
   return [area, ...restrictions(row, x.addresses[0]?.seen ?? '')].map((word) =>
@@ -170,8 +170,8 @@ function grantedScope(x: Asker['x'], row: Row): string[] {
 }
 
 /** The call of a row: right, or wrong in one way. A text says why it cannot be made. */
-function deviating(asker: Asker, row: Row, right: CallStep, pairs: readonly string[]): CallStep | string {
-  const { x } = asker
+function deviating(caller: Caller, row: Row, right: CallStep, pairs: readonly string[]): CallStep | string {
+  const { x } = caller
   switch (row.deviation) {
     case 'none':
     case undefined:
@@ -183,7 +183,7 @@ function deviating(asker: Asker, row: Row, right: CallStep, pairs: readonly stri
       return other === undefined ? 'there is no second address' : { ...right, from: other }
     }
     default: {
-      const change = changeOf(row.deviation, row, right, asker)
+      const change = changeOf(row.deviation, row, right, caller)
       return change === undefined ? 'it cannot be made' : { ...right, change }
     }
   }
@@ -212,38 +212,38 @@ function partOf({ auth, params }: CallStep): string {
   return params.grantType === 'refresh_token' ? 'param refreshToken' : 'param apiKeySecret'
 }
 
-function changeOf(deviation: string, row: Row, right: CallStep, { people }: Asker): Change | undefined {
+function changeOf(deviation: string, row: Row, right: CallStep, { keyring }: Caller): Change | undefined {
   const field = partOf(right)
   const operation = operations[deviation]
   if (operation !== undefined) return { field, operation }
   if (deviation === 'other-body') return { field: 'sent-body', operation: 'another-id' }
-  const other = people.secret.find((who) => who !== row.key)
+  const other = keyring.secret.find((who) => who !== row.key)
   return other === undefined ? undefined : { field, place: `$${other}.secret` }
 }
 
 /** What happens directly before the call. */
-async function before({ x, people }: Asker, row: Row): Promise<void> {
-  const who = people.secret[0] ?? 'root'
+async function before({ x, keyring }: Caller, row: Row): Promise<void> {
+  const who = keyring.secret[0] ?? 'root'
   const wrong = changed(list(hmac(who)), { field: 'signature', operation: 'inside-changed' })
   switch (row.before) {
     case 'wrong-try':
-      await keptOut(x, wrong)
+      await expectRefused(x, wrong)
       break
     case 'nine-wrong-tries':
       for (let at = 0; at < 9; at++)
-        await keptOut(x, changed(list(basic(who)), { field: 'basic-secret', operation: 'late-changed' }))
+        await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', operation: 'late-changed' }))
       await x.call(list(basic(who)))
       break
     case 'another-key':
-      await x.call(list(basic(people.secret.at(-1) ?? who)))
+      await x.call(list(basic(keyring.secret.at(-1) ?? who)))
       break
     case 'another-refresh': {
-      const name = people.grants ? await granted(x, { who, scope: ['solution'] }) : undefined
+      const name = keyring.grants ? await granted(x, { who, scope: ['solution'] }) : undefined
       if (name !== undefined) await x.call(refresh(name, { as: freshName(x) }))
       break
     }
     case 'no-authorization':
-      await keptOut(x, list(none))
+      await expectRefused(x, list(none))
       break
     default:
   }

@@ -1,8 +1,8 @@
 /** What an exploration may do, and the listener for its findings. */
 import type { Random } from '../engine/random.ts'
 import type { Candidate } from './explorer-types.ts'
-import type { KeyMaker } from './people.ts'
-import type { Asker } from './table.ts'
+import type { KeyMaker } from './keyring.ts'
+import type { Caller } from './table.ts'
 
 export interface Plan extends KeyMaker {
   readonly sessions: boolean
@@ -18,7 +18,7 @@ export interface Plan extends KeyMaker {
   /** Called with each finding, when further calls may be made. */
   onFinding(candidate: Candidate): Promise<void>
   /** Random sequences, until the budget ends. */
-  walk(asker: Asker, isOver: () => boolean): Promise<void>
+  walk(caller: Caller, isOver: () => boolean): Promise<void>
   /** Combinations; see matrix.ts. */
-  combine(asker: Asker, isOver: () => boolean): Promise<void>
+  combine(caller: Caller, isOver: () => boolean): Promise<void>
 }

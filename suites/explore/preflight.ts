@@ -1,7 +1,7 @@
 /** Learns how the target works: the token prefix, the spelling of apikey, the clock of its tokens, a second address. */
 import { basic, ecc, grant, hmac, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { everyScope, freshName } from './people.ts'
+import { everyScope, freshName } from './keyring.ts'
 
 /** Checks that the root key is accepted: with credentials, which need no clock, or with a signature. */
 export async function greet(x: Explorer): Promise<boolean> {

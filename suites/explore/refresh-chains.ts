@@ -1,18 +1,19 @@
 /** Chains of pairs: each is refreshed repeatedly, and revoked tokens are tried again. */
-import { creation, keptOut, letIn } from './ask-only.ts'
+
 import { changed, list, refresh, token } from './calls.ts'
+import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { freshName, granted, type PairKind } from './people.ts'
+import { freshName, granted, type PairKind } from './keyring.ts'
 import type { Auth } from './step.ts'
-import { type Asker, deviate } from './table.ts'
+import { type Caller, deviate } from './table.ts'
 
 /** Refreshes a chain repeatedly: revoked tokens stay revoked, while the newest pair works. */
-export async function refreshChain(asker: Asker, kind: PairKind, length: number): Promise<void> {
-  const { x, people } = asker
+export async function refreshChain(caller: Caller, kind: PairKind, length: number): Promise<void> {
+  const { x, keyring } = caller
   x.script = `chain/refresh/${kind.who}`
   const where = kind.from === undefined ? {} : { from: kind.from }
   const names: string[] = []
-  const others = await bystanders(asker, kind)
+  const others = await bystanders(caller, kind)
   const first = await granted(x, kind)
   if (first === undefined) return
   names.push(first)
@@ -23,29 +24,32 @@ export async function refreshChain(asker: Asker, kind: PairKind, length: number)
     const seen = await x.call(refresh(old, { as: next, ...where, ...(turn % 2 === 0 ? { connection: 'new' } : {}) }))
     if (seen?.answer.kind !== 'accepted') break
     names.push(next)
-    await keptOut(x, list(token(old), where))
+    await expectRefused(x, list(token(old), where))
     await x.call(list(token(next), where))
     for (const one of [old, next])
-      await keptOut(x, changed(refresh(next, where), { field: 'param refreshToken', place: `$${one}.accessToken` }))
-    for (const one of [old, next]) await wrongToken(x, people.keys, `$${one}.refreshToken`, where)
+      await expectRefused(
+        x,
+        changed(refresh(next, where), { field: 'param refreshToken', place: `$${one}.accessToken` }),
+      )
+    for (const one of [old, next]) await wrongToken(x, keyring.keys, `$${one}.refreshToken`, where)
     for (const revoked of names.slice(0, -1))
-      await keptOut(x, list(token(revoked), { ...where, connection: turn % 2 === 0 ? 0 : 'new' }))
-    if (people.keys && x.state().created <= 9) await keptOut(x, creation(token(old)))
-    await deviate(asker, list(token(next), where), { field: 'token', operation: 'inside-changed' })
-    for (const other of others) await letIn(x, list(token(other), where))
+      await expectRefused(x, list(token(revoked), { ...where, connection: turn % 2 === 0 ? 0 : 'new' }))
+    if (keyring.keys && x.state().created <= 9) await expectRefused(x, creation(token(old)))
+    await deviate(caller, list(token(next), where), { field: 'token', operation: 'inside-changed' })
+    for (const other of others) await expectAccepted(x, list(token(other), where))
   }
   // Presenting a used refresh token may revoke the whole chain, so this comes last.
   for (const revoked of names.slice(0, -1)) {
-    await keptOut(x, refresh(revoked, where))
-    await keptOut(x, refresh(revoked, { ...where, connection: 'new' }))
-    await keptOut(x, list(token(revoked), where))
+    await expectRefused(x, refresh(revoked, where))
+    await expectRefused(x, refresh(revoked, { ...where, connection: 'new' }))
+    await expectRefused(x, list(token(revoked), where))
   }
 }
 
 /** Grants pairs that a refresh of another pair must not touch: pairs of the same key and of others. */
-async function bystanders({ x, people }: Asker, kind: PairKind): Promise<string[]> {
+async function bystanders({ x, keyring }: Caller, kind: PairKind): Promise<string[]> {
   const made: string[] = []
-  const others = people.secret.filter((who) => who !== kind.who && who !== 'root')
+  const others = keyring.secret.filter((who) => who !== kind.who && who !== 'root')
   for (const who of [kind.who, ...others.slice(0, 3)]) {
     const pair = await granted(x, { ...kind, who })
     if (pair !== undefined) made.push(pair)
@@ -54,16 +58,16 @@ async function bystanders({ x, people }: Asker, kind: PairKind): Promise<string[
 }
 
 /** Refreshes many new pairs, because a defect may show in one of ten. */
-export async function manyRefreshes({ x }: Asker, who: string, times: number): Promise<void> {
+export async function manyRefreshes({ x }: Caller, who: string, times: number): Promise<void> {
   x.script = `chain/many-refreshes/${who}`
   for (let turn = 0; turn < times; turn++) {
     const old = await granted(x, { who, scope: ['solution'] })
     if (old === undefined) return
     const next = freshName(x)
     await x.call(refresh(old, { as: next }))
-    await keptOut(x, list(token(old)))
-    if (x.lines.has(next)) await letIn(x, list(token(next)))
-    await keptOut(x, refresh(old))
+    await expectRefused(x, list(token(old)))
+    if (x.lines.has(next)) await expectAccepted(x, list(token(next)))
+    await expectRefused(x, refresh(old))
   }
 }
 
@@ -75,19 +79,19 @@ export async function wrongToken(
   where: { from?: string } = {},
 ): Promise<void> {
   const auth: Auth = { kind: 'token', token: text }
-  await keptOut(x, list(auth, where))
-  if (mayCreate && x.state().created <= 9) await keptOut(x, creation(auth))
+  await expectRefused(x, list(auth, where))
+  if (mayCreate && x.state().created <= 9) await expectRefused(x, creation(auth))
 }
 
 /** One used refresh token at a time, right after its use, a second later and from a new connection. */
-export async function usedTwice(asker: Asker, kind: PairKind): Promise<void> {
-  const { x } = asker
+export async function usedTwice(caller: Caller, kind: PairKind): Promise<void> {
+  const { x } = caller
   x.script = `chain/used-twice/${kind.who}`
   const old = await granted(x, kind)
   if (old === undefined) return
   const next = freshName(x)
   await x.call(refresh(old, { as: next }))
-  await keptOut(x, refresh(old))
-  await keptOut(x, refresh(old))
-  await keptOut(x, list(token(old)))
+  await expectRefused(x, refresh(old))
+  await expectRefused(x, refresh(old))
+  await expectRefused(x, list(token(old)))
 }

@@ -1,22 +1,23 @@
 /** Repeated calls, wrong or right, on one connection and on new ones. */
-import { keptOut, letIn } from './ask-only.ts'
+
 import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import { granted, pairOf } from './people.ts'
+import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { granted, pairOf } from './keyring.ts'
 import type { Auth, CallStep } from './step.ts'
-import type { Asker } from './table.ts'
+import type { Caller } from './table.ts'
 
 /** Repeats a wrong call, because a server may accept it at some point. */
-export async function wrongTries({ x, people, pairs }: Asker, who: string, tries: number): Promise<void> {
+export async function wrongTries({ x, keyring, pairs }: Caller, who: string, tries: number): Promise<void> {
   x.script = `tries/${who}`
-  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
-  const eccKey = people.ecc[0]
+  const pair = keyring.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const eccKey = keyring.ecc[0]
   const steps: CallStep[] = [
     changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' }),
     changed(list(hmac(who)), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
     ...(eccKey === undefined
       ? []
       : [changed(list(ecc(eccKey)), { field: 'signature-bytes', operation: 'middle-bit-flipped' })]),
-    ...(people.grants
+    ...(keyring.grants
       ? [changed(grant(who, ['solution']), { field: 'param apiKeySecret', operation: 'inside-changed' })]
       : []),
     ...(pair === undefined ? [] : [changed(list(token(pair)), { field: 'token', operation: 'inside-changed' })]),
@@ -27,18 +28,18 @@ export async function wrongTries({ x, people, pairs }: Asker, who: string, tries
     changed(list(hmac(who)), { field: 'key-id', operation: 'inside-changed' }),
     list({ kind: 'none' }),
   ]
-  for (const step of steps) for (let at = 0; at < tries; at++) await keptOut(x, step)
+  for (const step of steps) for (let at = 0; at < tries; at++) await expectRefused(x, step)
   // Whether the key is locked now is open; wrong calls must still be refused.
-  for (const step of steps) await keptOut(x, { ...step, connection: 'new' })
+  for (const step of steps) await expectRefused(x, { ...step, connection: 'new' })
   await x.call(list(basic(who)))
   await x.call(list(hmac(who)))
 }
 
 /** Several calls with right credentials that are otherwise wrong: the right call after them must still be accepted. */
-export async function wrongBodies({ x, people }: Asker, times: number): Promise<void> {
+export async function wrongBodies({ x, keyring }: Caller, times: number): Promise<void> {
   x.script = 'wrong-bodies'
-  const who = people.secret[0] ?? 'root'
-  const right = list(people.secret.length === 0 ? ecc(who) : basic(who))
+  const who = keyring.secret[0] ?? 'root'
+  const right = list(keyring.secret.length === 0 ? ecc(who) : basic(who))
   const wrongs = [
     { field: 'body', operation: 'brace-missing' },
     { field: 'body', operation: 'letter-behind' },
@@ -49,40 +50,40 @@ export async function wrongBodies({ x, people }: Asker, times: number): Promise<
   for (const wrong of wrongs)
     for (const connection of [0, 'new'] as const) {
       await x.call({ ...right, connection })
-      for (let at = 0; at < times; at++) await keptOut(x, changed({ ...right, connection }, wrong))
-      await letIn(x, { ...right, connection })
+      for (let at = 0; at < times; at++) await expectRefused(x, changed({ ...right, connection }, wrong))
+      await expectAccepted(x, { ...right, connection })
     }
 }
 
 /** The same right call many times, on one connection and on new ones. */
-export async function rightCalls({ x, people }: Asker, times: number, tokenTimes: number): Promise<void> {
+export async function rightCalls({ x, keyring }: Caller, times: number, tokenTimes: number): Promise<void> {
   x.script = 'many-right-calls'
-  const who = people.secret[0] ?? 'root'
-  const pair = people.grants ? await granted(x, { who, scope: ['solution'] }) : undefined
+  const who = keyring.secret[0] ?? 'root'
+  const pair = keyring.grants ? await granted(x, { who, scope: ['solution'] }) : undefined
   const ways: Auth[] = [
-    ...people.secret.slice(0, 2).flatMap((one) => [basic(one), hmac(one)]),
-    ...people.ecc.slice(0, 1).map(ecc),
+    ...keyring.secret.slice(0, 2).flatMap((one) => [basic(one), hmac(one)]),
+    ...keyring.ecc.slice(0, 1).map(ecc),
     ...(pair === undefined ? [] : [token(pair)]),
   ]
   for (const auth of ways) {
     // A server may stop accepting something after a hundred uses.
     const uses = auth.kind === 'token' ? tokenTimes : times
-    for (let at = 0; at < uses; at++) await letIn(x, list(auth, { connection: 5 }))
-    for (let at = 0; at < 4; at++) await letIn(x, list(auth, { connection: 'new' }))
-    for (const nonce of ['digits', 'letters', 'padded'] as const) await letIn(x, list(auth, { nonce }))
+    for (let at = 0; at < uses; at++) await expectAccepted(x, list(auth, { connection: 5 }))
+    for (let at = 0; at < 4; at++) await expectAccepted(x, list(auth, { connection: 'new' }))
+    for (const nonce of ['digits', 'letters', 'padded'] as const) await expectAccepted(x, list(auth, { nonce }))
     for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
   }
 }
 
 /** An accepted call on a connection must not authorize the next call on it. */
-export async function connections({ x, people, pairs }: Asker): Promise<void> {
+export async function connections({ x, keyring, pairs }: Caller): Promise<void> {
   x.script = 'connections'
-  const who = people.secret[0] ?? 'root'
-  const pair = people.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
+  const who = keyring.secret[0] ?? 'root'
+  const pair = keyring.grants ? await pairOf(x, pairs, { who, scope: ['solution'] }) : undefined
   const rights: Auth[] = [
     basic(who),
     hmac(who),
-    ...people.ecc.slice(0, 1).map(ecc),
+    ...keyring.ecc.slice(0, 1).map(ecc),
     ...(pair === undefined ? [] : [token(pair)]),
   ]
   const wrongs: CallStep[] = [
@@ -90,7 +91,7 @@ export async function connections({ x, people, pairs }: Asker): Promise<void> {
     changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' }),
     changed(list(hmac(who)), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
     ...(pair === undefined ? [] : [changed(list(token(pair)), { field: 'token', operation: 'inside-changed' })]),
-    ...people.ecc
+    ...keyring.ecc
       .slice(0, 1)
       .map((one) => changed(list(ecc(one)), { field: 'signature-bytes', operation: 'middle-bit-flipped' })),
   ]
@@ -98,13 +99,13 @@ export async function connections({ x, people, pairs }: Asker): Promise<void> {
   for (const auth of rights)
     for (const wrong of wrongs) {
       lane += 1
-      await letIn(x, list(auth, { connection: lane }))
-      for (let at = 0; at < 3; at++) await keptOut(x, { ...wrong, connection: lane })
-      await letIn(x, list(auth, { connection: lane }))
-      await keptOut(x, { ...wrong, connection: lane })
+      await expectAccepted(x, list(auth, { connection: lane }))
+      for (let at = 0; at < 3; at++) await expectRefused(x, { ...wrong, connection: lane })
+      await expectAccepted(x, list(auth, { connection: lane }))
+      await expectRefused(x, { ...wrong, connection: lane })
     }
   for (const wrong of wrongs) {
     lane += 1
-    for (let at = 0; at < 12; at++) await keptOut(x, { ...wrong, connection: lane })
+    for (let at = 0; at < 12; at++) await expectRefused(x, { ...wrong, connection: lane })
   }
 }

@@ -1,8 +1,9 @@
 /** Checks which methods the scopes of tokens and keys open, refresh after refresh. */
-import { creation, keptOut, letIn } from './ask-only.ts'
+
 import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
-import { apikeyScope, freshName, granted } from './people.ts'
-import type { Asker } from './table.ts'
+import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
+import { apikeyScope, freshName, granted } from './keyring.ts'
+import type { Caller } from './table.ts'
 
 const otherAreas = ['context', 'thread', 'store', 'inbox', 'stream']
 
@@ -28,23 +29,23 @@ const opening: readonly (readonly string[])[] = [
 ]
 
 /** Checks that tokens are limited to their areas, even if wider tokens of the same key exist. */
-export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): Promise<void> {
-  const { x, people } = asker
+export async function scopeLimits(caller: Caller, who: string, isFirst: boolean): Promise<void> {
+  const { x, keyring } = caller
   x.script = `scopes/${who}`
   const wide = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] })
-  const creates = (): boolean => people.keys && x.state().created <= 9
+  const creates = (): boolean => keyring.keys && x.state().created <= 9
   const asked = isFirst ? limits : limits.slice(0, 5)
   for (const scope of asked) {
     const narrow = await granted(x, { who, scope })
     if (narrow === undefined) continue
-    if (wide !== undefined) await letIn(x, list(token(wide)))
-    await keptOut(x, list(token(narrow)))
-    await keptOut(x, list(token(narrow), { connection: 'new' }))
-    if (creates()) await keptOut(x, creation(token(narrow)))
+    if (wide !== undefined) await expectAccepted(x, list(token(wide)))
+    await expectRefused(x, list(token(narrow)))
+    await expectRefused(x, list(token(narrow), { connection: 'new' }))
+    if (creates()) await expectRefused(x, creation(token(narrow)))
     const next = freshName(x)
     await x.call(refresh(narrow, { as: next }))
-    if (x.lines.has(next)) await keptOut(x, list(token(next)))
-    if (creates() && x.lines.has(next)) await keptOut(x, creation(token(next)))
+    if (x.lines.has(next)) await expectRefused(x, list(token(next)))
+    if (creates() && x.lines.has(next)) await expectRefused(x, creation(token(next)))
   }
   for (const scope of opening) {
     const open = await granted(x, { who, scope })
@@ -57,24 +58,24 @@ export async function scopeLimits(asker: Asker, who: string, isFirst: boolean): 
   const only = await granted(x, { who, scope: ['solution'] })
   if (only === undefined) return
   await x.call(list(token(only)))
-  if (creates()) await keptOut(x, creation(token(only)))
+  if (creates()) await expectRefused(x, creation(token(only)))
   const next = freshName(x)
   await x.call(refresh(only, { as: next }))
   await x.call(list(token(next)))
-  if (creates()) await keptOut(x, creation(token(next)))
+  if (creates()) await expectRefused(x, creation(token(next)))
 }
 
 /** Checks that keys with a narrow scope open nothing else, with any kind of authorization. */
-export async function narrowKeys({ x, people }: Asker): Promise<void> {
+export async function narrowKeys({ x, keyring }: Caller): Promise<void> {
   x.script = 'scopes/narrow-keys'
-  const creates = (): boolean => people.keys && x.state().created <= 9
-  const ways = [...people.narrow.flatMap((who) => [basic(who), hmac(who)]), ...people.narrowEcc.map(ecc)]
+  const creates = (): boolean => keyring.keys && x.state().created <= 9
+  const ways = [...keyring.narrow.flatMap((who) => [basic(who), hmac(who)]), ...keyring.narrowEcc.map(ecc)]
   for (const auth of ways) {
     await x.call(list(auth))
-    await keptOut(x, list(auth, { connection: 'new' }))
-    if (creates()) await keptOut(x, creation(auth))
+    await expectRefused(x, list(auth, { connection: 'new' }))
+    if (creates()) await expectRefused(x, creation(auth))
   }
-  for (const who of people.narrow)
+  for (const who of keyring.narrow)
     for (const scope of [
       ['solution'],
       ['context'],
@@ -90,7 +91,7 @@ export async function narrowKeys({ x, people }: Asker): Promise<void> {
       const pair = await granted(x, { who, scope })
       if (pair === undefined) continue
       await x.call(list(token(pair)))
-      if (creates()) await keptOut(x, creation(token(pair)))
+      if (creates()) await expectRefused(x, creation(token(pair)))
       const next = freshName(x)
       await x.call(refresh(pair, { as: next }))
       if (x.lines.has(next)) await x.call(list(token(next)))

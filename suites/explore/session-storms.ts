@@ -1,10 +1,11 @@
 /** Creates 16 sessions, the 17th and many more, and learns whose sessions are counted and what counts as one. */
-import { keptOut } from './ask-only.ts'
+
 import { changed, create, grant, list, refresh, token } from './calls.ts'
+import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName } from './people.ts'
+import { apikeyScope, freshName } from './keyring.ts'
 import type { CallStep } from './step.ts'
-import type { Asker } from './table.ts'
+import type { Caller } from './table.ts'
 
 /** Names that do not sort by age, some of them words of the document. */
 const names = [
@@ -114,8 +115,8 @@ const mostSessions = 16
  * sessions/…: 16, the 17th, the 18th, the 19th. The first two evictions are clear in every reading: what is created first is also used
  * and refreshed first. The third tells the readings apart.
  */
-export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhile): Promise<void> {
-  const { x } = asker
+export async function sessionStorm(caller: Caller, who: string, meanwhile: Meanwhile): Promise<void> {
+  const { x } = caller
   x.script = `sessions/storm/${who}`
   const storm = freshName(x, 's')
   const brief = await flush(x, who, storm)
@@ -128,7 +129,7 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   await meanwhile(quietMs)
   const rest = [...(await makeSessions(x, who, storm, [2, 12])), ...(await likeNames(x, who, storm))]
   // A refused grant takes no place.
-  for (let at = 0; at < 3; at++) await keptOut(x, wrongGrant(who, at))
+  for (let at = 0; at < 3; at++) await expectRefused(x, wrongGrant(who, at))
   await meanwhile(quietMs)
   const more = await makeSessions(x, who, storm, [14, 15])
   await useAll(x, [...more, ...first])
@@ -136,11 +137,11 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   await meanwhile(quietMs)
   await useAll(x, rest)
   await useAll(x, more)
-  await isGone(asker, first)
+  await isGone(caller, first)
   await meanwhile(quietMs)
   more.push(...(await makeSessions(x, who, storm, [15, 16])))
   await useAll(x, [...more, ...second, ...rest])
-  await isGone(asker, second)
+  await isGone(caller, second)
   const next = freshName(x)
   if (rest[0] !== undefined) await x.call(refresh(rest[0], { as: next }))
   await meanwhile(quietMs)
@@ -149,9 +150,9 @@ export async function sessionStorm(asker: Asker, who: string, meanwhile: Meanwhi
   // The name of a removed session is free again, but its old tokens stay revoked.
   const again = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, again)
-  for (const gone of [...first, ...second]) await keptOut(x, list(token(gone)))
+  for (const gone of [...first, ...second]) await expectRefused(x, list(token(gone)))
   // Both the session and the access token ended.
-  for (const gone of brief) await keptOut(x, refresh(gone))
+  for (const gone of brief) await expectRefused(x, refresh(gone))
 }
 
 /** Names that differ only at their ends, or by a zero in front. */
@@ -173,23 +174,23 @@ const wrongGrant = (who: string, at: number): CallStep =>
   })
 
 /** Checks that neither token of a removed session works. */
-async function isGone({ x, people }: Asker, pairs: readonly string[]): Promise<void> {
-  const creates = people.keys && x.state().created <= 9
+async function isGone({ x, keyring }: Caller, pairs: readonly string[]): Promise<void> {
+  const creates = keyring.keys && x.state().created <= 9
   for (const gone of pairs) {
-    await keptOut(x, list(token(gone)))
-    await keptOut(x, list(token(gone), { connection: 'new' }))
-    if (creates) await keptOut(x, create(token(gone), { name: 'deviation-$unique', scope: ['solution'] }))
-    await keptOut(x, refresh(gone))
+    await expectRefused(x, list(token(gone)))
+    await expectRefused(x, list(token(gone), { connection: 'new' }))
+    if (creates) await expectRefused(x, create(token(gone), { name: 'deviation-$unique', scope: ['solution'] }))
+    await expectRefused(x, refresh(gone))
   }
 }
 
 /** Finds out whether grants of other keys, grants without a name, or a repeated name remove sessions. */
 export async function sessionReadings(
-  asker: Asker,
+  caller: Caller,
   [who, other]: readonly [string, string],
   meanwhile: Meanwhile,
 ): Promise<void> {
-  const { x } = asker
+  const { x } = caller
   x.script = 'sessions/readings'
   const storm = freshName(x, 'r')
   let kept = await makeSessions(x, who, storm, [0, 1])
@@ -212,10 +213,10 @@ export async function sessionReadings(
 }
 
 /** Sixty-two sessions at once: never more than sixteen live. */
-export async function manySessions(asker: Asker, who: string, count: number): Promise<void> {
-  const { x } = asker
+export async function manySessions(caller: Caller, who: string, count: number): Promise<void> {
+  const { x } = caller
   x.script = `sessions/many/${who}`
   const made = await makeSessions(x, who, freshName(x, 'm'), [0, count])
   await useAll(x, made)
-  for (const pair of made.slice(0, 4)) await keptOut(x, refresh(pair))
+  for (const pair of made.slice(0, 4)) await expectRefused(x, refresh(pair))
 }

@@ -1,30 +1,30 @@
 /** The stages of an exploration: those that disturb nothing first, those that fill a limit last. */
 import { addresses } from './address-chains.ts'
-import { askCells, grantsNothing, type Table } from './ask-cells.ts'
 import type { Sizes } from './budget.ts'
 import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
+import { callCells, grantsNothing, type Table } from './call-cells.ts'
 import { basic, create } from './calls.ts'
 import { beginExpiry, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
+import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
 import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
 import { isNamedBy } from './matrix.ts'
-import { apikeyScope, type PairKind, pairOf } from './people.ts'
 import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
 import { connections, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
 import { narrowKeys, scopeLimits } from './scope-chains.ts'
 import { manySessions, sessionReadings, sessionStorm } from './session-storms.ts'
-import { checkLiving, letInEveryKey, retryDead } from './still-standing.ts'
-import { type Asker, crossPlaces, deviate, rightCall } from './table.ts'
+import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
+import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
 import { writtenAgain } from './written-bodies.ts'
 import { noCredentials, ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
 
 /** The values that the stages share. */
 export interface Stages {
-  readonly asker: Asker
+  readonly caller: Caller
   readonly plan: Plan
   readonly sizes: Sizes
   readonly table: Table
@@ -40,7 +40,7 @@ const callsOfTime = 220
 /** Milliseconds that are reserved for the last stages. */
 const reservedMs = 2500
 
-const isOver = ({ asker: { x }, sizes }: Stages, calls = 0): boolean =>
+const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
   x.isOver({ calls: sizes.reserved + calls + (x.options.wire.controlled ? callsOfTime : 0), ms: reservedMs })
 
 const pickOf =
@@ -50,10 +50,10 @@ const pickOf =
 
 /** Every part of every kind of call, with the first operations. */
 export async function firstTurns(all: Stages): Promise<void> {
-  const { asker, sizes, table, stage } = all
-  await stage('kinds', () => noCredentials(asker))
+  const { caller, sizes, table, stage } = all
+  await stage('kinds', () => noCredentials(caller))
   await stage('table', () =>
-    askCells(asker, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
+    callCells(caller, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
 }
 
@@ -62,108 +62,108 @@ const restShare = 0.06
 
 /** Sessions must not be disturbed: until then, only calls that grant nothing are made. */
 export async function sessionStages(all: Stages): Promise<void> {
-  const { asker, plan, stage, table, sizes } = all
-  const { x, people } = asker
+  const { caller, plan, stage, table, sizes } = all
+  const { x, keyring } = caller
   const { wire } = x.options
   const meanwhile = async (ms: number): Promise<void> => {
     const until = wire.now() + ms
     const { script } = x
     if (!wire.controlled)
-      await askCells(asker, table, { only: grantsNothing, until, isOver: () => x.calls() > enough || isOver(all) })
+      await callCells(caller, table, { only: grantsNothing, until, isOver: () => x.calls() > enough || isOver(all) })
     x.script = script
     if (wire.now() < until) await x.wait(until - wire.now())
   }
   // Otherwise a fast server would get the whole table while sessions rest.
   const enough = x.calls() + Math.floor(x.options.maxCalls * restShare)
-  const [first = 'root', second = first, third = second] = people.secret
-  if (!plan.limits || !people.grants) return
-  await stage('sessions', () => sessionReadings(asker, [first, second], meanwhile))
+  const [first = 'root', second = first, third = second] = keyring.secret
+  if (!plan.limits || !keyring.grants) return
+  await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile))
   // Which grants count as sessions is known now, and no user has many of them yet.
-  await stage('expiry', () => endBeside(asker, [third, second], meanwhile))
+  await stage('expiry', () => endBeside(caller, [third, second], meanwhile))
   for (const who of [third, first].slice(0, sizes.storms))
-    await stage('sessions', () => sessionStorm(asker, who, meanwhile))
-  await stage('sessions', () => manySessions(asker, second, sizes.manySessions))
+    await stage('sessions', () => sessionStorm(caller, who, meanwhile))
+  await stage('sessions', () => manySessions(caller, second, sizes.manySessions))
 }
 
 /** The rows of the table and of the matrix that the user names. */
 export async function chosenRows(all: Stages): Promise<void> {
-  const { asker, plan, table, stage } = all
+  const { caller, plan, table, stage } = all
   if (isNamedBy(plan.only, 'races')) await onlyRaces(all)
-  await stage('table', () => askCells(asker, table, { isOver: () => isOver(all) }))
-  await stage('matrix', () => plan.combine(asker, () => isOver(all)))
+  await stage('table', () => callCells(caller, table, { isOver: () => isOver(all) }))
+  await stage('matrix', () => plan.combine(caller, () => isOver(all)))
 }
 
 /** For the proof of races: each of them, one after another. */
-async function onlyRaces({ asker, plan, stage, sizes }: Stages): Promise<void> {
-  const { people } = asker
-  await stage('races', () => races(asker, sizes.raceRounds))
+async function onlyRaces({ caller, plan, stage, sizes }: Stages): Promise<void> {
+  const { keyring } = caller
+  await stage('races', () => races(caller, sizes.raceRounds))
   if (plan.limits)
     for (const on of ['warm', 'new'] as const)
-      await stage('session races', () => sessionRace(asker, people.secret.at(-1) ?? 'root', on, sizes.crowd))
-  if (plan.fillsKeys) await stage('key limit', () => keyLimit(asker))
+      await stage('session races', () => sessionRace(caller, keyring.secret.at(-1) ?? 'root', on, sizes.crowd))
+  if (plan.fillsKeys) await stage('key limit', () => keyLimit(caller))
 }
 
 /** Sequences without tokens. */
-export async function keyStages({ asker, stage, sizes }: Stages): Promise<void> {
-  await stage('kinds', () => wrongKinds(asker, sizes.users))
-  await stage('kinds', () => narrowKeys(asker))
-  if (!asker.people.grants) await stage('places', () => ownPlaces(asker, sizes.users))
-  await stage('replays', () => replays(asker, sizes.users))
-  await stage('bodies', () => writtenAgain(asker, sizes.everyForm))
-  await stage('connections', () => connections(asker))
-  await stage('long bodies', () => longBodies(asker, sizes.longBodies))
-  await stage('wrong bodies', () => wrongBodies(asker, 3))
-  await stage('right calls', () => rightCalls(asker, 24, sizes.uses))
-  await stage('living', () => letInEveryKey(asker.x, asker.people))
+export async function keyStages({ caller, stage, sizes }: Stages): Promise<void> {
+  await stage('kinds', () => wrongKinds(caller, sizes.users))
+  await stage('kinds', () => narrowKeys(caller))
+  if (!caller.keyring.grants) await stage('places', () => ownPlaces(caller, sizes.users))
+  await stage('replays', () => replays(caller, sizes.users))
+  await stage('bodies', () => writtenAgain(caller, sizes.everyForm))
+  await stage('connections', () => connections(caller))
+  await stage('long bodies', () => longBodies(caller, sizes.longBodies))
+  await stage('wrong bodies', () => wrongBodies(caller, 3))
+  await stage('right calls', () => rightCalls(caller, 24, sizes.uses))
+  await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }
 
 /** Sequences of tokens. */
 export async function tokenStages(all: Stages): Promise<void> {
-  const { asker, stage, sizes } = all
-  const { x, people } = asker
-  if (!people.grants) return
-  const users = people.secret.slice(0, sizes.users)
-  await stage('places', () => ownPlaces(asker, sizes.users))
+  const { caller, stage, sizes } = all
+  const { x, keyring } = caller
+  if (!keyring.grants) return
+  const users = keyring.secret.slice(0, sizes.users)
+  await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
-    all.expiring = await beginExpiry(asker, users)
+    all.expiring = await beginExpiry(caller, users)
   })
   for (const [at, who] of users.entries()) {
-    await stage('chains', () => refreshChain(asker, chainKind(asker, who, at), at < 2 ? 4 : 3))
-    await stage('chains', () => usedTwice(asker, { who, scope: ['solution'] }))
-    if (at === 0) await stage('chains', () => manyRefreshes(asker, who, 12))
+    await stage('chains', () => refreshChain(caller, chainKind(caller, who, at), at < 2 ? 4 : 3))
+    await stage('chains', () => usedTwice(caller, { who, scope: ['solution'] }))
+    if (at === 0) await stage('chains', () => manyRefreshes(caller, who, 12))
     await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
-    await stage('scopes', () => scopeLimits(asker, who, at === 0))
-    await stage('living', () => checkLiving(asker, pickOf(all)))
+    await stage('scopes', () => scopeLimits(caller, who, at === 0))
+    await stage('still valid', () => checkStillValid(caller, pickOf(all)))
   }
-  for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(asker, who))
-  await stage('lifetimes', () => lifetimes(asker, users[0] ?? 'root'))
-  await stage('races', () => races(asker, sizes.raceRounds))
-  await stage('places', () => places(asker, sizes.crossed))
+  for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(caller, who))
+  await stage('lifetimes', () => lifetimes(caller, users[0] ?? 'root'))
+  await stage('races', () => races(caller, sizes.raceRounds))
+  await stage('places', () => places(caller, sizes.crossed))
 }
 
 /** The matrix, then the rest of the table. */
 export async function wideStages(all: Stages): Promise<void> {
-  const { asker, plan, stage, table, sizes } = all
-  const { x } = asker
+  const { caller, plan, stage, table, sizes } = all
+  const { x } = caller
   const until = (calls: number) => {
     const end = x.calls() + calls
     return (): boolean => x.calls() >= end || isOver(all)
   }
   const walkCalls = Number.isFinite(sizes.walkCalls) ? sizes.walkCalls : 0
-  await stage('matrix', () => plan.combine(asker, until(sizes.matrixCalls)))
+  await stage('matrix', () => plan.combine(caller, until(sizes.matrixCalls)))
   while (table.left.length > 0 && !isOver(all, walkCalls)) {
-    await stage('table', () => askCells(asker, table, { most: 150, isOver: () => isOver(all, walkCalls) }))
-    await stage('living', () => checkLiving(asker, pickOf(all)))
+    await stage('table', () => callCells(caller, table, { most: 150, isOver: () => isOver(all, walkCalls) }))
+    await stage('still valid', () => checkStillValid(caller, pickOf(all)))
     await expire(all, false)
   }
   await expire(all, true)
-  await stage('walk', () => plan.walk(asker, until(sizes.walkCalls)))
+  await stage('walk', () => plan.walk(caller, until(sizes.walkCalls)))
 }
 
 /** Tries expired pairs, once their time has passed. */
 async function expire(all: Stages, waits: boolean): Promise<void> {
-  const { asker, stage } = all
-  const { x } = asker
+  const { caller, stage } = all
+  const { x } = caller
   const { wire } = x.options
   const { pairs, due } = all.expiring
   if (pairs.length === 0) return
@@ -175,40 +175,41 @@ async function expire(all: Stages, waits: boolean): Promise<void> {
   if (waits && wire.now() < due) await x.wait(due - wire.now())
   if (wire.now() < due) return
   all.expiring = { due, pairs: [] }
-  await stage('expiry', () => endExpiry(asker, pairs))
+  await stage('expiry', () => endExpiry(caller, pairs))
 }
 
 /** The last stage that disturbs nobody. */
 export async function closingStages(all: Stages): Promise<void> {
-  const { asker, plan, stage, sizes } = all
-  const { people, x } = asker
+  const { caller, plan, stage, sizes } = all
+  const { keyring, x } = caller
   const pick = pickOf(all)
-  await stage('materials', () => materials(asker))
-  await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
+  await stage('materials', () => materials(caller))
+  await stage('revoked again', () => retryRevoked(x, sizes.revokedTries, pick))
   // A user with few sessions shows more: at the limit, a race for the last place cannot be lost.
-  const rested = people.narrow.find((who) => who === 'solution-key') ?? people.secret[3] ?? people.secret[0] ?? 'root'
-  if (plan.limits && people.grants)
+  const rested =
+    keyring.narrow.find((who) => who === 'solution-key') ?? keyring.secret[3] ?? keyring.secret[0] ?? 'root'
+  if (plan.limits && keyring.grants)
     for (const on of ['warm', 'new'] as const)
-      await stage('session races', () => sessionRace(asker, rested, on, sizes.crowd))
+      await stage('session races', () => sessionRace(caller, rested, on, sizes.crowd))
   // At the limit of keys, the burst serves as the right creation.
-  if (!plan.fillsKeys) await stage('creation', () => rightCreation(asker))
-  await stage('living', () => letInEveryKey(asker.x, asker.people))
+  if (!plan.fillsKeys) await stage('creation', () => rightCreation(caller))
+  await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }
 
 /** The stages that fill a limit, may lock a key or move the clock by hours. */
 export async function lastStages(all: Stages): Promise<void> {
-  const { asker, plan, stage, sizes } = all
-  const { people, x } = asker
+  const { caller, plan, stage, sizes } = all
+  const { keyring, x } = caller
   const pick = pickOf(all)
-  if (plan.fillsKeys) await stage('key limit', () => keyLimit(asker))
-  await stage('tries', () => wrongTries(asker, people.secret.at(-1) ?? 'root', 12))
-  await stage('dead again', () => retryDead(x, sizes.deadTries, pick))
-  await stage('time', () => letTimePass(asker, pick))
-  await stage('living', () => checkLiving(asker, pick))
+  if (plan.fillsKeys) await stage('key limit', () => keyLimit(caller))
+  await stage('tries', () => wrongTries(caller, keyring.secret.at(-1) ?? 'root', 12))
+  await stage('revoked again', () => retryRevoked(x, sizes.revokedTries, pick))
+  await stage('time', () => letTimePass(caller, pick))
+  await stage('still valid', () => checkStillValid(caller, pick))
 }
 
 /** Chains of every kind: plain, with apikey, bound to a session, an address or a lifetime. */
-function chainKind({ x }: Asker, who: string, at: number): PairKind {
+function chainKind({ x }: Caller, who: string, at: number): PairKind {
   const own = x.addresses[0]?.seen ?? ''
   const kinds = [
     ['solution'],
@@ -220,35 +221,35 @@ function chainKind({ x }: Asker, who: string, at: number): PairKind {
   return { who, scope: kinds[at % kinds.length] ?? ['solution'] }
 }
 
-async function races(asker: Asker, rounds: number): Promise<void> {
-  const [first = 'root', second = first] = asker.people.secret
-  for (const on of ['warm', 'new'] as const) await wrongBesideRight(asker, second, on)
+async function races(caller: Caller, rounds: number): Promise<void> {
+  const [first = 'root', second = first] = caller.keyring.secret
+  for (const on of ['warm', 'new'] as const) await wrongBesideRight(caller, second, on)
   for (let round = 0; round < rounds; round++) {
     for (const on of ['warm', 'new'] as const) {
       const generation = (on === 'warm') === (round % 2 === 0) ? 0 : 1
-      await refreshRace(asker, { who: round % 2 === 0 ? first : second, on, count: 8, generation })
+      await refreshRace(caller, { who: round % 2 === 0 ? first : second, on, count: 8, generation })
     }
-    for (const on of ['warm', 'new'] as const) await refreshBesideUse(asker, round % 2 === 0 ? second : first, on)
+    for (const on of ['warm', 'new'] as const) await refreshBesideUse(caller, round % 2 === 0 ? second : first, on)
   }
 }
 
 /** Sends every credential in place of every other. */
-async function places(asker: Asker, credentials: number): Promise<void> {
-  const { x, people } = asker
+async function places(caller: Caller, credentials: number): Promise<void> {
+  const { x, keyring } = caller
   x.script = 'places'
-  const pair = await pairOf(x, asker.pairs, { who: people.secret[0] ?? 'root', scope: ['solution'] })
-  const other = await pairOf(x, asker.pairs, { who: people.secret[1] ?? 'root', scope: ['solution'] })
+  const pair = await pairOf(x, caller.pairs, { who: keyring.secret[0] ?? 'root', scope: ['solution'] })
+  const other = await pairOf(x, caller.pairs, { who: keyring.secret[1] ?? 'root', scope: ['solution'] })
   if (pair === undefined || other === undefined) return
   let turn = 0
-  for (const { way, change } of crossPlaces(people, pair, other, credentials)) {
-    const right = await rightCall(asker, way, turn++)
-    if (right !== undefined) await deviate(asker, right, change)
+  for (const { way, change } of crossPlaces(keyring, pair, other, credentials)) {
+    const right = await rightCall(caller, way, turn++)
+    if (right !== undefined) await deviate(caller, right, change)
   }
 }
 
 /** The control of every refused creation: checks that a right one is still accepted. */
-async function rightCreation({ x, people }: Asker): Promise<void> {
+async function rightCreation({ x, keyring }: Caller): Promise<void> {
   x.script = 'right-creation'
-  if (people.keys && x.state().created < 9)
+  if (keyring.keys && x.state().created < 9)
     await x.call(create(basic('root'), { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
 }

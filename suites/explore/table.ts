@@ -4,7 +4,7 @@ import { shuffled } from '../engine/random.ts'
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import type { Operations } from './deviations.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, type PairKind, type People, pairOf } from './people.ts'
+import { apikeyScope, type Keyring, type PairKind, pairOf } from './keyring.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 
 export interface Cell {
@@ -53,9 +53,9 @@ export function cells(
 const partName = (field: string, { operation = '' }: Change): string =>
   field === 'mistake' ? `mistake-${operation.split('/')[0]}` : field.replaceAll(' ', '-')
 
-export interface Asker {
+export interface Caller {
   readonly x: Explorer
-  readonly people: People
+  readonly keyring: Keyring
   readonly pairs: Map<string, string>
   /** Calls since the right call of this kind was last made. */
   readonly sinceControl: Map<string, number>
@@ -68,18 +68,18 @@ export interface Asker {
 const controlEvery = 6
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
-export async function askCell(asker: Asker, { id, way, change }: Cell): Promise<boolean> {
-  const { x, turns } = asker
+export async function callCell(caller: Caller, { id, way, change }: Cell): Promise<boolean> {
+  const { x, turns } = caller
   const turn = turns.get(id) ?? 0
   turns.set(id, turn + 1)
   x.script = id
-  const right = await rightCall(asker, way, turn)
-  return right !== undefined && deviate(asker, right, change)
+  const right = await rightCall(caller, way, turn)
+  return right !== undefined && deviate(caller, right, change)
 }
 
 /** Sends the wrong call and the right one: if the right one is refused too, nothing is proved. */
-export async function deviate(asker: Asker, right: CallStep, change: Change): Promise<boolean> {
-  const { x, sinceControl, asked } = asker
+export async function deviate(caller: Caller, right: CallStep, change: Change): Promise<boolean> {
+  const { x, sinceControl, asked } = caller
   const formed = change.field === 'sent-body' ? { ...right, form: change.operation ?? '' } : right
   const kind = JSON.stringify([right.method, right.auth, right.params, formed.form, right.from])
   const since = sinceControl.get(kind)
@@ -102,33 +102,33 @@ export async function deviate(asker: Asker, right: CallStep, change: Change): Pr
 const creationEvery = 5
 
 /** A right call with one kind of authorization; key, method and connection change from turn to turn. */
-export async function rightCall(asker: Asker, way: string, turn: number): Promise<CallStep | undefined> {
-  const { x, people } = asker
+export async function rightCall(caller: Caller, way: string, turn: number): Promise<CallStep | undefined> {
+  const { x, keyring } = caller
   const connection = turn % 7 === 3 ? { connection: 'new' as const } : turn % 4 === 2 ? { connection: 1 } : {}
   const nonce = nonceKinds[turn % nonceKinds.length]
   const more = nonce === undefined || (way !== 'hmac' && way !== 'ecc') ? connection : { ...connection, nonce }
   switch (way) {
     case 'grant': {
-      const who = pick(people.secret, turn)
-      return who === undefined || !people.grants ? undefined : grant(who, ['solution'], more)
+      const who = pick(keyring.secret, turn)
+      return who === undefined || !keyring.grants ? undefined : grant(who, ['solution'], more)
     }
     case 'refresh': {
-      const pair = await pairOf(x, asker.pairs, kindOf(people, Math.floor(turn / 8)))
+      const pair = await pairOf(x, caller.pairs, kindOf(keyring, Math.floor(turn / 8)))
       return pair === undefined ? undefined : refresh(pair, more)
     }
     case 'create':
     case 'create-with-public-key': {
-      if (!people.keys || x.state().created > 9) return undefined
+      if (!keyring.keys || x.state().created > 9) return undefined
       const publicKey = way === 'create' ? {} : { publicKey: '$spare.publicKey' }
       return create(
-        basic(pick(people.secret, turn) ?? 'root'),
+        basic(pick(keyring.secret, turn) ?? 'root'),
         { name: 'deviation-$unique', scope: ['solution'], ...publicKey },
         more,
       )
     }
     default: {
-      const creates = people.keys && x.state().created <= 9 && turn % creationEvery === 1
-      const auth = await authOf(asker, way, turn, creates)
+      const creates = keyring.keys && x.state().created <= 9 && turn % creationEvery === 1
+      const auth = await authOf(caller, way, turn, creates)
       if (auth === undefined) return undefined
       return creates ? create(auth, { name: 'deviation-$unique', scope: ['solution'] }, more) : list(auth, more)
     }
@@ -138,24 +138,24 @@ export async function rightCall(asker: Asker, way: string, turn: number): Promis
 const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, undefined] as const
 
 async function authOf(
-  { x, people, pairs }: Asker,
+  { x, keyring, pairs }: Caller,
   way: string,
   turn: number,
   creates: boolean,
 ): Promise<Auth | undefined> {
   if (way === 'ecc') {
-    const who = pick(people.ecc, turn)
+    const who = pick(keyring.ecc, turn)
     return who === undefined ? undefined : ecc(who)
   }
   if (way === 'token') {
-    const kind = kindOf(people, turn)
+    const kind = kindOf(keyring, turn)
     const words = creates ? apikeyScope(x) : []
     if (words === undefined) return undefined
     const pair = await pairOf(x, pairs, { ...kind, scope: [...kind.scope, ...words] })
     return pair === undefined ? undefined : token(pair)
   }
   const who = pick(
-    creates ? people.secret : [...people.secret, ...people.narrow.filter((one) => one === 'solution-key')],
+    creates ? keyring.secret : [...keyring.secret, ...keyring.narrow.filter((one) => one === 'solution-key')],
     turn,
   )
   return who === undefined ? undefined : way === 'basic' ? basic(who) : hmac(who)
@@ -173,23 +173,23 @@ const kinds: readonly Omit<PairKind, 'who'>[] = [
 ]
 
 /** A kind of pair for each turn: of every key, of every generation. */
-function kindOf(people: People, turn: number): PairKind {
-  const who = people.secret[turn % people.secret.length] ?? 'root'
+function kindOf(keyring: Keyring, turn: number): PairKind {
+  const who = keyring.secret[turn % keyring.secret.length] ?? 'root'
   return { who, ...(kinds[(turn * 5 + Math.floor(turn / 3)) % kinds.length] ?? { scope: ['solution'] }) }
 }
 
 /** Sends every credential in place of every other. */
 export function crossPlaces(
-  people: People,
+  keyring: Keyring,
   pair: string,
   otherPair: string,
   most: number,
 ): { way: string; change: Change }[] {
-  const keys = [...people.secret.slice(0, 3), ...people.ecc.slice(0, 1), ...people.narrow.slice(0, 1)]
+  const keys = [...keyring.secret.slice(0, 3), ...keyring.ecc.slice(0, 1), ...keyring.narrow.slice(0, 1)]
   const all = [
     ...[pair, otherPair].flatMap((name) => [`$${name}.accessToken`, `$${name}.refreshToken`]),
     ...keys.flatMap((who) => [`$${who}.id`, `$${who}.secret`]),
-    ...(people.ecc[0] === undefined ? [] : ['$ecc-a-own.publicKey']),
+    ...(keyring.ecc[0] === undefined ? [] : ['$ecc-a-own.publicKey']),
   ]
   const credentials = all.slice(0, most)
   const places: [way: string, field: string][] = [

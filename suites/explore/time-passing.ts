@@ -1,28 +1,29 @@
 /** Checks after hours and days, if the clock can be moved. */
-import { keptOut, letIn } from './ask-only.ts'
+
 import { list, refresh, token } from './calls.ts'
-import { freshName, granted } from './people.ts'
-import { checkLiving, letInEveryKey, retryDead } from './still-standing.ts'
-import type { Asker } from './table.ts'
+import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { freshName, granted } from './keyring.ts'
+import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
+import type { Caller } from './table.ts'
 
 /** Moves the clock by an hour, a day and more: revoked tokens stay revoked, and valid refresh tokens still work. */
-export async function letTimePass(asker: Asker, pick: (count: number) => number): Promise<void> {
-  const { x, people } = asker
-  const who = people.secret[0]
-  if (!x.options.wire.controlled || who === undefined || !people.grants) return
-  await longLifetimes(asker, who)
-  await slidingTokens(asker, who)
-  for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(asker, ms, pick)
+export async function letTimePass(caller: Caller, pick: (count: number) => number): Promise<void> {
+  const { x, keyring } = caller
+  const who = keyring.secret[0]
+  if (!x.options.wire.controlled || who === undefined || !keyring.grants) return
+  await longLifetimes(caller, who)
+  await slidingTokens(caller, who)
+  for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(caller, ms, pick)
   for (const days of [8, 40, 100, 400]) {
-    await hoursAfter(asker, days * 86_400_000, pick)
-    await letInEveryKey(asker.x, asker.people)
+    await hoursAfter(caller, days * 86_400_000, pick)
+    await expectEveryKeyAccepted(caller.x, caller.keyring)
   }
 }
 
-async function hoursAfter(asker: Asker, ms: number, pick: (count: number) => number): Promise<void> {
-  const { x, people } = asker
+async function hoursAfter(caller: Caller, ms: number, pick: (count: number) => number): Promise<void> {
+  const { x, keyring } = caller
   x.script = 'time'
-  const who = people.secret[pick(people.secret.length)] ?? 'root'
+  const who = keyring.secret[pick(keyring.secret.length)] ?? 'root'
   const kept: string[] = []
   for (const scope of [['solution'], ['solution', 'expiresIn:2000'], ['solution', 'context']]) {
     const pair = await granted(x, { who, scope })
@@ -33,30 +34,30 @@ async function hoursAfter(asker: Asker, ms: number, pick: (count: number) => num
   const newest = freshName(x)
   if (old !== undefined) await x.call(refresh(old, { as: newest }))
   await x.wait(ms)
-  if (old !== undefined) await keptOut(x, list(token(old)))
+  if (old !== undefined) await expectRefused(x, list(token(old)))
   for (const pair of [...kept, ...(x.lines.has(newest) ? [newest] : [])]) {
-    await keptOut(x, list(token(pair)))
+    await expectRefused(x, list(token(pair)))
     const next = freshName(x)
     await x.call(refresh(pair, { as: next }))
-    if (x.lines.has(next)) await letIn(x, list(token(next)))
+    if (x.lines.has(next)) await expectAccepted(x, list(token(next)))
   }
-  if (old !== undefined) await keptOut(x, refresh(old))
-  await retryDead(x, 12, pick)
-  await checkLiving(asker, pick)
+  if (old !== undefined) await expectRefused(x, refresh(old))
+  await retryRevoked(x, 12, pick)
+  await checkStillValid(caller, pick)
 }
 
 /** Tokens with lifetimes of hours expire as reported. */
-async function longLifetimes({ x }: Asker, who: string): Promise<void> {
+async function longLifetimes({ x }: Caller, who: string): Promise<void> {
   x.script = 'time'
   for (const hours of [2, 10]) {
     const pair = await granted(x, { who, scope: ['solution', `expiresIn:${hours * 3_600_000}`] })
     if (pair === undefined) continue
     for (const share of [0.45, 0.4]) {
       await x.wait(hours * 3_600_000 * share)
-      await letIn(x, list(token(pair)))
+      await expectAccepted(x, list(token(pair)))
     }
     await x.wait(hours * 3_600_000 * 0.2)
-    await keptOut(x, list(token(pair)))
+    await expectRefused(x, list(token(pair)))
   }
 }
 
@@ -65,7 +66,7 @@ const everyMs = 100_000
 const usedMs = 5 * everyMs
 
 /** Using a token prolongs neither token of its pair. */
-async function slidingTokens({ x }: Asker, who: string): Promise<void> {
+async function slidingTokens({ x }: Caller, who: string): Promise<void> {
   x.script = 'time'
   const life = x.state().refreshLifetimeMs
   if (life === null || life < usedMs) return

@@ -2,9 +2,9 @@
 import { array, constantFrom, nat, record, sample } from 'fast-check'
 import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName } from './people.ts'
+import { apikeyScope, freshName } from './keyring.ts'
 import type { Auth, CallStep, Change } from './step.ts'
-import { type Asker, deviate } from './table.ts'
+import { type Caller, deviate } from './table.ts'
 
 /** An action as numbers; their meaning depends on the state when it is done. */
 interface Action {
@@ -42,18 +42,18 @@ export function sequences(seed: number, count: number): Action[][] {
 
 /** Walks until the budget ends, or until `most` sequences are done. */
 export async function walk(
-  asker: Asker,
+  caller: Caller,
   seed: number,
   isOver: () => boolean,
   most = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const { x } = asker
+  const { x } = caller
   for (let round = 0, done = 0; done < most; round++)
     for (const actions of sequences(seed + round, 20)) {
       x.script = `walk/${x.log.length}`
       for (const one of actions) {
         if (isOver()) return
-        await act(asker, one)
+        await act(caller, one)
       }
       done += 1
       if (done >= most) return
@@ -79,14 +79,14 @@ const wordSets: readonly (readonly string[])[] = [
   ['context', 'stream'],
 ]
 
-async function act(asker: Asker, { kind, who, what, how }: Action): Promise<void> {
-  const { x, people } = asker
+async function act(caller: Caller, { kind, who, what, how }: Action): Promise<void> {
+  const { x, keyring } = caller
   const connection = how % 5 === 0 ? ('new' as const) : how % 5
-  if (!people.grants && kind !== 'key' && kind !== 'deviate') return
+  if (!keyring.grants && kind !== 'key' && kind !== 'deviate') return
   switch (kind) {
     case 'grant':
     case 'session': {
-      const key = pick([...people.secret, ...people.narrow], who) ?? 'root'
+      const key = pick([...keyring.secret, ...keyring.narrow], who) ?? 'root'
       const words = (pick(wordSets, what) ?? []).map((word) =>
         word === 'own-address' ? `ipAddr:${x.addresses[0]?.seen ?? ''}` : word,
       )
@@ -114,10 +114,10 @@ async function act(asker: Asker, { kind, who, what, how }: Action): Promise<void
       return
     }
     case 'key':
-      await x.call(list(anyKey(asker, who, how), { connection }))
+      await x.call(list(anyKey(caller, who, how), { connection }))
       return
     case 'deviate':
-      await deviation(asker, who, what, how)
+      await deviation(caller, who, what, how)
       return
     case 'burst': {
       const pair = anyPair(x, what)
@@ -137,16 +137,16 @@ async function act(asker: Asker, { kind, who, what, how }: Action): Promise<void
   }
 }
 
-function anyKey({ people }: Asker, who: number, how: number): Auth {
-  const key = pick([...people.secret, ...people.ecc, ...people.narrow, ...people.narrowEcc], who) ?? 'root'
-  const isEcc = people.ecc.includes(key) || people.narrowEcc.includes(key)
+function anyKey({ keyring }: Caller, who: number, how: number): Auth {
+  const key = pick([...keyring.secret, ...keyring.ecc, ...keyring.narrow, ...keyring.narrowEcc], who) ?? 'root'
+  const isEcc = keyring.ecc.includes(key) || keyring.narrowEcc.includes(key)
   if (how % 11 === 0) return none
   return isEcc ? (how % 4 === 0 ? basic(key) : ecc(key)) : how % 2 === 0 ? basic(key) : hmac(key)
 }
 
 /** Any operation on any part of any right call. */
-async function deviation(asker: Asker, who: number, what: number, how: number): Promise<void> {
-  const { x, people } = asker
+async function deviation(caller: Caller, who: number, what: number, how: number): Promise<void> {
+  const { x, keyring } = caller
   const { fields, changesOf } = x.options.operations
   const way = pick(['basic', 'hmac', 'ecc', 'token', 'grant', 'refresh'], who) ?? 'basic'
   const field = pick(
@@ -155,7 +155,7 @@ async function deviation(asker: Asker, who: number, what: number, how: number): 
   )
   const change: Change | undefined = field === undefined ? undefined : pick(changesOf(field), how)
   if (change === undefined) return
-  const key = pick(people.secret, how) ?? 'root'
+  const key = pick(keyring.secret, how) ?? 'root'
   const pair = way === 'token' || way === 'refresh' ? anyPair(x, what + how) : undefined
   const right =
     way === 'basic'
@@ -163,7 +163,7 @@ async function deviation(asker: Asker, who: number, what: number, how: number): 
       : way === 'hmac'
         ? list(hmac(key))
         : way === 'ecc'
-          ? list(ecc(pick(people.ecc, how) ?? 'root'))
+          ? list(ecc(pick(keyring.ecc, how) ?? 'root'))
           : way === 'grant'
             ? grant(key, ['solution'])
             : pair === undefined
@@ -171,5 +171,5 @@ async function deviation(asker: Asker, who: number, what: number, how: number): 
               : way === 'token'
                 ? list(token(pair))
                 : refresh(pair)
-  if (right !== undefined) await deviate(asker, right, change)
+  if (right !== undefined) await deviate(caller, right, change)
 }

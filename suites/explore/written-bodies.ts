@@ -1,16 +1,17 @@
 /** Bodies signed in one form and sent in another. */
-import { keptOut } from './ask-only.ts'
+
 import { rewritings, richForms } from './body-forms.ts'
 import { basic, changed, create, ecc, hmac, list } from './calls.ts'
-import type { Asker } from './table.ts'
+import { expectRefused } from './expect-calls.ts'
+import type { Caller } from './table.ts'
 
 /**
  * Bodies that can be written in many ways, each signed in one and sent in another.
  *
  * @param every false: only forms that a server may make of a body, each signed by one kind of key
  */
-export async function writtenAgain(asker: Asker, every: boolean): Promise<void> {
-  const { x, people } = asker
+export async function writtenAgain(caller: Caller, every: boolean): Promise<void> {
+  const { x, keyring } = caller
   x.script = 'bodies'
   const { fields, changesOf } = x.options.operations
   const changes = fields
@@ -20,11 +21,11 @@ export async function writtenAgain(asker: Asker, every: boolean): Promise<void> 
       ({ field, operation = '' }) =>
         field !== 'mistake' || operation.startsWith('data/with-body') || operation.startsWith('data/without-body'),
     )
-  const auths = [...people.secret.slice(0, 1).map(hmac), ...people.ecc.slice(0, 1).map(ecc)]
+  const auths = [...keyring.secret.slice(0, 1).map(hmac), ...keyring.ecc.slice(0, 1).map(ecc)]
   for (const form of richForms)
     for (const auth of auths) {
       const right = list(auth, { form })
-      const who = people.secret[0]
+      const who = keyring.secret[0]
       // Basic credentials show whether such a body is accepted.
       if (who !== undefined && (await x.call(list(basic(who), { form })))?.answer.kind !== 'accepted') continue
       if ((await x.call(right))?.answer.kind !== 'accepted') continue
@@ -32,14 +33,14 @@ export async function writtenAgain(asker: Asker, every: boolean): Promise<void> 
         const isMine = auths.length < 2 || (turn % 2 === 0) === (auth.kind === 'hmac')
         if (!every && (change.field !== 'signed-body' || !rewritings.has(change.operation ?? '') || !isMine)) continue
         if (change.field === 'signed-body' || (auth.kind === 'hmac' && change.field === 'mistake'))
-          await keptOut(x, changed(right, change))
+          await expectRefused(x, changed(right, change))
       }
     }
   for (const auth of auths)
     for (const [turn, change] of changes.entries()) {
       if (!every && turn % 2 === (auth.kind === 'hmac' ? 0 : 1)) continue
-      if (!people.keys || x.state().created > 9) return
+      if (!keyring.keys || x.state().created > 9) return
       const right = create(auth, { name: 'deviation-$unique', scope: ['solution'] })
-      await keptOut(x, changed(right, change))
+      await expectRefused(x, changed(right, change))
     }
 }

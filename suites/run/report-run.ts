@@ -8,7 +8,7 @@ import { updatedKnown } from '../report/known.ts'
 import { stopText } from '../report/obstacle-text.ts'
 import type { KnownEntry, Meta, Report } from '../report/report.ts'
 import type { RequirementSet } from '../report/requirement-set.ts'
-import { heardFindings } from './explore/heard-findings.ts'
+import { listeningFindings } from './explore/listening-findings.ts'
 import type { RunOptions } from './options/options.ts'
 import type { PlannedRun } from './plan-run.ts'
 import type { SuiteResult } from './suite-run.ts'
@@ -64,7 +64,7 @@ function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode:
       ...planned.skipped.map(({ item, reason }) => skipItem(item, { kind: 'left-out', reason })),
     ],
     corpus,
-    findings: [...explored, ...heardFindings(result.outcomes, explored)],
+    findings: [...explored, ...listeningFindings(result.outcomes, explored)],
     explored: result.exploration === null ? null : exploredOf(result.exploration),
     known,
     set: run.set,

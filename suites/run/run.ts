@@ -91,8 +91,8 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     facts,
     runItem: async (item) => {
       const outcome = await runner.runItem(item)
-      const heard = listening?.take() ?? []
-      return heard.length === 0 ? outcome : { ...outcome, heard }
+      const findings = listening?.take() ?? []
+      return findings.length === 0 ? outcome : { ...outcome, findings }
     },
     stopReason: () => run.stopping.reason,
     end: () => endRun(run),

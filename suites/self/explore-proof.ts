@@ -155,8 +155,8 @@ async function askCases(
   return { calls, found: outcomes.flatMap(noticedIn), entries: noted, facts: run.facts }
 }
 
-function noticedIn({ requirements, key, problem, heard = [] }: CaseOutcome): ProofFinding[] {
-  const byListening = heard.map(
+function noticedIn({ requirements, key, problem, findings = [] }: CaseOutcome): ProofFinding[] {
+  const byListening = findings.map(
     ({ id, requirement, level, message }): ProofFinding => ({
       by: 'listening',
       requirement,

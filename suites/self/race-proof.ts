@@ -41,7 +41,9 @@ const itemsOf = (corpus: Corpus): Item[] =>
 export async function isFoundByCases(server: RaceServer, corpus: Corpus, seed: number): Promise<boolean> {
   const target = lastingTarget(server.create(), bundledSettings([]))
   const outcomes = await runAll({ target, corpus, items: itemsOf(corpus), seed, listens: true })
-  return outcomes.some(({ verdict, heard = [] }) => verdict === 'failed' || heard.some(({ level }) => level === 'must'))
+  return outcomes.some(
+    ({ verdict, findings = [] }) => verdict === 'failed' || findings.some(({ level }) => level === 'must'),
+  )
 }
 
 /** Whether the races of the model show it, all calls being made inside the process. */

@@ -2,7 +2,7 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { heardFindings } from '../run/explore/heard-findings.ts'
+import { listeningFindings } from '../run/explore/listening-findings.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
@@ -38,11 +38,11 @@ export async function runVariant(variant: Variant | Merged, lasting = false, con
     options: { strict: false, partial: null },
   })
   const departing = outcomes.filter(departs)
-  const heard = heardFindings(outcomes, [])
+  const findings = listeningFindings(outcomes, [])
   return {
     verdict: report.verdict,
     exitCode: report.exitCode,
-    departures: [...departing.map(({ verdict, key }) => `${verdict} ${key}`), ...heard.map(({ id }) => id)].sort(),
+    departures: [...departing.map(({ verdict, key }) => `${verdict} ${key}`), ...findings.map(({ id }) => id)].sort(),
     messages: departing.map(({ key, problem, envelope }) => `${key}: ${problemText(problem ?? envelope[0]?.problem)}`),
   }
 }

@@ -37,7 +37,7 @@ export interface CaseOutcome {
   /** How many successful answers were checked for such departures. */
   envelopeAnswers: number
   /** What the model noticed while the case ran, though the case did not ask for it. */
-  heard?: HeardFinding[]
+  findings?: ListeningFinding[]
   calls: number
   /** How many of these calls the target throttled. */
   throttled?: number
@@ -45,7 +45,7 @@ export interface CaseOutcome {
 }
 
 /** An answer that no reading of the document allows, in an exchange of a case that was about something else. */
-export interface HeardFinding {
+export interface ListeningFinding {
   /** `found/REQUIREMENT/FACT`. */
   id: string
   requirement: string

@@ -45,7 +45,7 @@ export function listenToCases(
       first: facts.clientAddress ?? (target.lasting ? undefined : settings.clientAddress),
       second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
     },
-    strangers: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
+    unknownTexts: earlier.flatMap((key) => (hasCredentials(key) ? [] : [key.id])),
     ownHeaders: new Set(Object.keys(settings.headers).map((name) => name.toLowerCase())),
   })
 }

@@ -4,17 +4,17 @@ import { authorizationOf } from '../engine/model/facts.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
 import type { State } from '../engine/model/index.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
-import type { HeardCall } from './heard-call.ts'
+import type { CaseCall } from './case-call.ts'
 
-export function describeHeard(state: State, heard: HeardCall): string {
-  const { method, params } = readBody(heard.call.body)
-  if (method !== 'manager/auth') return `A call of ${shortly(method)}${authorOf(state, heard)}`
+export function describeCaseCall(state: State, caseCall: CaseCall): string {
+  const { method, params } = readBody(caseCall.call.body)
+  if (method !== 'manager/auth') return `A call of ${shortly(method)}${authorOf(state, caseCall)}`
   if (!isObject(params) || params.grantType === 'refresh_token') return 'A refresh'
   const scope = isStrings(params.scope) ? ` for the scope "${params.scope.join(' ').slice(0, 80)}"` : ''
   return `A grant by ${keyName(state, params.apiKeyId)}${scope}`
 }
 
-function authorOf(state: State, { call }: HeardCall): string {
+function authorOf(state: State, { call }: CaseCall): string {
   const auth = authorizationOf(state, call)
   switch (auth.kind) {
     case 'none':

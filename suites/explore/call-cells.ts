@@ -1,5 +1,5 @@
 /** Makes the calls of the table, some cells at a time. */
-import { type Asker, askCell, type Cell } from './table.ts'
+import { type Caller, type Cell, callCell } from './table.ts'
 
 /** The cells whose calls are still to be made. */
 export interface Table {
@@ -28,9 +28,9 @@ interface Portion {
 }
 
 /** Makes the calls of some of the remaining cells. */
-export async function askCells(asker: Asker, table: Table, portion: Portion): Promise<void> {
+export async function callCells(caller: Caller, table: Table, portion: Portion): Promise<void> {
   const { most = Number.POSITIVE_INFINITY, only = () => true, until = Number.POSITIVE_INFINITY, isOver } = portion
-  const { wire } = asker.x.options
+  const { wire } = caller.x.options
   const kept: Cell[] = []
   let asked = 0
   for (const [index, cell] of table.left.entries()) {
@@ -42,7 +42,7 @@ export async function askCells(asker: Asker, table: Table, portion: Portion): Pr
       kept.push(cell)
       continue
     }
-    if (await askCell(asker, cell)) asked += 1
+    if (await callCell(caller, cell)) asked += 1
     table.asked += 1
     const part = table.parts.get(cell.id)
     if (part !== undefined) part.asked += 1

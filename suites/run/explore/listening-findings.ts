@@ -1,4 +1,4 @@
-/** What the model heard while the cases ran, as findings of the report. */
+/** What the model found by listening to the cases, as findings of the report. */
 import { envelopeRequirements } from '../../engine/judge/envelope.ts'
 import type { CaseOutcome } from '../../engine/judge/outcome.ts'
 import type { Finding } from '../../report/report.ts'
@@ -10,7 +10,7 @@ type Found = Omit<Finding, 'known'>
  *
  * @param explored what the model found by calls of its own
  */
-export function heardFindings(outcomes: readonly CaseOutcome[], explored: readonly Found[]): Found[] {
+export function listeningFindings(outcomes: readonly CaseOutcome[], explored: readonly Found[]): Found[] {
   const shown = new Set(explored.map(({ requirement }) => requirement))
   for (const { requirements, envelope } of outcomes) {
     for (const [id, verdict] of Object.entries(requirements))
@@ -18,8 +18,8 @@ export function heardFindings(outcomes: readonly CaseOutcome[], explored: readon
     for (const { problem } of envelope) shown.add(envelopeRequirements[problem.kind])
   }
   const found = new Map<string, Found>()
-  for (const { key, heard = [] } of outcomes)
-    for (const one of heard)
+  for (const { key, findings = [] } of outcomes)
+    for (const one of findings)
       if (!shown.has(one.requirement) && !found.has(one.id)) found.set(one.id, { ...one, case: key, ...notRepeated })
   return [...found.values()]
 }

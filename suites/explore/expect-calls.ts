@@ -6,7 +6,7 @@ import type { Auth, CallStep } from './step.ts'
 export const creation = (auth: Auth): CallStep => create(auth, { name: 'deviation-$unique', scope: ['solution'] })
 
 /** Makes a wrong call only if the model says that it must be refused. */
-export const keptOut = (x: Explorer, step: CallStep) => x.call(step, 'refused')
+export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refused')
 
 /** Makes a right call only if the model says that it must be accepted. */
-export const letIn = (x: Explorer, step: CallStep) => x.call(step, 'accepted')
+export const expectAccepted = (x: Explorer, step: CallStep) => x.call(step, 'accepted')

@@ -5,7 +5,7 @@ import { fromUtf8 } from '../engine/signer/bytes.ts'
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { countAnswer } from './answer.ts'
 
-export interface HeardCall {
+export interface CaseCall {
   readonly call: Call
   readonly answer: Answer
   readonly moment: Span
@@ -33,11 +33,11 @@ interface Surroundings {
 }
 
 /** @returns null where the target did nothing: the request was not sent, or it was throttled */
-export function heardCall(
+export function caseCallOf(
   event: ExchangeMade,
   order: Span,
   { seenFrom: seen, ownHeaders }: Surroundings,
-): HeardCall | null {
+): CaseCall | null {
   const { request, answer: wire, sentAtMs, answeredAtMs } = event
   if (wire.kind === 'none' && (wire.wasNotSent === true || wire.refusedConnection)) return null
   const answer = answerOf(wire)

@@ -4,7 +4,7 @@ import { describeStep } from './describe-step.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { Auth, Connection } from './step.ts'
 
-export interface People {
+export interface Keyring {
   /** Keys without public key that list solutions, root first. */
   readonly secret: readonly string[]
   /** Keys with public key that list solutions. */
@@ -33,7 +33,7 @@ export async function pairOf(x: Explorer, pairs: Map<string, string>, kind: Pair
   const id = JSON.stringify(kind)
   const known = pairs.get(id)
   const where = kind.from === undefined ? {} : { from: kind.from }
-  if (known !== undefined && stands(x, known, kind, where)) return known
+  if (known !== undefined && isStillValid(x, known, kind, where)) return known
   let name = await granted(x, kind)
   for (let turn = 0; name !== undefined && turn < (kind.generation ?? 0); turn++) {
     const next = freshName(x)
@@ -44,7 +44,7 @@ export async function pairOf(x: Explorer, pairs: Map<string, string>, kind: Pair
   return name
 }
 
-function stands(x: Explorer, name: string, kind: PairKind, where: { from?: string }): boolean {
+function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?: string }): boolean {
   const verdict = x.foresee(kind.scope.includes('solution') ? list(token(name), where) : refresh(name, where))
   return verdict?.is === 'accepted'
 }
@@ -132,7 +132,7 @@ export interface KeyMaker {
 }
 
 /** Creates the keys. A key that cannot be created in its own way is created by root, so that the rest can go on. */
-export async function createPeople(
+export async function fillKeyring(
   x: Explorer,
   pairs: Map<string, string>,
   { makeKeyPair, newKeys }: KeyMaker,
@@ -227,7 +227,7 @@ async function createKey(x: Explorer, name: string, auth: Auth, { scopes, pair }
 }
 
 /** The wanted keys that exist. */
-export function peopleOf(x: Explorer, allowed: Pick<People, 'grants' | 'keys' | 'limits'>): People {
+export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {
   const has = (name: string): boolean => x.names.has(name)
   const rootIsSecret = x.names.get('root')?.seed === undefined
   return {

@@ -5,7 +5,7 @@ import { findPair } from '../engine/model/facts-of-token.ts'
 import type { State } from '../engine/model/index.ts'
 import { doubtLine, forgetSessions } from '../engine/model/learn.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
-import type { HeardCall } from './heard-call.ts'
+import type { CaseCall } from './case-call.ts'
 
 interface Touched {
   /** The line of pairs whose token it presents; `unknown`: a token that no judged exchange has issued. */
@@ -18,7 +18,7 @@ interface Touched {
   readonly hasKey: boolean
 }
 
-function touchedBy(state: State, { call }: HeardCall): Touched {
+function touchedBy(state: State, { call }: CaseCall): Touched {
   const { method, params } = readBody(call.body)
   const text = method === 'manager/auth' && isObject(params) ? params.refreshToken : undefined
   const auth = authorizationOf(state, call)
@@ -38,7 +38,7 @@ function touchedBy(state: State, { call }: HeardCall): Touched {
 }
 
 /** Whether the order of two exchanges matters: of one line of pairs one is a refresh, or one makes what the other uses up. */
-export function conflict(state: State, a: HeardCall, b: HeardCall): boolean {
+export function conflict(state: State, a: CaseCall, b: CaseCall): boolean {
   const [one, other] = [touchedBy(state, a), touchedBy(state, b)]
   return dependsOn(one, other) || dependsOn(other, one)
 }
@@ -52,7 +52,7 @@ function dependsOn(one: Touched, other: Touched): boolean {
 }
 
 /** Whether an earlier exchange granted or refreshed the pair that a later one presents. */
-export function made(state: State, { answer }: HeardCall, later: HeardCall): boolean {
+export function made(state: State, { answer }: CaseCall, later: CaseCall): boolean {
   const { line } = touchedBy(state, later)
   const result = answer.kind === 'accepted' && isObject(answer.result) ? answer.result : {}
   const text = typeof result.accessToken === 'string' ? result.accessToken : undefined
@@ -60,12 +60,12 @@ export function made(state: State, { answer }: HeardCall, later: HeardCall): boo
 }
 
 /** Nothing that these exchanges touch is known any more. */
-export function doubtTouched(state: State, heard: readonly HeardCall[]): State {
-  const touched = heard.map((one) => touchedBy(state, one))
+export function doubtTouched(state: State, caseCall: readonly CaseCall[]): State {
+  const touched = caseCall.map((one) => touchedBy(state, one))
   let next = state
   for (const { line } of touched) if (typeof line === 'number') next = doubtLine(next, line)
   if (!touched.some(({ isGrant }) => isGrant)) return next
-  const until = Math.max(...heard.map(({ moment }) => moment.to))
+  const until = Math.max(...caseCall.map(({ moment }) => moment.to))
   return forgetSessions(next, { from: until, to: until })
 }
 
@@ -79,7 +79,7 @@ export function forgetClocks(state: State): State {
 }
 
 /** A method that the document does not show may have disabled or deleted the keys that it names. */
-export function doubtNamedKeys(state: State, { call }: HeardCall): State {
+export function doubtNamedKeys(state: State, { call }: CaseCall): State {
   const named = [...state.keys.values()].filter(({ id }) => id !== state.root && call.body.includes(id))
   if (named.length === 0) return state
   const keys = new Map(state.keys)
@@ -88,7 +88,7 @@ export function doubtNamedKeys(state: State, { call }: HeardCall): State {
 }
 
 /** Credentials in an answer that the model could not take from it. */
-export function strangersIn(state: State, { answer }: HeardCall): string[] {
+export function unknownTextsIn(state: State, { answer }: CaseCall): string[] {
   if (answer.kind !== 'accepted' || !isObject(answer.result)) return []
   const { accessToken, refreshToken, id, secret } = answer.result
   const tokens = [accessToken, refreshToken].filter((text) => typeof text === 'string')
