@@ -31,11 +31,6 @@ export interface Judged {
   findings: readonly Finding[]
 }
 
-/** A finding about one exchange for each problem that is not null. */
-export function findingsOf(exchange: Exchange, problems: readonly (string | null)[]): Finding[] {
-  return problems.flatMap((message) => (message === null ? [] : [{ message, exchanges: [exchange] }]))
-}
-
 export interface Finding {
   /** What the client did, and what would be right. */
   message: string
@@ -43,4 +38,16 @@ export interface Finding {
   exchanges: readonly Exchange[]
   /** The diagnosis of a signature, line by line. */
   diagnosis?: readonly string[]
+}
+
+type Shown = Exchange | { exchange: Exchange }
+
+/** A finding with the requests or exchanges that show it, in order. */
+export function finding(message: string, ...shown: readonly Shown[]): Finding {
+  return { message, exchanges: shown.map((one) => ('exchange' in one ? one.exchange : one)) }
+}
+
+/** A finding for each problem that is not null, all shown by one request. */
+export function findingsOf(shown: Shown, problems: readonly (string | null)[]): Finding[] {
+  return problems.flatMap((message) => (message === null ? [] : [finding(message, shown)]))
 }

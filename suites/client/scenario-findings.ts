@@ -1,4 +1,4 @@
-import type { Finding } from './check.ts'
+import { type Finding, finding } from './check.ts'
 import type { Ending, Start } from './journal.ts'
 import type { Outcome } from './story/outcome.ts'
 import type { Story } from './story/story.ts'
@@ -27,12 +27,12 @@ function tooManyOk({ requests }: Story, starts: readonly Start[], takesErrors: b
   if (ok <= accepted + (takesErrors ? callsWith('refused') : 0)) return []
   const others = requests.filter(({ kind, outcome }) => kind === 'call' && outcome !== 'accepted')
   const message = `The client says "ok" ${times(ok)}, and ${accepted} of its calls were accepted. Say "error" for a call without an accepted answer`
-  return [{ message, exchanges: others.slice(0, 2).map(({ exchange }) => exchange) }]
+  return [finding(message, ...others.slice(0, 2))]
 }
 
 function noEnd({ requests }: Story, { ended }: Start): Finding[] {
   const message = noEndMessage(ended)
-  return message === null ? [] : [{ message, exchanges: requests.slice(-2).map(({ exchange }) => exchange) }]
+  return message === null ? [] : [finding(message, ...requests.slice(-2))]
 }
 
 function noEndMessage(ended: Ending): string | null {

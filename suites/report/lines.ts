@@ -1,4 +1,7 @@
 /** Laying out plain text. */
+import { styleText } from 'node:util'
+
+type Style = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
 
 /** The width for a file or a log. */
 const usualColumns = 110
@@ -47,13 +50,14 @@ export interface Paint {
 /** ANSI colours, or none; as wide as the terminal, within reason. */
 export function paintOf(on: boolean, columns: number | undefined): Paint {
   const width = Math.max(fewestColumns, Math.min(columns ?? usualColumns, usualColumns))
-  const paint = (code: number, end: number) => (text: string) => (on ? `\u001b[${code}m${text}\u001b[${end}m` : text)
+  // The caller has looked at the stream.
+  const paint = (style: Style) => (text: string) => (on ? styleText(style, text, { validateStream: false }) : text)
   return {
-    red: paint(31, 39),
-    green: paint(32, 39),
-    yellow: paint(33, 39),
-    dim: paint(2, 22),
-    bold: paint(1, 22),
+    red: paint('red'),
+    green: paint('green'),
+    yellow: paint('yellow'),
+    dim: paint('dim'),
+    bold: paint('bold'),
     hanging: (first, text) => hanging(first, text, width),
   }
 }

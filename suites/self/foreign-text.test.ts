@@ -26,7 +26,7 @@ test('one file writes to stdout and stderr; the exceptions have a reason', () =>
     'suites/cli.ts',
     'suites/commands/output-errors.ts',
     // A step of the build.
-    'suites/run/build-corpus.ts',
+    'suites/build-assets.ts',
   ]
   expect(strangers(/process\.std(out|err)\.write\(|console\.(log|error|warn|info)\(/, listed)).toEqual([])
 })

@@ -1,5 +1,5 @@
 /** Checks of how a client handles answers. The scenario counts `ok` lines without an accepted call. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import type { Start } from '../journal.ts'
 import { readObject } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
@@ -27,7 +27,7 @@ export const foreignId: Check = {
   source: 'interface part 1; JSON-RPC 2.0 §5',
   judge({ story }) {
     const foreign = story.requests.filter((request) => isSpoiltBy(request, 'wrong-id'))
-    const findings = foreign.flatMap((request) => takenUp(story, request))
+    const findings = foreign.flatMap((request) => usedTokens(story, request))
     return { exercised: foreign.length > 0, findings }
   },
 }
@@ -35,12 +35,12 @@ export const foreignId: Check = {
 const isSpoiltBy = ({ exchange, outcome }: Request, fault: string): boolean =>
   outcome === 'spoilt' && exchange.faults.includes(fault)
 
-/** Whether tokens are used that came only in the answer to another request. */
-function takenUp({ requests }: Story, foreign: Request): Finding[] {
+/** A finding if the client uses tokens that came only in an answer with a foreign id. */
+function usedTokens({ requests }: Story, foreign: Request): Finding[] {
   const use = requests.find(({ pair }) => pair !== null && pair === foreign.issued)
   if (use === undefined) return []
   const message = 'A token from an answer with another id is used. Use only answers that carry the id of the request'
-  return [{ message, exchanges: [foreign.exchange, use.exchange] }]
+  return [finding(message, foreign, use)]
 }
 
 export const malformedSurvived: Check = {
@@ -50,14 +50,14 @@ export const malformedSurvived: Check = {
   sentence: 'An answer that cannot be read is a failed call, not the end of the program',
   source: 'JSON-RPC 2.0 §5',
   judge({ story }) {
-    const malformed = story.requests.filter((request) => isSpoiltBy(request, 'malformed') && isNoJson(request))
+    const malformed = story.requests.filter((request) => isSpoiltBy(request, 'malformed') && isNotJson(request))
     const [first] = malformed
     const findings = first === undefined ? [] : [...crashAfter(story, first), ...silentAfter(story, first)].slice(0, 1)
     return { exercised: malformed.length > 0, findings }
   },
 }
 
-const isNoJson = ({ exchange }: Request): boolean => readObject(exchange.answer?.body) === null
+const isNotJson = ({ exchange }: Request): boolean => readObject(exchange.answer?.body) === null
 
 function crashAfter({ starts, setting }: Story, malformed: Request): Finding[] {
   const start = malformed.start === null ? undefined : starts?.[malformed.start]
@@ -65,17 +65,17 @@ function crashAfter({ starts, setting }: Story, malformed: Request): Finding[] {
   const problem = crashOf(start, setting.calls)
   if (problem === null) return []
   const message = `After an answer that is not JSON the client ${problem}. Count the call as failed and go on`
-  return [{ message, exchanges: [malformed.exchange] }]
+  return [finding(message, malformed)]
 }
 
-/** Whether the client makes no further call although some are left. */
+/** A finding if the client makes no further call although some are left. */
 function silentAfter({ requests, setting }: Story, malformed: Request): Finding[] {
   const calls = requests.filter(({ kind }) => kind === 'call')
   const isLast = requests.at(-1) === malformed
   if (malformed.kind !== 'call' || !isLast || calls.length >= (setting.calls ?? 0)) return []
   const message =
     'After an answer that is not JSON the client makes no further call. Count the call as failed and go on'
-  return [{ message, exchanges: [malformed.exchange] }]
+  return [finding(message, malformed)]
 }
 
 function crashOf({ ended, ok, error }: Start, calls: number): string | null {

@@ -1,5 +1,5 @@
 /** Checks of how a client uses the limits: ten keys, sixteen sessions. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import { textsOf } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 
@@ -30,7 +30,7 @@ function newSessions(story: Story, first: readonly Request[], later: readonly Re
   if (request === undefined) return []
   const name = sessionsOf(request).find((one) => !known.has(one))
   const message = `The second start requests "${name}", which the first did not. Use one name, so that 16 starts do not end older sessions`
-  return [{ message, exchanges: [request.exchange] }]
+  return [finding(message, request)]
 }
 
 const sessionsOf = ({ kind, params }: Request): string[] =>
@@ -43,6 +43,5 @@ function newKeys({ setting }: Story, first: readonly Request[], later: readonly 
   const [before] = creations(first)
   const [again] = creations(later)
   if (before === undefined || again === undefined) return []
-  const message = 'Every start creates an API key. Keep the first one, since there are ten places'
-  return [{ message, exchanges: [before.exchange, again.exchange] }]
+  return [finding('Every start creates an API key. Keep the first one, since there are ten places', before, again)]
 }

@@ -1,5 +1,5 @@
 /** What the document says about renewing tokens: parts 3 and 4.2. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import { isAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
 export const refreshNoScope: Check = {
@@ -10,12 +10,9 @@ export const refreshNoScope: Check = {
   source: 'interface part 4.2',
   judge({ story }) {
     const refreshes = story.requests.filter(({ kind }) => kind === 'refresh')
-    const findings = refreshes.flatMap(({ params, exchange }): Finding[] =>
-      params !== null && 'scope' in params
-        ? [{ message: 'The refresh sends "scope". Send grantType and refreshToken alone', exchanges: [exchange] }]
-        : [],
-    )
-    return { exercised: refreshes.length > 0, findings }
+    const withScope = refreshes.filter(({ params }) => params !== null && 'scope' in params)
+    const message = 'The refresh sends "scope". Send grantType and refreshToken alone'
+    return { exercised: refreshes.length > 0, findings: withScope.map((request) => finding(message, request)) }
   },
 }
 
@@ -34,22 +31,20 @@ export const oldPairGone: Check = {
 }
 
 function oldUses(story: Story, request: Request): Finding[] {
-  const { pair, kind, exchange } = request
+  const { pair, kind } = request
   if (pair === null || !isAfterReplacement(story, request, pair)) return []
   const token = kind === 'refresh' ? 'refresh token' : 'access token'
   const message = `The ${token} of a pair is sent after its refresh was answered. Use the new pair from then on`
-  return [{ message, exchanges: exchangesOf(pair, exchange) }]
+  return [finding(message, ...refreshBefore(pair), request)]
 }
 
 function isAfterReplacement(story: Story, request: Request, pair: Pair): boolean {
-  const momentMs = replacedMs(pair)
-  return momentMs !== null && isAfter(story, request, momentMs)
+  const atMs = replacedMs(pair)
+  return atMs !== null && isAfter(story, request, atMs)
 }
 
-function exchangesOf(pair: Pair, exchange: Finding['exchanges'][number]): Finding['exchanges'] {
-  const refresh = pair.successor?.issuedBy.exchange
-  return refresh === undefined ? [exchange] : [refresh, exchange]
-}
+/** The refresh that replaced a pair. */
+const refreshBefore = ({ successor }: Pair): Request[] => (successor === null ? [] : [successor.issuedBy])
 
 export const newestUsed: Check = {
   id: 'refresh/newest-used',
@@ -83,14 +78,14 @@ function neverUsed(story: Story, pair: Pair): Finding[] {
   // Calls with this pair, or with a pair that came from it.
   if (first === undefined || later.some((request) => request.pair !== null && descends(request.pair, pair))) return []
   const message = 'A new pair was delivered, and later calls still send an older access token. Use the newest one'
-  return [{ message, exchanges: [pair.issuedBy.exchange, first.exchange] }]
+  return [finding(message, pair.issuedBy, first)]
 }
 
 function oldRefresh(story: Story, request: Request): Finding[] {
-  const { pair, kind, exchange } = request
+  const { pair, kind } = request
   if (kind !== 'refresh' || pair === null || !isAfterReplacement(story, request, pair)) return []
   const message = 'A refresh sends a refresh token that was replaced. Send the newest one'
-  return [{ message, exchanges: exchangesOf(pair, exchange) }]
+  return [finding(message, ...refreshBefore(pair), request)]
 }
 
 /** Whether `pair` is `ancestor`, or came from it by refreshes. */

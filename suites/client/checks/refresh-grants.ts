@@ -1,5 +1,5 @@
 /** Checks of when a client requests new tokens with its key although it could refresh. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import { goesOnAfter, isGoodForRefresh, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
 /** Two grants do no harm; from the third on, tokens pile up. */
@@ -35,7 +35,7 @@ function needlessGrant(story: Story, request: Request): Finding[] {
   const message = isDue
     ? 'A new grant is requested instead of a refresh, although the refresh token is valid and was not tried. Refresh the pair'
     : `This is grant ${earlier.length + 1} of one start, although an older pair is valid. Keep one pair and refresh it`
-  return [{ message, exchanges: [good.issuedBy.exchange, exchange] }]
+  return [finding(message, good.issuedBy, exchange)]
 }
 
 function grantsBefore({ requests }: Story, request: Request): Request[] {
@@ -61,8 +61,8 @@ function sameStart(one: Request, other: Request): boolean {
   return one.start === null ? one.exchange.connection === other.exchange.connection : one.start === other.start
 }
 
-function wasTried({ uses }: Pair, momentMs: number): boolean {
-  return uses.some(({ kind, exchange }) => kind === 'refresh' && exchange.startedMs < momentMs)
+function wasTried({ uses }: Pair, atMs: number): boolean {
+  return uses.some(({ kind, exchange }) => kind === 'refresh' && exchange.startedMs < atMs)
 }
 
 export const lateLoser: Check = {
@@ -81,8 +81,8 @@ export const lateLoser: Check = {
 /** Refused for an old token after the client had the newer pair. */
 function isLateLoser({ pair, outcome, exchange }: Request): boolean {
   if (pair === null || outcome !== 'refused' || exchange.deliveredMs === null) return false
-  const momentMs = replacedMs(pair)
-  return momentMs !== null && exchange.startedMs < momentMs && exchange.deliveredMs > momentMs
+  const atMs = replacedMs(pair)
+  return atMs !== null && exchange.startedMs < atMs && exchange.deliveredMs > atMs
 }
 
 function grantAfterLoser(story: Story, loser: Request): Finding[] {
@@ -94,15 +94,15 @@ function grantAfterLoser(story: Story, loser: Request): Finding[] {
     if (newer === null || newer.accessExpiryMs <= startedMs || !isGoodForRefresh(newer, startedMs)) continue
     const message =
       'After a late refusal a new grant is requested, although the client has a newer valid pair. Check whether the token has changed, and use the newer one'
-    return [{ message, exchanges: [newer.issuedBy.exchange, loser.exchange, grant.exchange] }]
+    return [finding(message, newer.issuedBy, loser, grant)]
   }
   return []
 }
 
 /** The newest pair of a grant that the client had at a given time. */
-function newestOf(pair: Pair | null, momentMs: number): Pair | null {
+function newestOf(pair: Pair | null, atMs: number): Pair | null {
   let newest: Pair | null = null
   for (let at = pair?.successor ?? null; at !== null; at = at.successor)
-    if (at.heldMs !== null && at.heldMs <= momentMs) newest = at
+    if (at.heldMs !== null && at.heldMs <= atMs) newest = at
   return newest
 }

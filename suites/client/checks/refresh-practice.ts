@@ -1,5 +1,5 @@
 /** Checks of how a client refreshes: once, in time, and not endlessly. */
-import type { Check, Finding } from '../check.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import { goesOnAfter, isAfter, type Pair, type Request, type Story } from '../story/story.ts'
 
 export const noExpiredTokenSent: Check = {
@@ -28,10 +28,9 @@ function sentAgain(story: Story, pair: Pair): Finding[] {
       .filter((request) => request !== refused && isAfter(story, request, deliveredMs))
       // Using an old pair although the client has a newer one is another check.
       .filter((request) => !holdsNewer(story, pair, request))
-      .map(({ exchange }) => ({
-        message: 'An expired access token is sent again after it was refused. Refresh the pair first',
-        exchanges: [refused.exchange, exchange],
-      }))
+      .map((request) =>
+        finding('An expired access token is sent again after it was refused. Refresh the pair first', refused, request),
+      )
   )
 }
 
@@ -71,7 +70,7 @@ function atOnce(story: Story, first: Request): Finding[] {
   })
   if (second === undefined) return []
   const message = 'Two refreshes of one token are under way at once. Let one worker refresh, and the others wait for it'
-  return [{ message, exchanges: [first.exchange, second.exchange] }]
+  return [finding(message, first, second)]
 }
 
 /** A pair that came from a refresh is refreshed while it is young, before any call was made with it. */
@@ -89,7 +88,7 @@ function unused({ pair, exchange }: Request): Finding[] {
   const isYoung = exchange.startedMs < (pair.heldMs + pair.accessExpiryMs) / 2
   if (used || !isYoung) return []
   const message = 'A new pair is refreshed before its first call. Check whether the token has changed before a refresh'
-  return [{ message, exchanges: [pair.issuedBy.exchange, exchange] }]
+  return [finding(message, pair.issuedBy, exchange)]
 }
 
 export const lostAnswer: Check = {
@@ -114,7 +113,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   const repeated = beforeGrant.filter((one) => one.kind === 'refresh' && one.pair === first.pair)
   if (repeated.length > 1) {
     const message = `A refresh whose answer was lost is repeated ${repeated.length} times. Repeat it once at most, then request a new grant`
-    return [{ message, exchanges: [first, ...repeated.slice(0, 2)].map(({ exchange }) => exchange) }]
+    return [finding(message, first, ...repeated.slice(0, 2))]
   }
   const recovered = later.some(({ kind, outcome }) => kind === 'grant' || outcome === 'accepted')
   const others = later.filter((one) => !repeated.includes(one))
@@ -124,7 +123,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
   if (recovered || !hasMore) return []
   const message =
     'After a refresh whose answer was lost no grant follows, and no call is accepted any more. Request a new grant'
-  return [{ message, exchanges: [first, ...others.slice(0, 2)].map(({ exchange }) => exchange) }]
+  return [finding(message, first, ...others.slice(0, 2))]
 }
 
 /** This many refreshes without an accepted call are a loop. */
@@ -133,7 +132,7 @@ const refreshesLetPass = 4
 export const noLoop: Check = {
   id: 'refresh/no-loop-after-refusal',
   level: 'practice',
-  title: 'Refusals do not make a client refresh for ever',
+  title: 'A client stops refreshing after refusals',
   sentence:
     'A refused refresh token stays refused; a call that is refused with a fresh token is not refused for its age',
   source: 'RFC 6749 §5.2; RFC 9700 §4.14.2',
@@ -151,14 +150,14 @@ export const noLoop: Check = {
 function againAfterRefusal(story: Story, first: Request, refused: readonly Request[]): Finding[] {
   const token = first.params?.refreshToken
   if (refused.find(({ params }) => params?.refreshToken === token) !== first) return []
-  const momentMs = first.exchange.deliveredMs
-  if (momentMs === null) return []
+  const atMs = first.exchange.deliveredMs
+  if (atMs === null) return []
   const again = story.requests.filter(
-    (one) => one.kind === 'refresh' && one.params?.refreshToken === token && isAfter(story, one, momentMs),
+    (one) => one.kind === 'refresh' && one.params?.refreshToken === token && isAfter(story, one, atMs),
   )
   if (again.length < 2) return []
   const message = `A refused refresh token is sent ${again.length} more times. Request a new grant`
-  return [{ message, exchanges: [first, ...again.slice(0, 2)].map(({ exchange }) => exchange) }]
+  return [finding(message, first, ...again.slice(0, 2))]
 }
 
 function isAtOnce(earlier: Request, { params, exchange }: Request): boolean {
@@ -174,7 +173,7 @@ function withoutSuccess({ requests }: Story): Finding[] {
     if (request.kind === 'refresh' && !row.some((earlier) => isAtOnce(earlier, request))) row.push(request)
     if (row.length <= refreshesLetPass) continue
     const message = `This is refresh ${row.length} without an accepted call in between. Report the refusal instead`
-    return [{ message, exchanges: row.slice(0, 5).map(({ exchange }) => exchange) }]
+    return [finding(message, ...row.slice(0, 5))]
   }
   return []
 }

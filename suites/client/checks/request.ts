@@ -1,5 +1,5 @@
 /** Checks of every request: part 1 of the document. */
-import { type Check, type Finding, findingsOf } from '../check.ts'
+import { type Check, type Finding, finding, findingsOf } from '../check.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request } from '../story/story.ts'
@@ -14,13 +14,13 @@ export const postJson: Check = {
     'Every call is an HTTP POST to {base_url}/api with the header Content-Type: application/json and a JSON body',
   source: 'interface part 1',
   judge({ story }) {
-    const requests = story.requests.filter((request) => !isNoCall(request))
+    const requests = story.requests.filter((request) => !isOutsideInterface(request))
     return { exercised: requests.length > 0, findings: requests.flatMap(postJsonFindings) }
   },
 }
 
-/** Other requests are allowed: a browser sends OPTIONS first, and a client may check whether the server is up, or its Date. */
-function isNoCall({ exchange, authorization }: Request): boolean {
+/** Requests that the interface does not cover: a browser sends OPTIONS first, and a client may check whether the server is up, or read its Date. */
+function isOutsideInterface({ exchange, authorization }: Request): boolean {
   const { httpMethod, target, bodyBytes } = exchange
   if (httpMethod === 'OPTIONS') return true
   const isLook = httpMethod === 'HEAD' || httpMethod === 'GET'
@@ -57,8 +57,7 @@ export const envelope: Check = {
 
 function envelopeFindings({ exchange, body }: Request): Finding[] {
   const rpc = body.kind === 'json' ? asObject(body.value) : null
-  if (rpc === null)
-    return [{ message: 'The body is not a JSON object. Send one request object', exchanges: [exchange] }]
+  if (rpc === null) return [finding('The body is not a JSON object. Send one request object', exchange)]
   return findingsOf(exchange, [
     rpc.jsonrpc === '2.0' ? null : `jsonrpc is ${shown(rpc.jsonrpc)}. Send "2.0"`,
     Number.isInteger(rpc.id) ? null : `id is ${shown(rpc.id)}. Send an integer`,

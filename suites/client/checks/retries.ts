@@ -1,7 +1,6 @@
 /** Checks of retries. */
 import { groupBy } from '../../engine/group.ts'
-import type { Check, Finding } from '../check.ts'
-import type { Exchange } from '../journal.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import type { Request, Story } from '../story/story.ts'
 
 /** A tolerance: timers may fire early, and the clocks of two processes are read at different times. In ms. */
@@ -31,7 +30,7 @@ function tooEarly({ requests }: Story, throttled: Request): Finding[] {
   if (early === undefined) return []
   const afterMs = Math.round(early.exchange.startedMs - answeredMs)
   const message = `Retry-After names ${waitMs} ms, the next request came after ${afterMs} ms. Send nothing earlier`
-  return [{ message, exchanges: [throttled.exchange, early.exchange] }]
+  return [finding(message, throttled, early)]
 }
 
 /** RFC 9110 §10.2.3: seconds, or a date. */
@@ -50,6 +49,8 @@ export const signedAnew: Check = {
   source: 'interface part 5.1; RFC 9421 §7.2.2',
   judge({ story }) {
     const signed = signedRequests(story)
+    const message =
+      'A request is sent again with its old signature or nonce. Choose a new timestamp and nonce, and sign again'
     const troubled = signed.findIndex(({ outcome }) => outcome !== 'accepted' && outcome !== 'refused')
     const repeats = [
       ...groupsBy(signed, headerText).filter((same) => same.length > 1),
@@ -57,11 +58,7 @@ export const signedAnew: Check = {
     ]
     return {
       exercised: (troubled >= 0 && troubled < signed.length - 1) || repeats.length > 0,
-      findings: repeats.map((same) => ({
-        message:
-          'A request is sent again with its old signature or nonce. Choose a new timestamp and nonce, and sign again',
-        exchanges: firstTwo(same),
-      })),
+      findings: repeats.map((same) => finding(message, ...same.slice(0, 2))),
     }
   },
 }
@@ -69,7 +66,7 @@ export const signedAnew: Check = {
 export const nonceUnique: Check = {
   id: 'nonce/unique',
   level: 'practice',
-  title: 'Every signature has a nonce of its own',
+  title: 'Every signature has its own nonce',
   sentence: 'A nonce is used once, so that a server can tell a request from its copy',
   source: 'RFC 9421 §2.3; interface part 5.1 leaves the rule to the server',
   judge({ story }) {
@@ -77,13 +74,8 @@ export const nonceUnique: Check = {
     // A whole signature that is sent again is another check.
     const once = groupsBy(signed, headerText).flatMap(([first]) => (first === undefined ? [] : [first]))
     const repeats = groupsBy(once, nonceOf).filter((same) => same.length > 1)
-    return {
-      exercised: once.length > 1,
-      findings: repeats.map((same) => ({
-        message: 'Two signatures have the same nonce. Make a new random nonce for each',
-        exchanges: firstTwo(same),
-      })),
-    }
+    const message = 'Two signatures have the same nonce. Make a new random nonce for each'
+    return { exercised: once.length > 1, findings: repeats.map((same) => finding(message, ...same.slice(0, 2))) }
   },
 }
 
@@ -98,15 +90,12 @@ export const createKeyOnce: Check = {
     const creations = story.requests.filter(({ method }) => method === 'manager/createApiKey')
     const lost = creations.find(({ outcome }) => outcome === 'lost' || outcome === 'spoilt')
     const wanted = story.setting.method === 'manager/createApiKey' ? story.setting.calls : null
-    const again = lost === undefined || wanted === null ? [] : creations.slice(wanted)
+    if (lost === undefined || wanted === null) return { exercised: false, findings: [] }
     const message =
       'A key creation is sent again although its answer was lost and it may have worked. Report the loss instead'
     return {
-      exercised: lost !== undefined && wanted !== null,
-      findings:
-        lost !== undefined && again[0] !== undefined
-          ? [{ message, exchanges: [lost.exchange, again[0].exchange] }]
-          : [],
+      exercised: true,
+      findings: creations.slice(wanted, wanted + 1).map((again) => finding(message, lost, again)),
     }
   },
 }
@@ -130,21 +119,21 @@ export const skewSurvived: Check = {
 
 function refusedAgain(refused: readonly Request[]): Finding {
   const message = `${refused.length} calls are refused because the clocks differ. Correct the timestamp by the Date header of the first refusal`
-  return { message, exchanges: firstTwo(refused) }
+  return finding(message, ...refused.slice(0, 2))
 }
 
-/** Whether the client sends nothing after the first refusal although calls are left. */
+/** A finding if the client sends nothing after the first refusal although calls are left. */
 function givenUp({ requests, setting }: Story, refused: Request | undefined): Finding[] {
   if (refused === undefined || requests.at(-1) !== refused || (setting.calls ?? 0) < 2) return []
   const message =
     'After a call that was refused because the clocks differ, no further call is made. Correct the timestamp by the Date header of the refusal'
-  return [{ message, exchanges: [refused.exchange] }]
+  return [finding(message, refused)]
 }
 
 /** The second request repeats the first, which failed. */
 function isRetry(first: Request, second: Request | undefined): boolean {
-  const inTrouble = first.outcome !== 'accepted' && first.outcome !== 'refused'
-  return inTrouble && second?.method === first.method && headerText(first) !== headerText(second)
+  const hasFailed = first.outcome !== 'accepted' && first.outcome !== 'refused'
+  return hasFailed && second?.method === first.method && headerText(first) !== headerText(second)
 }
 
 const signedRequests = ({ requests }: Story): Request[] =>
@@ -164,5 +153,3 @@ const timestampOf = (request: Request): string => headerText(request).split(';')
 const groupsBy = (requests: readonly Request[], nameOf: (request: Request) => string): Request[][] => [
   ...groupBy(requests, nameOf).values(),
 ]
-
-const firstTwo = (requests: readonly Request[]): Exchange[] => requests.slice(0, 2).map(({ exchange }) => exchange)

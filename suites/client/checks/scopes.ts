@@ -1,5 +1,5 @@
 /** Checks of the scopes that a client requests, and of how it reads the granted ones. */
-import type { Check, Evidence, Finding, Judged } from '../check.ts'
+import { type Check, type Evidence, type Finding, finding, type Judged } from '../check.ts'
 import { textsOf } from '../story/rpc.ts'
 import { goesOnAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
@@ -25,11 +25,9 @@ export const lifetime: Check = {
 function lifetimeFindings({ exchange }: Request, scope: readonly string[]): Finding[] {
   const malformed = scope.find((entry) => /^expiresIn:/.test(entry) && !/^expiresIn:[1-9]\d*$/.test(entry))
   if (malformed !== undefined)
-    return [{ message: `The scope has "${malformed}". Send a whole number of milliseconds`, exchanges: [exchange] }]
+    return [finding(`The scope has "${malformed}". Send a whole number of milliseconds`, exchange)]
   if (exchange.stage !== 'scope/expires-in') return []
-  return [
-    { message: 'The lifetime is longer than that of the refresh token. Request a shorter one', exchanges: [exchange] },
-  ]
+  return [finding('The lifetime is longer than that of the refresh token. Request a shorter one', exchange)]
 }
 
 export const addressAndSession: Check = {
@@ -50,10 +48,10 @@ function entriesKept({ story }: Evidence, form: RegExp): Judged {
   const findings = grants.flatMap(({ request, scope }) =>
     wanted
       .filter((entry) => !scope.includes(entry))
-      .map((entry) => ({
-        message: `The grant should request "${entry}" and requests ${JSON.stringify(scope)}. Send the entry as it is given`,
-        exchanges: [request.exchange],
-      })),
+      .map((entry) => {
+        const message = `The grant should request "${entry}" and requests ${JSON.stringify(scope)}. Send the entry as it is given`
+        return finding(message, request)
+      }),
   )
   return { exercised: grants.length > 0, findings }
 }
@@ -72,7 +70,7 @@ export const least: Check = {
       const more = scope.filter((entry) => !isRestriction(entry) && !includesInAnyCase(needed, entry))
       if (more.length === 0) return []
       const message = `The grant requests ${more.map((entry) => `"${entry}"`).join(', ')} besides ${needed.join(', ')}. Request only what the calls need`
-      return [{ message, exchanges: [request.exchange] }]
+      return [finding(message, request)]
     })
     return { exercised: grants.length > 0, findings }
   },
@@ -110,7 +108,7 @@ function scopeFindings({ requests }: Story, narrowed: readonly Pair[]): Finding[
   const refused = requests.filter(({ exchange }) => exchange.stage === 'scope/area')
   if (first === undefined || refused.length <= refusalsLetPass) return []
   const message = `${refused.length} calls are refused for their scope, although the grant named fewer scopes than were requested. Read "scope" of the result`
-  return [{ message, exchanges: [first.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
+  return [finding(message, first.issuedBy, ...refused.slice(0, 2))]
 }
 
 function expiryFindings(pair: Pair): Finding[] {
@@ -121,7 +119,7 @@ function expiryFindings(pair: Pair): Finding[] {
   )
   if (refused.length <= refusalsLetPass) return []
   const message = `A token is sent ${refused.length} times after its expiry, which is earlier than was requested. Read accessTokenExpiry of the result`
-  return [{ message, exchanges: [pair.issuedBy.exchange, ...refused.slice(0, 2).map(({ exchange }) => exchange)] }]
+  return [finding(message, pair.issuedBy, ...refused.slice(0, 2))]
 }
 
 function grantsOf({ requests }: Story): { request: Request; scope: readonly string[] }[] {

@@ -1,5 +1,5 @@
 /** Checks of where secrets are sent. */
-import { type Check, type Finding, findingsOf } from '../check.ts'
+import { type Check, type Finding, finding, findingsOf } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
@@ -29,7 +29,8 @@ export const notAfterRedirect: Check = {
   id: 'secrets/not-after-redirect',
   level: 'practice',
   title: 'No secret follows a redirect to another origin',
-  sentence: 'A client that follows a redirect leaves out Authorization and whatever else is meant for the first origin',
+  sentence:
+    'A client that follows a redirect leaves out Authorization and everything else that only the first origin may see',
   source: 'RFC 9110 §15.4 and §17.16.3',
   judge({ story }) {
     const redirected = story.requests.some(({ outcome }) => outcome === 'redirected')
@@ -50,9 +51,9 @@ function leaksElsewhere(exchange: Exchange, story: Story): Finding[] {
           ? 'A header with a secret'
           : null
   if (what === null) return []
-  const redirect = story.requests.find(({ outcome }) => outcome === 'redirected')?.exchange
+  const redirect = story.requests.find(({ outcome }) => outcome === 'redirected')
   const message = `${what} is sent to another origin after a redirect. Do not follow it, or leave the secrets out`
-  return [{ message, exchanges: redirect === undefined ? [exchange] : [redirect, exchange] }]
+  return [finding(message, ...(redirect === undefined ? [] : [redirect]), exchange)]
 }
 
 export const refreshTokenOnlyToAuth: Check = {

@@ -100,7 +100,7 @@ describe('a signature', () => {
     ])
     expect(verdicts('!!')).toEqual([
       'not exercised',
-      expect.stringContaining('no BASE64 text'),
+      expect.stringContaining('is not BASE64'),
       expect.stringContaining('none of the known'),
     ])
   })

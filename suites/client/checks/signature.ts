@@ -1,5 +1,5 @@
 /** Checks of signatures: part 5.1 of the document. story/signatures.ts does the work. */
-import type { Check, Evidence, Judged } from '../check.ts'
+import { type Check, type Evidence, finding, type Judged } from '../check.ts'
 import type { SignatureCheck } from '../story/mistake-checks.ts'
 
 function signatureCheck(id: SignatureCheck, title: string, sentence: string): Check {
@@ -17,7 +17,7 @@ function signatureCheck(id: SignatureCheck, title: string, sentence: string): Ch
 export function judgedBySignatures(id: SignatureCheck, { signed }: Evidence): Judged {
   const findings = signed.flatMap(({ request, faults }) =>
     faults.flatMap(({ check, message, diagnosis }) =>
-      check === id ? [{ message, exchanges: [request.exchange], diagnosis }] : [],
+      check === id ? [{ ...finding(message, request), diagnosis }] : [],
     ),
   )
   return { exercised: findings.length > 0 || signed.some(({ shows }) => shows.includes(id)), findings }

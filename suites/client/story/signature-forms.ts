@@ -49,7 +49,7 @@ export function encodingFaults(input: VerifyInput, fields: HeaderFields | null):
 export function certainFaults({ key }: VerifyInput, fields: HeaderFields | null): SignatureFault[] {
   if (fields === null) return []
   const { signature } = fields
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(signature)) return [encodingFault('The signature is no BASE64 text')]
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(signature)) return [encodingFault('The signature is not BASE64')]
   const { length } = Buffer.from(signature, 'base64')
   if (key.kind !== 'secret' || length === 20) return []
   const message = `The signature has ${length} bytes. Send the first 20 of HMAC-SHA256`
@@ -70,8 +70,8 @@ function lengthFault(): SignatureFault {
 }
 
 /**
- * The right values in another form: with names or quotes, with a value more or less, in another order. They are put together again; null
- * where that gives no right header.
+ * Looks for the right values in another form: with names or quotes, with a value missing or too many, in another order. Returns null if they
+ * do not make a right header when they are put together again.
  */
 export function formFaults(input: VerifyInput): SignatureFault[] | null {
   const { scheme } = splitHeader(input.header)
@@ -94,7 +94,7 @@ export function formFaults(input: VerifyInput): SignatureFault[] | null {
   return [{ check: 'signature/five-fields', message, diagnosis: [] }]
 }
 
-/** More than a header with its values in another form needs. */
+/** How many values are tried at most; a header in another form has fewer. */
 const mostValues = 16
 const longestValue = 512
 const macBytes = 20

@@ -58,9 +58,9 @@ export interface Pair {
 const underWayMs = 250
 
 /** Whether a request was sent after the client had an answer, as far as the times show. */
-export function isAfter({ setting }: Pick<Story, 'setting'>, request: Request, momentMs: number): boolean {
+export function isAfter({ setting }: Pick<Story, 'setting'>, request: Request, answeredMs: number): boolean {
   const { startedMs } = request.exchange
-  return setting.parallel === 1 ? startedMs >= momentMs : startedMs > momentMs + underWayMs + setting.lagMs
+  return setting.parallel === 1 ? startedMs >= answeredMs : startedMs > answeredMs + underWayMs + setting.lagMs
 }
 
 /** When the client received a newer pair than this one; null: never. */
@@ -68,16 +68,16 @@ export function replacedMs(pair: Pair): number | null {
   return pair.successor?.heldMs ?? null
 }
 
-/** Whether the client could use the refresh token of a pair at a moment: received, not used, not refused, not expired. */
-export function isGoodForRefresh(pair: Pair, momentMs: number): boolean {
-  if (pair.heldMs === null || pair.heldMs > momentMs || pair.refreshExpiryMs <= momentMs) return false
+/** Whether the client could use the refresh token of a pair at a given time: received, not used, not refused, not expired. */
+export function isGoodForRefresh(pair: Pair, atMs: number): boolean {
+  if (pair.heldMs === null || pair.heldMs > atMs || pair.refreshExpiryMs <= atMs) return false
   return !pair.uses.some(
     ({ kind, exchange, outcome, issued }) =>
-      kind === 'refresh' && exchange.startedMs < momentMs && (issued !== null || outcome === 'refused'),
+      kind === 'refresh' && exchange.startedMs < atMs && (issued !== null || outcome === 'refused'),
   )
 }
 
 /** Whether the client sent anything after a given time. */
-export function goesOnAfter({ requests }: Pick<Story, 'requests'>, momentMs: number): boolean {
-  return (requests.at(-1)?.exchange.startedMs ?? 0) > momentMs
+export function goesOnAfter({ requests }: Pick<Story, 'requests'>, atMs: number): boolean {
+  return (requests.at(-1)?.exchange.startedMs ?? 0) > atMs
 }

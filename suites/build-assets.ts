@@ -1,0 +1,11 @@
+/** The last step of `npm run build`: puts what is derived from other files beside the compiled modules. */
+import { chmodSync, writeFileSync } from 'node:fs'
+import { buildLab } from './lab/build-lab.ts'
+import { buildComparison } from './report/compare/build-comparison.ts'
+import { writeCorpusCache } from './run/corpus-cache.ts'
+
+// Every command that reads a corpus with a mistake reports it, so the build goes on.
+await writeCorpusCache().catch((error: Error) => console.error(error.message))
+writeFileSync(new URL('lab/lab-page.html', import.meta.url), await buildLab())
+writeFileSync(new URL('report/compare/compare-page.html', import.meta.url), await buildComparison())
+chmodSync(new URL('bin.js', import.meta.url), 0o755)
