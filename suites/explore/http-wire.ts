@@ -1,20 +1,15 @@
 /** A small bounded HTTP client: kept connections by number, new ones, a local address to call from. Never throws. */
 import { setMaxListeners } from 'node:events'
-import http from 'node:http'
-import https from 'node:https'
+import type http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Tls } from '../targets/http.ts'
-import { throughProxy } from '../targets/proxy.ts'
-import { readAnswer } from '../targets/read-answer.ts'
+import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { agentMaker, type Route } from '../targets/agents.ts'
+import { sendRequest } from '../targets/one-request.ts'
 import type { Request, Response, Wire } from './wire.ts'
 
-interface HttpWireOptions {
-  readonly baseUrl: string
+interface HttpWireOptions extends Route {
   readonly timeoutMs: number
   readonly maxAnswerBytes: number
-  readonly tls?: Tls | undefined
-  /** The URL of a proxy; null: none. */
-  readonly proxy?: string | null | undefined
   readonly headers?: { readonly [name: string]: string }
   /** Calls a second at most; 0 is no limit. */
   readonly rate: number
@@ -28,14 +23,14 @@ const idleMs = 2500
 interface Lane {
   agent: http.Agent
   usedAt: number
-  calls: number
 }
 
 export function openHttpWire(options: HttpWireOptions): Wire {
-  const url = new URL(options.baseUrl)
-  const client = url.protocol === 'https:' ? https : http
+  const { baseUrl, timeoutMs, headers } = options
   const lanes = new Map<string, Lane>()
-  const agentOf = agentMaker(options)
+  const agentWith = agentMaker(options)
+  const agentOf = (from: string | undefined, keepAlive: boolean): http.Agent =>
+    agentWith({ keepAlive, maxSockets: 1, ...(from === undefined ? {} : { localAddress: from }) })
   /** Ends every call and every wait; one that is left would keep the process alive. */
   const closing = new AbortController()
   const { signal } = closing
@@ -50,7 +45,7 @@ export function openHttpWire(options: HttpWireOptions): Wire {
     const now = performance.now()
     if (known !== undefined && now - known.usedAt < idleMs) return known
     known?.agent.destroy()
-    const lane = { agent: agentOf(from, true), usedAt: now, calls: 0 }
+    const lane = { agent: agentOf(from, true), usedAt: now }
     lanes.set(name, lane)
     return lane
   }
@@ -58,12 +53,9 @@ export function openHttpWire(options: HttpWireOptions): Wire {
   const send = async (request: Request): Promise<Response> => {
     await pace()
     const isNew = request.connection === 'new'
-    const lane = isNew ? { agent: agentOf(request.from, false), usedAt: 0, calls: 0 } : laneOf(request)
-    const kept = lane.calls > 0
-    lane.calls += 1
-    const maxAnswerBytes = limit.of(request)
-    const { agent } = lane
-    const response = await exchange(client, url, request, { ...options, maxAnswerBytes, agent, kept, signal })
+    const lane = isNew ? { agent: agentOf(request.from, false), usedAt: 0 } : laneOf(request)
+    const limits = { timeoutMs, maxAnswerBytes: limit.of(request), signal }
+    const response = responseOf(await sendRequest(baseUrl, wireRequest(request, headers), lane.agent, limits))
     limit.note(request, response)
     lane.usedAt = performance.now()
     return response
@@ -100,20 +92,6 @@ function answerLimit(maxBytes: number) {
   }
 }
 
-type AgentOf = (from: string | undefined, keepAlive: boolean) => http.Agent
-
-/** Each agent has one connection, directly or through the proxy. */
-function agentMaker({ baseUrl, tls = {}, proxy = null }: HttpWireOptions): AgentOf {
-  const isSecure = baseUrl.startsWith('https:')
-  const { insecure = false, ...pem } = tls
-  const secured = isSecure ? { ...pem, rejectUnauthorized: !insecure } : {}
-  return (from, keepAlive) => {
-    const local = from === undefined ? {} : { localAddress: from }
-    const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive, maxSockets: 1, ...local, ...secured })
-    return throughProxy(agent, proxy)
-  }
-}
-
 /** @returns waits until the next call may be made */
 function pacer(callsPerSecond: number, sleep: (ms: number) => Promise<void>): () => Promise<void> {
   let next = 0
@@ -126,70 +104,22 @@ function pacer(callsPerSecond: number, sleep: (ms: number) => Promise<void>): ()
   }
 }
 
-type Exchange = HttpWireOptions & { agent: http.Agent; kept: boolean; signal: AbortSignal }
-
-function exchange(
-  client: typeof http | typeof https,
-  url: URL,
-  request: Request,
-  options: Exchange,
-): Promise<Response> {
-  const { timeoutMs, maxAnswerBytes, agent, signal } = options
-  return new Promise((resolve) => {
-    const body = Buffer.from(request.body, 'utf8')
-    let outgoing: http.ClientRequest | undefined
-    const deadline = setTimeout(() => {
-      resolve({ kind: 'none', reason: `no answer within ${timeoutMs} ms`, stale: false, refused: false })
-      outgoing?.destroy()
-    }, timeoutMs)
-    const settle = (response: Response): void => {
-      clearTimeout(deadline)
-      resolve(response)
-    }
-    const fail = (error: Error & { code?: string }): void => settle(failed(error, options.kept))
-    try {
-      outgoing = client.request(
-        {
-          host: url.hostname.replace(/^\[|\]$/g, ''),
-          port: url.port,
-          path: `${url.pathname.replace(/\/$/, '')}/api`,
-          method: 'POST',
-          agent,
-          headers: headersOf(request, options, body.length),
-          signal,
-        },
-        (incoming) => void read(incoming, maxAnswerBytes).then(settle, fail),
-      )
-      outgoing.on('error', fail)
-      outgoing.end(body)
-    } catch (error) {
-      // Node refuses to send what a server may have put into a token or an id.
-      fail(error as Error)
-    }
-  })
-}
-
-function headersOf({ authorization }: Request, { headers }: HttpWireOptions, length: number): http.OutgoingHttpHeaders {
+function wireRequest({ body, authorization }: Request, headers: HttpWireOptions['headers'] = {}): WireRequest {
   return {
-    ...headers,
-    'content-type': 'application/json',
-    'content-length': length,
-    ...(authorization === undefined ? {} : { authorization }),
+    method: 'POST',
+    path: '/api',
+    headers: [
+      ...Object.entries(headers),
+      ['content-type', 'application/json'],
+      ...(authorization === undefined ? [] : [['authorization', authorization] as [string, string]]),
+    ],
+    body: Buffer.from(body, 'utf8'),
   }
 }
 
-function failed({ code, message }: Error & { code?: string }, isKept: boolean): Response {
-  return {
-    kind: 'none',
-    reason: code ?? message,
-    stale: isKept && (code === 'ECONNRESET' || code === 'EPIPE'),
-    refused: code === 'ECONNREFUSED' || code === 'EADDRNOTAVAIL',
-  }
-}
-
-async function read(incoming: http.IncomingMessage, maxBytes: number): Promise<Response> {
-  const answer = await readAnswer(incoming, maxBytes)
-  if (answer.kind !== 'answer') return { kind: 'unread' }
+function responseOf(answer: WireAnswer): Response {
+  if (answer.kind === 'unread') return { kind: 'unread' }
+  if (answer.kind === 'none') return { kind: 'none', reason: answer.reason, stale: answer.stale }
   const { status, headers, body } = answer
   return {
     kind: 'answer',

@@ -1,22 +1,6 @@
 /** A target in memory, with a clock that is moved: for tests and proofs, ten times as fast as HTTP. */
+import type { Handle } from '../targets/in-process.ts'
 import type { Request, Response, Wire } from './wire.ts'
-
-/** A server as a function; the shape is that of the bundled server, which nothing here imports. */
-export type Handle = (request: {
-  method: string
-  target: string
-  headers: { [name: string]: string | undefined }
-  body: Buffer
-  remoteAddress: string
-  connection: number
-}) => HandlerAnswer | Promise<HandlerAnswer>
-
-interface HandlerAnswer {
-  status: number
-  headers: { [name: string]: string }
-  body: string
-  hangUp?: boolean
-}
 
 export function openMemoryWire(
   handle: Handle,
@@ -48,8 +32,7 @@ export function openMemoryWire(
         remoteAddress: request.from ?? '127.0.0.1',
         connection: connectionOf(request),
       })
-      if (answer.hangUp === true)
-        return { kind: 'none', reason: 'the connection was closed', stale: false, refused: false }
+      if (answer.hangUp === true) return { kind: 'none', reason: 'the connection was closed', stale: false }
       const header = (wanted: string): string | undefined =>
         Object.entries(answer.headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
       return {

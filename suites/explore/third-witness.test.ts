@@ -62,7 +62,7 @@ function witness() {
     const call = { authorization: headers.get('authorization'), body, from }
     const counted = countAnswer(
       answer.kind !== 'answer'
-        ? { kind: 'none', reason: 'no answer', stale: false, refused: false }
+        ? { kind: 'none', reason: 'no answer', stale: false }
         : {
             kind: 'answer',
             status: answer.status,

@@ -18,8 +18,8 @@ export type Response =
       readonly body: string
     }
   | { readonly kind: 'unread' }
-  /** `stale`: a kept connection had been closed before the call. `address`: the local address cannot be used. */
-  | { readonly kind: 'none'; readonly reason: string; readonly stale: boolean; readonly refused: boolean }
+  /** `stale`: a kept connection had been closed before the call. */
+  | { readonly kind: 'none'; readonly reason: string; readonly stale: boolean }
 
 export interface Wire {
   send(request: Request): Promise<Response>

@@ -11,11 +11,12 @@ import { levelOf } from '../engine/model/index.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
-import { type Handle, openMemoryWire } from '../explore/memory-wire.ts'
+import { openMemoryWire } from '../explore/memory-wire.ts'
 import { afterCases, isRepeated } from '../run/explore/explore-after-cases.ts'
 import { openRun } from '../run/run.ts'
 import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
+import type { Handle } from '../targets/in-process.ts'
 
 /** `run`: the cases, then the model with the keys that they left, as `run --disposable` does; `explore`: the model on a fresh server. */
 export type Way = 'run' | 'explore'

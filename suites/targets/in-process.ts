@@ -5,17 +5,17 @@
 import type { WireAnswer, WireRequest } from '../engine/target.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
 
-/** A request and an answer as the bundled server's handler knows them. */
-interface InProcessRequest {
+/** A server as a function; the shape is that of the bundled server, which is not imported here. */
+export type Handle = (request: {
   method: string
   target: string
-  headers: { [name: string]: string }
+  headers: { [name: string]: string | undefined }
   body: Buffer
   remoteAddress: string
   connection: number
-}
+}) => HandlerAnswer | Promise<HandlerAnswer>
 
-interface InProcessAnswer {
+interface HandlerAnswer {
   status: number
   headers: { [name: string]: string }
   body: string
@@ -23,7 +23,7 @@ interface InProcessAnswer {
 }
 
 interface InProcessOptions {
-  handle(request: InProcessRequest): InProcessAnswer | Promise<InProcessAnswer>
+  handle: Handle
   baseUrl: string
   requestTimeoutMs: number
   /** Where requests `from: second-address` come from. */
@@ -83,7 +83,7 @@ function lowerCase(headers: WireRequest['headers']): { [name: string]: string } 
   return result
 }
 
-function wireAnswer({ status, headers, body, hangUp }: InProcessAnswer): WireAnswer {
+function wireAnswer({ status, headers, body, hangUp }: HandlerAnswer): WireAnswer {
   if (hangUp) return noAnswer(Object.assign(new Error('hung up'), { code: 'ECONNRESET' }), false)
   const bytes = Buffer.from(body)
   const named: { [name: string]: string } = {}

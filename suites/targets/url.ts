@@ -1,10 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Instance, RootKey, Target, TargetSettings } from '../engine/target.ts'
-import { openWire, type Tls } from './http.ts'
+import type { Route } from './agents.ts'
+import { openWire } from './http.ts'
 import { urlSettings } from './url-settings.ts'
 import { withoutLocalhost } from './without-localhost.ts'
 
-export interface UrlTargetOptions {
+export interface UrlTargetOptions extends Omit<Route, 'baseUrl'> {
   /** Without a trailing slash. */
   url: string
   root: RootKey
@@ -12,9 +13,6 @@ export interface UrlTargetOptions {
   requestTimeoutMs: number
   /** A longer answer is not read. */
   maxAnswerBytes?: number
-  tls?: Tls | undefined
-  /** The URL of a proxy; null: none. */
-  proxy?: string | null
   /** The user says that nothing was created on it before. */
   disposable: boolean
 }

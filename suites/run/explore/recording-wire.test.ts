@@ -41,7 +41,7 @@ test('a refused creation leaves no key, and an unanswered one perhaps does', asy
     keys,
   ).send(creation('refused'))
   await recordingWire(
-    wireWith(async () => ({ kind: 'none', reason: 'dropped', stale: false, refused: false })),
+    wireWith(async () => ({ kind: 'none', reason: 'dropped', stale: false })),
     keys,
   ).send(creation('lost'))
   expect(keys).toMatchObject({ keys: [], unanswered: ['lost'] })
