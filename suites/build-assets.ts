@@ -3,9 +3,11 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { buildLab } from './lab/build-lab.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
+import { writeBundles } from './write-bundles.ts'
 
 // Every command that reads a corpus with a mistake reports it, so the build goes on.
 await writeCorpusCache().catch((error: Error) => console.error(error.message))
 writeFileSync(new URL('lab/lab-page.html', import.meta.url), await buildLab())
 writeFileSync(new URL('report/compare/compare-page.html', import.meta.url), await buildComparison())
+await writeBundles()
 chmodSync(new URL('bin.js', import.meta.url), 0o755)

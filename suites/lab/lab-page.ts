@@ -4,7 +4,7 @@ import { builtPage } from '../page/build-page.ts'
 /** The whole page as text. */
 export function labPage(): Promise<string> {
   // Reading the vectors takes time that only the build needs.
-  return builtPage(new URL('lab-page.html', import.meta.url), async () => (await import('./build-lab.ts')).buildLab())
+  return builtPage('suites/lab/lab-page.html', async () => (await import('./build-lab.ts')).buildLab())
 }
 
 /** Serves the page on 127.0.0.1, every path alike, until the server is closed. Rejects where the port is taken. */

@@ -27,9 +27,10 @@ export async function buildPage(parts: PageParts): Promise<string> {
     .replace('/* page:script */', () => script)
 }
 
-/** The page that `npm run build` left at `built`; where there was no build, the page is built on the spot. */
-export async function builtPage(built: URL, build: () => Promise<string>): Promise<string> {
-  return existsSync(built) ? readFileSync(built, 'utf8') : build()
+/** The page that `npm run build` left at `path` of dist/; where the sources run, the page is built on the spot. */
+export async function builtPage(path: string, build: () => Promise<string>): Promise<string> {
+  const file = join(packageRoot, 'dist', path)
+  return import.meta.url.endsWith('.js') && existsSync(file) ? readFileSync(file, 'utf8') : build()
 }
 
 /** The page with its data, as JSON. */

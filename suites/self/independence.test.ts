@@ -78,7 +78,7 @@ describe('each package has one home', () => {
     ['@noble', /^suites\/engine\/signer\/(bytes|ed25519|hmac)\.ts$/],
     ['fast-check', /^suites\/explore\/walk\.ts$|\.test\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],
-    ['rolldown', /^suites\/page\/build-page\.ts$/],
+    ['rolldown', /^suites\/(page\/build-page|write-bundles)\.ts$/],
     [
       'vitest',
       /^suites\/(run\/run-vitest|run\/worker-request|vitest\.config|self\/(\w+-reporter|captured-cli))\.ts$|\.(test|suite)\.ts$|^mock-server\/test-[\w-]+\.ts$/,

@@ -1,4 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { createRequire } from 'node:module'
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
 import { isObject } from '../json.ts'
 import { firstTimestampMs, roundingMs } from './margins.ts'
 import type { Mismatch } from './problem.ts'
@@ -20,7 +21,17 @@ export interface ClockWitness {
 }
 
 // The schema of fixtures checks the schemas in them, a test those of spec/. Checking again here takes longer than all comparisons.
-const ajv = new Ajv2020({ strict: false, allErrors: false, meta: false, validateSchema: false })
+const settings = { strict: false, allErrors: false, meta: false, validateSchema: false }
+const require = createRequire(import.meta.url)
+let ajv: Ajv2020 | undefined
+
+/** Loaded at the first comparison with a schema: the commands that make no call need not wait for it. */
+function compile(schema: object): ValidateFunction {
+  const loaded: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js')
+  ajv ??= new loaded.Ajv2020(settings)
+  return ajv.compile(schema)
+}
+
 const compiled = new Map<string, ValidateFunction>()
 
 /** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
@@ -77,7 +88,7 @@ export function mismatchSchema(actual: unknown, schema: unknown): Mismatch | und
   const key = JSON.stringify(schema)
   let validate = compiled.get(key)
   if (validate === undefined) {
-    validate = ajv.compile(schema as object)
+    validate = compile(schema as object)
     compiled.set(key, validate)
   }
   if (validate(actual)) return undefined

@@ -11,6 +11,6 @@ interface PageMeta {
 
 /** One self-contained page of all reports: servers, requirements, what changed, and the trend of each server. */
 export async function comparisonPage(comparison: Comparison, { version, made }: PageMeta): Promise<string> {
-  const page = await builtPage(new URL('compare-page.html', import.meta.url), buildComparison)
+  const page = await builtPage('suites/report/compare/compare-page.html', buildComparison)
   return withData(page, { comparison, made: made.toISOString(), version })
 }
