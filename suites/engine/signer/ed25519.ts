@@ -1,6 +1,6 @@
 /** Ed25519 (RFC 8032) over @noble/ed25519, and the forms of it that only a mistake makes. */
 import { hashes, Point, utils, verify } from '@noble/ed25519'
-import { concat, utf8 } from './bytes.ts'
+import { concat, toHex, utf8 } from './bytes.ts'
 import { sha512 } from './hmac.ts'
 
 // noble's synchronous functions hash with what is set here.
@@ -17,13 +17,19 @@ const order = Point.CURVE().n
 
 type Expanded = ReturnType<typeof utils.getExtendedPublicKey>
 
-const expanded = new WeakMap<Uint8Array, Expanded>()
+const expanded = new Map<string, Expanded>()
+/** A run has fewer keys; a search through many must not keep them all. */
+const mostExpanded = 32
 
 /** Half of the work of a signature (RFC 8032 §5.1.5), done once for a seed, because a run signs often with few keys. */
 function expand(seed: Uint8Array): Expanded {
-  const known = expanded.get(seed) ?? utils.getExtendedPublicKey(seed)
-  expanded.set(seed, known)
-  return known
+  const name = toHex(seed)
+  const known = expanded.get(name)
+  if (known !== undefined) return known
+  const made = utils.getExtendedPublicKey(seed)
+  if (expanded.size >= mostExpanded) expanded.clear()
+  expanded.set(name, made)
+  return made
 }
 
 /** The 32-byte public key of a 32-byte seed. */
