@@ -3,11 +3,11 @@ export interface MockClock {
   now(): number
   /** Moves the clock forward by `ms`. A negative value is a RangeError: expired things would come back to life. */
   advance(ms: number): void
-  /** Sets the clock to the moment `ms`, backwards too. */
+  /** Sets the clock to the time `ms`, also backwards. */
   set(ms: number): void
   /** Stops the clock, or lets it run again from its current time. */
   freeze(frozen?: boolean): void
-  /** True while the clock moves only when it is told to. */
+  /** True while only `advance` and `set` move the clock. */
   readonly frozen: boolean
 }
 

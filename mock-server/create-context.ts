@@ -10,7 +10,7 @@ import { createRandom, type RandomBytes } from './random.ts'
 import { rules } from './rules.ts'
 import { type ApiKey, createState, type Solution, type State } from './state.ts'
 
-/** 2026-01-01T00:00:00Z: a virtual clock starts at a fixed moment, so that answers repeat. */
+/** 2026-01-01T00:00:00Z: a virtual clock starts at a fixed time, which makes answers repeatable. */
 const virtualStartMs = Date.UTC(2026, 0, 1)
 
 /** Throws a TypeError for an unknown option, or a root public key that is not an ED25519 public key. */

@@ -83,7 +83,7 @@ test('any member, param, scope or id gets an answer, and nothing is let in', asy
   )
 })
 
-test('any params of a method behind authorization get an answer, and never an HTTP 500', async () => {
+test('any params of a method that requires authorization get an answer, and never an HTTP 500', async () => {
   const client = createTestClient({ bounds: { records: 20 } })
   const auth = { basic: client.root }
   const method = fc.constantFrom(

@@ -22,7 +22,7 @@ export interface Profile {
   batch: 'refused' | 'answered'
   /** Content types other than application/json. */
   contentType: 'ignored' | 'json-only'
-  /** Members beside jsonrpc, id, method and params. */
+  /** Members other than jsonrpc, id, method and params. */
   extraMembers: 'ignored' | 'refused'
   /** Whether an unknown method is reported before authorization is checked. */
   methodCheckedFirst: boolean

@@ -68,7 +68,7 @@ const smallOrderY = new Set([
   0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
 ])
 
-/** signatures/weak-keys: a point of small order, with which anybody can sign, or one not in its canonical encoding. */
+/** signatures/weak-keys: a point of small order, with which anyone can sign, or one not in its canonical encoding. */
 export function isWeakPoint(point: Buffer): boolean {
   // Quick way out: all small-order and non-canonical encodings begin with one of these bytes.
   const first = point[0] ?? 0

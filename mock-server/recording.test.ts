@@ -43,8 +43,8 @@ test('a recording holds both sides of an exchange, its times and its connection'
   expect(first?.answer?.status).toBe(200)
   expect(JSON.parse(first?.answer?.body ?? '')).toMatchObject({ id: 1, result: {} })
   expect([second?.stage, second?.connection, third?.connection]).toEqual(['authorization/none', 1, 2])
-  const moments = [first, second].flatMap((one) => [one?.startedMs, one?.receivedMs, one?.answeredMs, one?.deliveredMs])
-  expect(moments).toEqual([...moments].sort((one, other) => Number(one) - Number(other)))
+  const times = [first, second].flatMap((one) => [one?.startedMs, one?.receivedMs, one?.answeredMs, one?.deliveredMs])
+  expect(times).toEqual([...times].sort((one, other) => Number(one) - Number(other)))
   expect(Math.abs(Number(first?.startedMs) - Date.now())).toBeLessThan(60_000)
 })
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { MockAnswer } from './http.ts'
 
-/** One exchange as it went over the wire, SECRETS INCLUDED. Moments are ms since 1970, with fractions. */
+/** One exchange as it went over the wire, SECRETS INCLUDED. Times are ms since 1970, with fractions. */
 export interface RecordedExchange {
   /** Counts from 1, in the order in which the requests began to arrive. */
   number: number

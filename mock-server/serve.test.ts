@@ -40,7 +40,7 @@ test('serve names the control port in its line, and a random profile on stderr',
   expect(JSON.parse((complained[0] ?? '').replace('Profile: ', ''))).toMatchObject({ basePath: '' })
 })
 
-test('a port that is taken, an unknown address and a wrong profile are said in one sentence', async () => {
+test('a port that is taken, an unknown address and a wrong profile are errors of one sentence', async () => {
   const other = await startMockServer()
   const port = Number(new URL(other.url).port)
   expect(await run({ port })).toEqual({

@@ -16,7 +16,7 @@ export interface ServeEdge {
 }
 
 /**
- * Runs the reference server until it is told to stop; resolves with the exit code. The first line printed is
+ * Runs the reference server until it is stopped; resolves with the exit code. The first line printed is
  * `{"url","apiKeyId","apiKeySecret"}`, with `controlUrl` and `controlToken` where the control port is open. A random profile goes to
  * stderr, with all its switches. 2: it cannot start, and one line says why.
  */

@@ -40,7 +40,7 @@ test('servers share nothing', async () => {
   expect(other.clock.now()).toBe(Date.UTC(2026, 0, 1))
 })
 
-test('a real clock runs, starts where it is told, and stands when frozen', async () => {
+test('a real clock runs, starts at a given time, and stops when frozen', async () => {
   const server = await start({ clock: 'real', now: 1_000_000 })
   expect(server.clock.now()).toBeGreaterThanOrEqual(1_000_000)
   server.clock.freeze()

@@ -42,7 +42,7 @@ export interface MockServer extends Operator {
   faults: Faults
   /** The URL of the control port. */
   control: { url: string; token: string } | undefined
-  /** Answers a request without a socket, as if it had come over one. */
+  /** Answers a request without a socket, in the same way as one from a socket. */
   handle: Handle
   /** Back to the state at the start, with the same root key; no faults, an empty journal. The clock and the connections stay. */
   reset(): void

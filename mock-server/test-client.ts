@@ -4,7 +4,7 @@ import { createHandler, type MockHandler } from './handler.ts'
 import type { MockAnswer, MockRequest } from './http.ts'
 import type { ServerOptions } from './options.ts'
 
-/** For the tests beside: a caller that talks to the pure handler, without a socket. */
+/** For tests: a client that talks to the pure handler, without a socket. */
 export type Auth =
   | { none: true }
   | { hmac: { id: string; secret: string } }
@@ -18,7 +18,7 @@ export interface Answer {
   headers: { [name: string]: string }
   text: string
   hungUp: boolean
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
   json: any
 }
 

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** For the tests beside: one HTTP request on a connection of its own. */
+/** For tests: one HTTP request on its own connection. */
 export function httpCall(
   url: string,
   options: { method?: string; headers?: { [name: string]: string }; body?: string | Buffer; from?: string } = {},
@@ -8,7 +8,7 @@ export function httpCall(
   status: number
   headers: { [name: string]: string | string[] | undefined }
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into any answer
   json: any
 }> {
   return new Promise((resolve, reject) => {

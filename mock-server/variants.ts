@@ -41,7 +41,7 @@ const asBase64 = (hex: string) => Buffer.from(`fbef${hex}ff`, 'hex').toString('b
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const plainName = /^[A-Za-z0-9-]+$/
 
-/** None of them may fail; a warning has a reason (suites/self/variant-warnings.yaml). */
+/** No variant may fail; a warning has a reason (suites/self/variant-warnings.yaml). */
 export const variants: readonly Variant[] = [
   variant('http-statuses', { refusalStatus: 'http' }, ['errors/http-status']),
   variant('refusals-as-text', { errorBody: 'text' }, ['errors/shape', 'errors/http-status']),

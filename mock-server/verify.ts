@@ -8,7 +8,7 @@ import type { ApiKey } from './state.ts'
 const nonceMemoryMs = 20 * 60_000
 
 /**
- * The key behind the credentials of a signed request (all after the scheme word): form, time, key, nonce, then the signature itself.
+ * Finds the key of a signed request by its credentials (everything after the scheme word): form, time, key, nonce, then the signature itself.
  */
 export function verifySignature(
   context: ServerContext,

@@ -1,5 +1,5 @@
 /**
- * How many servers that nobody of the suite had seen are found to be broken, and whether a conforming one is accused.
+ * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
  *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]

@@ -4,7 +4,7 @@
  *     npm run facts-proof -- [--calls N] [--only TEXT]
  *
  * Exits with 1 where a mock answers fewer than 95 % of the calls with the same outcome, status and code, or a measured switch comes out
- * otherwise than it was set. Beside each stands what the reference server reaches without the facts: the mock may not be worse. The
+ * otherwise than it was set. Next to each number is what the reference server reaches without the facts: the mock may not be worse. The
  * servers' clocks are moved, so that nothing waits.
  */
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * Interrupts bundled runs of the built command line at random moments: each must end with 130, and soon.
+ * Interrupts bundled runs of the built command line at random times: each must soon end with 130.
  *
  *     npm run interrupt [-- --times 100] [--seed 1]
  */
@@ -19,7 +19,7 @@ let longestMs = 0
 for (let time = 1; time <= Number(values.times); ) {
   const afterMs = random.below(latestMs)
   const { exitCode, tookMs, printed, wasOver } = await interruptRun(afterMs)
-  // It ended by itself before the signal: try another moment.
+  // It ended by itself before the signal: try another time.
   if (wasOver) {
     early += 1
     continue

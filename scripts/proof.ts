@@ -51,16 +51,16 @@ const proofs: readonly Proof[] = [
     env: { SVC_PROOF: '1' },
   },
   {
-    name: 'a server that keeps its state over a run is judged the same in ten orders of the cases, whatever is broken',
+    name: 'a server that keeps its state over a run is judged the same in ten orders of the cases, with each defect',
     command: ['node', '.build/scripts/orders.js'],
   },
   {
-    name: 'a bundled run that is interrupted at any of a hundred moments ends with 130',
+    name: 'a bundled run that is interrupted at any of a hundred times ends with 130',
     command: ['node', '.build/scripts/interrupt.js'],
   },
   ...['1000', '2000'].map(
     (seed): Proof => ({
-      name: `five minutes behind a proxy that flips bytes, from seed ${seed} on, end every run as runs end`,
+      name: `five minutes through a proxy that flips bytes, from seed ${seed} on, end every run as runs end`,
       command: script('hostile', '--proxy', '5', '--seed', seed),
     }),
   ),

@@ -1,7 +1,7 @@
 /**
  * The same server, asked again and again in another order each time, must be judged the same: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; and against served ones with 16 calls under way at once,
- * beside a busy loop on each core.
+ * with a busy loop on each core.
  *
  *     npm run steadiness [-- --bundled 50] [--url 20] [--busy 20]
  */

@@ -5,7 +5,7 @@ import { SuiteError } from './engine/errors.ts'
 import { suggestion } from './engine/fixture/did-you-mean.ts'
 import { printable, printableLines } from './engine/printable.ts'
 
-/** Loaded when they are asked for: `serve` need not wait for what `run` needs. */
+/** Each command is loaded when it is used, so `serve` does not wait for the modules of `run`. */
 const commands: { readonly [name: string]: () => Promise<(program: Command) => void> } = {
   run: async () => (await import('./commands/run.ts')).registerRun,
   explore: async () => (await import('./commands/explore.ts')).registerExplore,
@@ -88,7 +88,7 @@ function explain(error: unknown): number {
     return 2
   }
   if (error instanceof SuiteError) {
-    // A message may quote a server; its own line breaks show where a mistake stands in a file.
+    // A message may quote a server; its own line breaks show the place of a mistake in a file.
     for (const line of error.message.split('\n')) console.error(printable(line, longestMessage))
     if (debugging()) console.error(error.stack)
     return error.exitCode

@@ -12,7 +12,7 @@ import { recordKeys } from './run/keys/key-record.ts'
 import { openRun } from './run/run.ts'
 import type { WorkerRequest } from './run/worker-request.ts'
 
-/** Under plain vitest nothing is handed over: then everything is asked of the bundled server. */
+/** Under plain vitest no request is handed over: then all cases run against the bundled server. */
 async function everything(): Promise<WorkerRequest> {
   const corpus = await openCorpus()
   return {
@@ -44,7 +44,7 @@ async function openTarget(): Promise<Target> {
 }
 
 const { ending, close } = receiveEnding(request.endingChannel, request.endsAtMs)
-/** Nobody removes the keys of the bundled server, and none of its cases waits. */
+/** The keys of the bundled server need not be removed, and its cases do not wait. */
 const bundledEveryMs = 100
 const events = announceEvents(request.endingChannel, { everyMs: url === null ? bundledEveryMs : 0, keys: url !== null })
 const noteKeys = keyRecord === null ? () => {} : recordKeys(keyRecord)

@@ -6,7 +6,7 @@ import { numbersReporter } from './self/numbers-reporter.ts'
 import { skippedReporter } from './self/skipped-reporter.ts'
 
 /**
- * The tests of the suite itself ask the whole corpus, and are short to read: vitest, which begins with the largest files where it knows
+ * The tests of the suite itself run the whole corpus, and are short files: vitest, which begins with the largest files where it knows
  * no better, would leave them for the end, when the other workers have nothing to do.
  */
 class LongestFirst extends BaseSequencer {

@@ -1,6 +1,6 @@
 /**
  * Creates one API key with an ED25519 public key, for the ECC scenario: `node create-key.mjs FILE` writes the private key to FILE and
- * prints the id of the key. Takes SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET and SVC_SCHEME. The server keeps the key until somebody deletes it.
+ * prints the id of the key. Takes SVC_URL, SVC_KEY_ID, SVC_KEY_SECRET and SVC_SCHEME. The server keeps the key until it is deleted.
  */
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { realpathSync, writeFileSync } from 'node:fs'

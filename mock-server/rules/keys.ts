@@ -59,7 +59,7 @@ export const keyRules = {
   /** keys/create-result: the result of manager/createApiKey. */
   createKeyResult: (result: { id: string; secret: string }): object => result,
 
-  /** limits/ten-keys, limits/ten-can-be-made: at most ten, whatever the creator's kind of authorization. */
+  /** limits/ten-keys, limits/ten-can-be-made: at most ten, for every kind of authorization of the creator. */
   keyLimit: (_means: Means | undefined): number => 10,
 
   /** limits/ten-keys: how many places are taken; the initial key counts only where the profile says so. */

@@ -35,7 +35,7 @@ export const scopeRules = {
     addresses.length === 0 || addresses.includes(remoteAddress),
 
   /** addresses/bound: checked on every call, and not when a token is granted. */
-  addressChecked: (moment: 'grant' | 'call', _key: ApiKey): boolean => moment === 'call',
+  addressChecked: (during: 'grant' | 'call', _key: ApiKey): boolean => during === 'call',
 
   /** sessions/created: whether session:NAME makes a session; undefined: nothing is bound to it. */
   sessionCreated: (_name: string): boolean => true,

@@ -48,7 +48,7 @@ export const tokenRules = {
   /** grants/expiry-order, refresh/own-expiry: how long a refresh token lives. */
   refreshLifeMs: (profile: Profile): number => profile.refreshLifeMs,
 
-  /** The moment itself, or the next full second (open question): what is enforced, and therefore reported. */
+  /** The expiry itself, or the next full second (open question): what is enforced, and therefore reported. */
   expiry: (ms: number, profile: Profile): number =>
     profile.expiryRounding === 'up-to-second' ? Math.ceil(ms / 1000) * 1000 : ms,
 

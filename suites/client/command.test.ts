@@ -81,7 +81,7 @@ describe('the command', { timeout: 30_000 }, () => {
     expect(strict.exitCode).toBe(1)
   })
 
-  test('an inert client proves nothing, whatever it prints', async () => {
+  test('an inert client proves nothing, even if it prints "ok"', async () => {
     for (const mistake of ['inert', 'says-ok']) {
       const { report, exitCode } = await judge(mistake, '--auth', 'hmac', '--only', 'plain')
       expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'inconclusive', 1])
@@ -154,7 +154,7 @@ describe('wrong usage', () => {
   })
 })
 
-test('--listen judges whatever comes until it is stopped', { timeout: 15_000 }, async () => {
+test('--listen judges every call until it is stopped', { timeout: 15_000 }, async () => {
   const file = join(folder, 'listen.json')
   vi.stubEnv('SVC_KEY_ID', 'demo').stubEnv('SVC_KEY_SECRET', 'demo-secret')
   let announced = ''

@@ -92,7 +92,7 @@ export async function startJudgedServer(
   }
 }
 
-/** Another origin is another port; whatever arrives there is answered with 404. */
+/** Another origin is another port; every request there is answered with 404. */
 function startElsewhere(): Promise<MockServer> {
   return startMockServer({ recording: { bytes: recordedBytes }, profile: { basePath: '/elsewhere' } })
 }

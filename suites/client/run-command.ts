@@ -4,7 +4,7 @@ import type { Ending, Start } from './journal.ts'
 interface CommandOptions {
   /** For the shell. */
   command: string
-  /** Beside our own environment, whose SVC_ variables are left out. */
+  /** Added to our own environment, whose SVC_ variables are left out. */
   env: { readonly [name: string]: string }
   timeoutSeconds: number
   now(): number

@@ -10,7 +10,7 @@ interface ScenarioOptions {
   privateKey: PrivateKeyFile
   /** Resolves when the whole run is to end. */
   interrupted: Promise<void>
-  /** Called once the client has made its first request, said its first line, or ended. */
+  /** Called once the client has made its first request, printed its first line, or ended. */
   onAwake(): void
 }
 

@@ -7,7 +7,7 @@ const unwritableExitCode = 2
  * nothing more and keeps its exit code. Any other error is one sentence on stderr and exit code 2.
  */
 export interface OutputErrors {
-  /** The exit code that an output error demands, whatever the command sets; undefined without an error. */
+  /** The exit code after an output error, which overrides that of the command; undefined without an error. */
   exitCode(): number | undefined
 }
 

@@ -36,7 +36,7 @@ const likeUrl = /^https?:|^[\w.-]+:\d|^\[|^[\w-]+(\.[\w-]+)+(\/|$)/
 function withUrl(flags: RunFlags, url: string | undefined): RunFlags {
   if (url === undefined) return flags
   if (flags.url !== undefined)
-    throw new SuiteError('usage', `Name the server once: "${url}" stands beside "--url ${flags.url}"`)
+    throw new SuiteError('usage', `Name the server once: "${url}" and "--url ${flags.url}" were given`)
   if (!likeUrl.test(url))
     throw new SuiteError('usage', `Cannot use "${url}": name the server with "--url", and cases with "--only ${url}"`)
   return { ...flags, url }

@@ -41,15 +41,15 @@ function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): strin
   ]
   if (found.length > 0) return found.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
   const ids = [...corpus.requirements, ...corpus.questions, ...corpus.scenarios, ...mutants].map((one) => one.id)
-  const meant = suggestion(id, [...ids, ...items.map(({ key }) => key)])
+  const advice = suggestion(id, [...ids, ...items.map(({ key }) => key)])
   throw new SuiteError(
     'usage',
-    `Nothing is named "${id}"${isLong(meant) ? '; "svc-conformance list" shows the ids' : meant}`,
+    `Nothing is named "${id}"${isLong(advice) ? '; "svc-conformance list" shows the ids' : advice}`,
   )
 }
 
 /** Without a similar id, the error would list every id. */
-const isLong = (meant: string): boolean => !meant.includes('did you mean')
+const isLong = (advice: string): boolean => !advice.includes('did you mean')
 
 const isCaseOf = (item: Item, scenario: Scenario, key: string): boolean =>
   item.kind === 'case' && item.scenario === scenario && item.key === key

@@ -12,7 +12,7 @@ export interface Tally {
   /** By the key of a case; a repeated case counts once. */
   verdicts: Map<string, Verdict>
   running: Set<string>
-  /** Cases that wait, each until a moment in ms since 1970. */
+  /** Cases that wait, each until a time in ms since 1970. */
   waiting: Map<string, number>
   /** When the first case started. */
   startedMs: number | null

@@ -86,7 +86,7 @@ const forEcc: { [requirement: string]: string } = {
   'signatures/hmac-encoding': 'signatures/ecc-encoding',
 }
 
-/** The mistakes as reported; what both kinds of key share is said with the requirement of the kind at hand. */
+/** The mistakes as reported; a mistake that both kinds of key share is reported with the requirement of this kind. */
 function named({ key }: DiagnoseInput, found: readonly KnownMistake[]): NamedMistake[] {
   return found.map(({ id, title, requirement, fix }) => ({
     id,

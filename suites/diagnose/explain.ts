@@ -61,7 +61,7 @@ export function explain(input: DiagnoseInput, fields: HeaderFields): Explanation
   }
 }
 
-/** @param shape what the looks of the signature say, asked before the long search */
+/** @param shape what the form of the signature shows; it is tried before the long search */
 function search(
   right: Draft,
   signature: string,

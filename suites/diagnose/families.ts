@@ -1,6 +1,6 @@
 /**
  * The mistakes that are made most often, by what they touch: three of them at once are looked for, one of each family. The first two of a
- * family are looked for beside rare mistakes too.
+ * family are also looked for together with rare mistakes.
  */
 import type { KnownMistake } from '../engine/signer/mistake.ts'
 

@@ -2,7 +2,7 @@
 import type { DiagnoseInput, Diagnosis } from './diagnose.ts'
 import { judgeOwnData } from './own-data.ts'
 
-/** In the order in which to try them; how each is said depends on where: on a command line or on the page. */
+/** In the order in which to try them; the wording differs between the command line and the page. */
 export type NextStep = 'check-empty-body' | 'give-own-data' | 'mend-own-data' | 'compare-key' | 'give-url'
 
 /** What is known, as one sentence. Units: `ruledOut` counts each known mistake once. */

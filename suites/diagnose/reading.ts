@@ -1,4 +1,4 @@
-/** Reads a header leniently: which five fields were meant, and what is wrong with how they are written. */
+/** Reads a header leniently: finds its five fields, and what is wrong with how they are written. */
 
 import type { HeaderFields } from '../engine/signer/header.ts'
 import { splitHeader, version } from '../engine/signer/header.ts'
@@ -7,7 +7,7 @@ import { mistakeById } from '../engine/signer/mistakes.ts'
 import { headerMistakes } from '../engine/signer/mistakes-of-fields.ts'
 
 interface Reading {
-  /** The meant fields; null if no five fields can be recognised. */
+  /** The recognised fields; null if there are not five. */
   fields: HeaderFields | null
   /** What is wrong with the header itself. */
   mistakes: KnownMistake[]
@@ -67,7 +67,7 @@ function meantFields(raw: readonly string[]): Reading {
   return { fields: null, mistakes: [headerMistakes.tooFew] }
 }
 
-/** Five fields that may stand in another order: a timestamp and the version are known by their looks. */
+/** Five fields in any order: a timestamp and the version are recognised by their form. */
 function inOrder(raw: readonly string[]): Reading {
   const [keyId = '', second = '', timestamp = '', nonce = '', signature = ''] = raw
   const asSent = { keyId, version: second, timestamp, nonce, signature }

@@ -17,7 +17,7 @@ export interface PastedRequest {
 export function readPasted(text: string): PastedRequest {
   const trimmed = text.trimStart()
   if (/^(> )?[A-Za-z]+ (\/|https?:)\S*( HTTP\/[\d.]+)?\s*(\r?\n|$)/.test(trimmed)) return readRaw(trimmed)
-  // Also behind a prompt, a pipe or lines of other output.
+  // Also after a prompt, a pipe or lines of other output.
   const curl = /(?:^|\n|\|)\s*\$?\s*curl(?:\.exe)?\s/.exec(text)
   if (curl !== null) return readCurl(shellWords(text.slice(curl.index + curl[0].length)))
   return { header: headerValue(text) }

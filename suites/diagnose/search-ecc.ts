@@ -59,7 +59,7 @@ function decodings(received: string): Decoded[] {
   return whole.map(reduced)
 }
 
-/** The 64 bytes that were meant. A lost last byte is guessed: S is below L, so it is 16 at most. */
+/** The 64 bytes of the signature. A lost last byte is guessed: S is below L, so it is 16 at most. */
 function wholeForms(bytes: Uint8Array): { whole: Uint8Array; word: string[] }[] {
   if (bytes.length === 64) return [{ whole: bytes, word: [] }]
   if (bytes.length === 65) return [{ whole: bytes.slice(0, 64), word: ['one-byte-long'] }]

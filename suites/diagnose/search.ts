@@ -14,7 +14,7 @@ interface Candidate {
   readonly data: Uint8Array
 }
 
-/** What is looked for. Only `after` comes behind the computation of the signature's bytes. */
+/** What is looked for. Only `after` applies after the bytes of the signature are computed. */
 export interface Repertoire {
   /** Each alone and with every other one. */
   readonly before: readonly KnownMistake[]

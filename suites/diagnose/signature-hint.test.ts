@@ -86,7 +86,7 @@ test.each(['api', '/', 'api/', '/API'])(
   },
 )
 
-/** Issues tokens, and accepts them behind one word only. */
+/** Issues tokens, and accepts them after one word only. */
 function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = false): Target {
   let granted = 0
   return madeUpTarget({
@@ -102,7 +102,7 @@ function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = 
 const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { token: result.accessToken } }
   - { call: solution/listSolutions, auth: { token: $token }, expect: accepted }`
 
-test('if no token is accepted behind any word, the hint names --token-prefix', async () => {
+test('if no token is accepted after any word, the hint names --token-prefix', async () => {
   expect(saidHint(await run(tokenTarget('jwt', {}), tokenSteps))).toBe(
     'No token was accepted; tokens were sent with the prefixes "Bearer" and "Token", with the reported tokenType and without a prefix. Set --token-prefix (or tokenPrefix in the target file) to the prefix of this deployment.',
   )

@@ -39,7 +39,7 @@ export interface Verification {
   stages: Stage[]
 }
 
-/** Every stage of a header. Never throws: whatever is wrong with the header is a stage that is not ok. */
+/** Checks every stage of a header. Never throws: each mistake in the header is a stage that is not ok. */
 export function verify(input: VerifyInput): Verification {
   const { scheme, fields: raw } = splitHeader(input.header)
   const stages: Stage[] = [compare('scheme', input.scheme, scheme)]

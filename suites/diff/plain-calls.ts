@@ -1,4 +1,4 @@
-/** Calls of a session that leave nothing behind: envelopes, signatures, Basic. */
+/** Calls that create nothing: envelopes, signatures, Basic. */
 import {
   type Authorize,
   basic,

@@ -3,7 +3,7 @@ export type JsonObject = { [name: string]: unknown }
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The members of an object; none of any other value. */
+/** The members of an object; an empty object for any other value. */
 export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }

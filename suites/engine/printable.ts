@@ -1,6 +1,6 @@
 /**
  * Printing text that somebody else wrote. A server under test chooses error messages, ids and header names, and our output ends in terminals
- * and build logs that obey escape sequences and words such as `::error::`. So whatever prints takes `Printable`, and only this file makes it.
+ * and build logs that obey escape sequences and words such as `::error::`. So everything that prints takes `Printable`, and only this file makes it.
  */
 
 declare const brand: unique symbol

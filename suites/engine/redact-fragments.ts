@@ -3,7 +3,7 @@
  * the beginning or the end may stand there alone. Of a secret only its ends are kept, since a hostile server may give out megabytes of them.
  */
 
-/** A longer secret is never shown whole: whatever could show it is cut. In characters. */
+/** A longer secret is never shown whole: every text that could show it is cut. In characters. */
 export const wholeSecret = 4096
 
 /** How many characters at either end are enough to recognise a secret. */

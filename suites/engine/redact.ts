@@ -1,4 +1,4 @@
-/** No secret leaves: what is printed or written goes through here, unless the user asks for a trace. */
+/** No secret leaves: what is printed or written goes through here, except with `--trace`. */
 import type { Exchange } from './exchange.ts'
 import { createFragments, wholeSecret } from './redact-fragments.ts'
 
@@ -19,7 +19,7 @@ const shorten = (secret: string): string =>
 
 /**
  * Shortens the given secrets in every spelling (plain in any case, JSON-escaped, URL-encoded, hex, and within base64 at
- * any alignment, so that Basic credentials are found too), and whatever looks like a credential by its place:
+ * any alignment, so that Basic credentials are found too), and values in the usual places of credentials:
  * authorization and cookie headers, token and secret members, private keys.
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {

@@ -1,5 +1,5 @@
 /**
- * A server under test as the engine sees it: bytes out, bytes in, and a clock. Everything that does I/O is behind these
+ * A server under test as the engine sees it: bytes out, bytes in, and a clock. All I/O is done by implementations of these
  * interfaces (suites/targets); the engine itself opens no socket and reads no clock.
  */
 import { defaultScheme } from './document.ts'

@@ -148,7 +148,7 @@ function noteGrant({ counts, redactor }: Caller, result: unknown): void {
   for (const text of [accessToken, refreshToken]) if (typeof text === 'string') redactor.add(text)
 }
 
-/** The earliest moment that the server's clock may show now: a signature from the future may be refused. */
+/** The earliest time that the server's clock may show now: a signature from the future may be refused. */
 const signedAt = new WeakMap<Caller, () => number>()
 
 function paceOf({ baseUrl, settings, clock }: Instance, random: Random): Pace {

@@ -25,7 +25,7 @@ export interface Finding {
   switches?: Partial<Profile>
 }
 
-/** About how many calls, and how many of them are meant to be refused, request tokens, or create a key. */
+/** About how many calls, and how many of them are expected to be refused, request tokens, or create a key. */
 export interface Cost {
   calls: number
   refusals: number

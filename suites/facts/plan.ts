@@ -52,7 +52,7 @@ export function planLines({ calls, refusals, grants, keys, left }: FactsPlan, re
       : [removesKeys ? `about ${keys} API keys, which it removes` : `up to ${keyLimit} API keys, which stay`]),
   ]
   return [
-    `Plan: about ${calls} calls, ${refusals} of them meant to be refused; creates ${lasting.join(', ') || 'nothing that lasts'}`,
+    `Plan: about ${calls} calls, ${refusals} of them expected to be refused; creates ${lasting.join(', ') || 'nothing that lasts'}`,
     ...[...left].map(([reason, names]) => `  left out, since ${reason}: ${names.join(', ')}`),
   ]
 }

@@ -47,7 +47,7 @@ async function keptLifetimes(caller: Caller): Promise<Finding> {
         'refresh/expires-in-kept',
         'expiresIn holds after a refresh',
         isKept,
-        `asked for ${shortLifeMs} ms, then ${lifeMs} ms`,
+        `${shortLifeMs} ms requested, then ${lifeMs} ms`,
       ),
       word(
         'refresh/lifetime-renewed',

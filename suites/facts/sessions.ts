@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts'
 import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
 import { grant, type Pair, works } from './granted.ts'
 
-/** So that no two sessions are of one moment. */
+/** The pause between two grants, which gives every session another time. In ms. */
 const betweenMs = 5
 
 async function open(caller: Caller, name: string | null): Promise<Pair | null> {

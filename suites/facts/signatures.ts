@@ -92,7 +92,7 @@ const withWrongSignature = (header: string): string => {
   return `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`
 }
 
-/** Whether a nonce is refused after it stood in a call that was refused for another reason. */
+/** Whether a nonce is refused after it was used in a call that was refused for another reason. */
 async function burntBy(caller: Caller, wrong: SignatureOptions): Promise<boolean> {
   const nonce = freshNonce(caller.random)
   await isAccepted(caller, { ...wrong, nonce })

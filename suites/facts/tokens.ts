@@ -53,17 +53,17 @@ const betweenMs = 137
 async function lifetimes(caller: Caller): Promise<Finding> {
   const access: number[] = []
   const refresh: number[] = []
-  const moments: number[] = []
+  const expiries: number[] = []
   for (let sample = 0; sample < samples; sample += 1) {
     const pair = pairOf(await requestGrant(caller, ['solution']))
     if (pair === null || !Number.isFinite(pair.accessExpiryMs)) return { facts: [] }
     const nowMs = caller.serverNowMs()
     access.push(pair.accessExpiryMs - nowMs)
     refresh.push(pair.refreshExpiryMs - nowMs)
-    moments.push(pair.accessExpiryMs, pair.refreshExpiryMs)
+    expiries.push(pair.accessExpiryMs, pair.refreshExpiryMs)
     await caller.instance.clock.sleep(betweenMs)
   }
-  const isRounded = moments.every((ms) => ms % 1000 === 0)
+  const isRounded = expiries.every((ms) => ms % 1000 === 0)
   const accessMs = wholeSeconds(Math.min(...access))
   const refreshMs = wholeSeconds(Math.min(...refresh))
   const evidence = (ms: number): string => `reported expiry minus the server's clock: ${ms} ms`

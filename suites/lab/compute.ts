@@ -109,7 +109,7 @@ function keyOf(text: string): SigningKey | string {
 
 function bodyOf({ body, bodyForm }: LabFields): Uint8Array | undefined {
   if (bodyForm === 'base64') return fromBase64Strict(body.replace(/\s/g, '')) ?? undefined
-  // A text field holds only LF, whatever was pasted.
+  // A text field turns every pasted line end into LF.
   return utf8(bodyForm === 'crlf' ? body.replace(/\r?\n/g, '\r\n') : body)
 }
 

@@ -50,7 +50,7 @@ describe('what the page shows', () => {
     expect(labResult({ ...fields, ...missing })).toEqual({ kind: 'waiting', message })
   })
 
-  test('the body of a pasted request is taken, and one from a file is asked for', () => {
+  test('the body of a pasted request is used, and a body from a file must be given', () => {
     const curl = `curl -H 'Authorization: ${right}' http://h/api`
     const note = (text: string) => labResult({ ...fields, request: text, body: '' })
     expect(note(`${curl} -d '${body}'`)).toMatchObject({
@@ -186,7 +186,7 @@ describe.skipIf(chromiumMissing !== '')(`in Chromium${chromiumMissing}`, () => {
     expect(await page.locator('#results img, #results b').count()).toBe(0)
   })
 
-  test('the policy names no network source, and the page asked for nothing but itself', async () => {
+  test('the policy names no network source, and the page loaded nothing but itself', async () => {
     const policy = (await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute('content')) ?? ''
     expect(policy).toMatch(
       /^default-src 'none'; script-src 'sha256-[^ ]+'; style-src 'sha256-[^ ]+'; base-uri 'none'; form-action 'none'; img-src data:$/,

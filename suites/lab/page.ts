@@ -95,7 +95,7 @@ function offerVectors(): void {
   }
 }
 
-/** The vector behind the button "Show an example": common, and found at once. */
+/** The vector that the button "Show an example" loads: a common mistake that is found at once. */
 const exampleId = 'vectors/invalid/hmac-untruncated'
 
 function loadVector(id: string): void {

@@ -14,7 +14,7 @@ describe('verdict and exit code', () => {
     ['warned, strict', [[['one', 'warned']], { strict: true }], 'conforms', 1],
     ['failed', [[['one', 'failed']]], 'does-not-conform', 1],
     [
-      'failed beside blocked',
+      'failed and blocked',
       [
         [
           ['one', 'failed'],
@@ -36,7 +36,7 @@ describe('verdict and exit code', () => {
       1,
     ],
     [
-      'blocked beside known',
+      'blocked and known',
       [
         [
           ['one', 'failed'],
@@ -49,7 +49,7 @@ describe('verdict and exit code', () => {
     ],
     ['known', [[['one', 'failed']], { known: [known()] }], 'does-not-conform', 0],
     [
-      'stale beside known',
+      'stale and known',
       [
         [
           ['one', 'failed'],
@@ -86,7 +86,7 @@ describe('verdict and exit code', () => {
     expect([seen, code]).toEqual([verdict, exitCode])
   })
 
-  test('requirements that --only leaves out are only counted beside the verdict', () => {
+  test('requirements that --only leaves out are only counted next to the verdict', () => {
     expect(report([], { partial: 'only' }).conclusion).toEqual([
       '1 must was not selected: run without --only for a verdict on the whole document',
     ])

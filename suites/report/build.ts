@@ -32,7 +32,7 @@ interface BuildInput {
   corpus: Corpus
   /** What the model found; the baseline is applied here. */
   findings?: readonly Omit<Finding, 'known'>[]
-  /** How much the model asked. */
+  /** How many calls the model made. */
   explored?: Explored | null
   known: readonly KnownEntry[]
   /** The frozen set that decides the verdict; null or absent: every case of the corpus does. */

@@ -74,7 +74,7 @@ export function blockedByKnown(cases: readonly CaseReport[], { verdict, blockedB
 /** The requirements that a method open to everyone breaks. */
 const junkControlRequirements: readonly string[] = ['authorization/required', 'keys/create-authorized']
 
-/** The requirements that give the moments to wait for. */
+/** The requirements about the times that cases wait for. */
 const expiryRequirements: readonly string[] = [
   'grants/result-access-token-expiry',
   'grants/result-refresh-token-expiry',
@@ -133,7 +133,7 @@ function reasonKey(problem: ReportedProblem): unknown {
   return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts
 }
 
-/** How an expectation was broken. The received value is left out, because ids and moments differ from case to case. */
+/** How an expectation was broken. The received value is left out, because ids and times differ from case to case. */
 function failureKey(problem: ReportedProblem): unknown {
   switch (problem.kind) {
     case 'wrong-value':

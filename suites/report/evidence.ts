@@ -1,4 +1,4 @@
-/** Keeps a report small, whatever a server sends. Each exchange is already short; this limits all of them together. */
+/** Keeps a report small. Each exchange is already short; this limits all of them together. */
 import type { Exchange } from '../engine/exchange.ts'
 import { printableJson } from '../engine/printable.ts'
 import type { CaseReport } from './report.ts'

@@ -11,7 +11,7 @@ const envelopeTexts: TextOfKind<EnvelopeProblem> = {
 const lackingText = {
   id: 'the result has no id',
   secret: 'the result has no secret',
-  'sendable-id': 'the id of the result cannot stand in an HTTP header',
+  'sendable-id': 'the id of the result is not allowed in an HTTP header',
 } as const
 
 /** How an expectation was broken. */
@@ -59,9 +59,9 @@ function mismatchText(mismatch: Mismatch): string {
       return `expected a value that ${mismatch.wanted}${place}, got ${got}`
     }
     case 'in': {
-      if (mismatch.offByMs === undefined) return `expected a moment in ms, got ${got}`
+      if (mismatch.offByMs === undefined) return `expected a time in ms, got ${got}`
       const side = mismatch.offByMs > 0 ? 'later' : 'earlier'
-      return `expected a moment ${mismatch.inMs} ms from now, got ${got}, which is ${Math.abs(mismatch.offByMs)} ms ${side} than that`
+      return `expected a time ${mismatch.inMs} ms from now, got ${got}, which is ${Math.abs(mismatch.offByMs)} ms ${side} than that`
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What a server sends reaches no terminal, build log or page as anything but text, whatever the format. */
+/** In every format, what a server sends reaches a terminal, build log or page as plain text only. */
 import { describe, expect, test } from 'vitest'
 import { madeUpReport } from '../self/made-up-report.ts'
 import { renderHtml } from './html.ts'
@@ -34,7 +34,7 @@ const renderers: { [format: string]: (report: Report) => string } = {
   html: renderHtml,
 }
 
-/** The report with the attack behind every text that a server, or a file of its user, can choose. */
+/** The report with the attack in every text that a server, or a file of its user, can choose. */
 function attacked(): Report {
   const report = madeUpReport()
   return {

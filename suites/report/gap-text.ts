@@ -31,9 +31,9 @@ export const gapTexts: TextOfKind<Gap> = {
     `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
-  'nothing-to-ask': ({ list }) => `there is no call to make: "${list}" is empty`,
+  'empty-list': ({ list }) => `there is no call to make: "${list}" is empty`,
   'clock-unknown': () =>
-    "the target's answers carry no Date header, so its clock is not known and no moment can be judged by it",
+    "the target's answers carry no Date header, so its clock is not known and no time can be judged by it",
   'wait-too-long': ({ waitMs }) => {
     const seconds = Math.ceil(waitMs / 1000)
     return `this takes ${seconds} s of waiting; --wait ${seconds} allows it`
@@ -43,7 +43,7 @@ export const gapTexts: TextOfKind<Gap> = {
   'token-ended': () => 'a token had expired, or nearly, when it was used, so its refusal cannot be judged',
   'cannot-be-sent': ({ reason }) => reason,
   'test-key-kept': () => 'its key is kept from an earlier run; without the kept test keys a new one is created',
-  'test-key-made-before': () => 'another case needed its key before, so it exists already',
+  'test-key-made-before': () => 'an earlier case needed its key, so it already exists',
   'no-call': () => 'No call was made',
   'nothing-judged': () => 'the target offered nothing that this case could try, so nothing was judged',
 }

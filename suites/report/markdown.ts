@@ -44,7 +44,7 @@ export function renderMarkdown(raw: Report): Printable {
   return vouchedFor(fitted(before, details, after))
 }
 
-/** How much the model asked. */
+/** How many calls the model made. */
 function explored(report: PrintedReport): string {
   const [first, ...parts] = exploredLines(report)
   return first === undefined ? '' : [first, ...parts.map((part) => `- ${part}`)].join('\n')

@@ -5,7 +5,7 @@ import { type TextOfKind, textOfKind } from './text-of-kind.ts'
 /** Why nothing could be judged. */
 export const obstacleTexts: TextOfKind<Obstacle> = {
   'not-run': ({ because }) => `not run: ${notRunText(because)}`,
-  throttled: ({ status }) => `the server kept asking to wait (HTTP ${status})`,
+  throttled: ({ status }) => `the server throttled every try (HTTP ${status})`,
   unread: ({ limitBytes }) =>
     `the answer is longer than ${limitBytes} bytes, so it was not read; raise maxAnswerBytes in the target file`,
   'control-after-broken': ({ got, control }) =>
@@ -15,7 +15,7 @@ export const obstacleTexts: TextOfKind<Obstacle> = {
   'calls-dropped': ({ dropped, calls }) =>
     `${dropped} of ${calls} calls at once were dropped; the target may not accept that many connections`,
   'clock-jumped': () => "the target's clock jumped in every try",
-  'too-late': () => 'the answer came too late to be judged: less than a second before the moment',
+  'too-late': () => 'the answer came too late to be judged: less than a second before the time that decides',
   'junk-accepted': ({ method }) =>
     `${method} also accepts junk credentials or no credentials, so this acceptance proves nothing`,
   'open-to-all': ({ method }) =>
@@ -25,7 +25,7 @@ export const obstacleTexts: TextOfKind<Obstacle> = {
     `the step needs ${wanted === 'token' ? 'a string as the token' : 'an API key with an id and a secret'}, but an earlier answer gave ${got}`,
   'expiry-not-a-timestamp': ({ digits }) =>
     `the reported expiry has ${digits} digits; a timestamp in milliseconds has 13, so nothing can be judged by it`,
-  'not-a-moment': ({ got }) => `the moment to wait for or to judge by is not a number: ${got}`,
+  'not-a-time': ({ got }) => `the time to wait for or to judge by is not a number: ${got}`,
   'not-a-duration': ({ got }) => `"${got}" is not a duration`,
   'test-key-missing': testKeyMissingText,
   'not-a-test-key': ({ testKey }) => `"${testKey}" is not a test key`,
@@ -35,12 +35,12 @@ export const obstacleTexts: TextOfKind<Obstacle> = {
       ? 'access tokens are refused with the prefixes "Bearer" and "Token", with the reported tokenType and without a prefix; set --token-prefix (tokenPrefix in the target file) to the one of this deployment'
       : `access tokens are refused with the given prefix "${because.prefix}"`,
   'no-way-to-create': () => 'test-keys.yaml names no way to create it',
-  'nobody-creates-it-this-way': () => 'the root key has a public key, so no key can be created in this way',
+  'root-has-public-key': () => 'the root key has a public key, so no key can be created in this way',
   'no-successful-answer': () => 'No call was accepted, so there was no successful answer to look at',
   'limit-spoilt': ({ by, what }) =>
     `${by} left more ${what} on the target than the limit allows, so nothing can be judged here; run against a fresh target`,
   'no-room-for-sessions': () =>
-    'the target refuses every further session, although the oldest is to be removed (sessions/next-works)',
+    'the target refuses every further session, although it should remove the oldest (sessions/next-works)',
 }
 
 const triedText = { 'no-token': 'no access token was granted', 'no-scope': 'it has no scope' } as const

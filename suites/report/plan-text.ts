@@ -18,7 +18,7 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
   const leftOut = plan.cannot.reduce((sum, { cases }) => sum + cases, 0)
   const lines = [
     // Observed calls may be refused too, which is not known in advance.
-    `Plan: ${plan.cases} of ${casesOf(plan.total)}, about ${plan.calls} calls${duration(plan.seconds)}, at least ${plan.refusals} of them meant to be refused`,
+    `Plan: ${plan.cases} of ${casesOf(plan.total)}, about ${plan.calls} calls${duration(plan.seconds)}, at least ${plan.refusals} of them expected to be refused`,
     ...(plan.refusals > 0 ? ['  The refusals may look like an attack in the log of the server'] : []),
     ...(plan.notSelected > 0
       ? [`  ${casesOf(plan.notSelected)} ${plan.notSelected === 1 ? 'is' : 'are'} not selected`]

@@ -7,7 +7,7 @@ import type { PrintedReport } from './printed.ts'
 import type { CaseReport } from './report.ts'
 import { casesOf, glyphs } from './verdict-words.ts'
 
-/** How many problems are listed beside the verdict; the rest of the report has all. */
+/** How many problems are listed next to the verdict; the rest of the report has all. */
 const shownProblems = 20
 
 /** Failures and warnings by cause. A warning that a failure explains is listed as its consequence. */

@@ -44,11 +44,11 @@ function reportOn(outcomes: CaseOutcome[], id: string) {
 
 const most = 'sessions/at-most-sixteen'
 
-test('a lost race is said to be one where the limit holds one at a time, and to need a fresh instance next time', () => {
+test('a lost race is reported as one if the limit holds for single calls, with the advice to use a fresh instance next time', () => {
   const race = outcome('sessions/race', most, 'failed')
   expect(reportOn([race, outcome(most, most, 'passed')], 'sessions/race')).toMatchObject({
     problem: {
-      message: `expected at most 16 of 100 calls to be accepted, 35 were; it is a race: one call at a time it holds (${most})`,
+      message: `expected at most 16 of 100 calls to be accepted, 35 were; this is a race: the requirement holds for one call at a time (${most})`,
     },
     again: 'run --disposable --only sessions/race --trace # on a fresh instance',
   })
@@ -60,7 +60,7 @@ test('where the limit never holds it is no race', () => {
   expect(report?.problem?.message).toBe('expected at most 16 of 100 calls to be accepted, 35 were')
 })
 
-test('a case that leaves nothing behind is repeated anywhere', () => {
+test('a case that creates nothing is repeated anywhere', () => {
   const report = reportOn([outcome('basic/credentials', 'basic/credentials', 'failed')], 'basic/credentials')
   expect(report?.again).toBe('run --disposable --only basic/credentials --trace')
 })

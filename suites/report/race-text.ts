@@ -2,7 +2,7 @@ import { hasRace } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 
-/** Says that a failed case is about calls at the same time, and which cases show that one at a time the server is right. */
+/** Adds to a failed race the cases that show that the requirement holds for one call at a time. */
 export function raceText(outcome: CaseOutcome, all: readonly CaseOutcome[], corpus: Corpus): string {
   const isRace = (id: string): boolean => corpus.scenarios.some((scenario) => scenario.id === id && hasRace(scenario))
   const broken = Object.entries(outcome.requirements).flatMap(([id, verdict]) => (verdict === 'failed' ? [id] : []))
@@ -12,7 +12,7 @@ export function raceText(outcome: CaseOutcome, all: readonly CaseOutcome[], corp
   const passed = others.filter(({ requirements }) => broken.every((id) => requirements[id] === 'passed'))
   if (failed || passed.length === 0) return ''
   const shown = passed.slice(0, shownCases).map(({ key }) => key)
-  return `; it is a race: one call at a time it holds (${shown.join(', ')})`
+  return `; this is a race: the requirement holds for one call at a time (${shown.join(', ')})`
 }
 
 const shownCases = 2

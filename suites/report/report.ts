@@ -151,7 +151,7 @@ export interface Plan {
   /** The number of all cases, the same in every output. */
   total: number
   notSelected: number
-  /** About how many calls, and how many of them at least are meant to be refused; observed calls may be refused too. */
+  /** About how many calls, and how many of them at least are expected to be refused; observed calls may be refused too. */
   calls: number
   refusals: number
   /** About how long it takes; 0: too short to plan. */

@@ -34,7 +34,7 @@ describe('text', () => {
 `)
   })
 
-  test('failures of one cause are told once, with the keys of the others', () => {
+  test('failures of one cause are reported once, with the keys of the others', () => {
     const testCase = report.cases.find((one) => one.problem?.hint !== undefined) as (typeof report.cases)[number]
     const twice = renderText(
       { ...report, findings: [], cases: [testCase, { ...testCase, key: 'signatures/other' }] },
@@ -44,7 +44,7 @@ describe('text', () => {
     expect(twice.match(/> POST/g)).toHaveLength(1)
   })
 
-  test('cases that are blocked by one cause are told once', () => {
+  test('cases that are blocked by one cause are reported once', () => {
     expect(text.match(/The control was refused/g)).toHaveLength(1)
     expect(text).toContain(
       '  Also    2 more cases are blocked by the same:\n          tokens/three\n          tokens/two\n',
@@ -143,7 +143,7 @@ describe('text', () => {
     expect(said.split(reason)).toHaveLength(2)
   })
 
-  test('names what failed beside the verdict', () => {
+  test('names what failed next to the verdict', () => {
     const end = text.slice(text.indexOf('Verdict:'))
     expect(end).toContain(`Verdict: does not conform (exit code 1)
   ✗ basic/hostile (basic/credentials)
@@ -161,7 +161,7 @@ describe('text', () => {
     expect(said).toContain('✗ basic/hostile (basic/credentials); it blocks 3 cases\n')
   })
 
-  test('a warning that a failure explains stands behind it', () => {
+  test('a warning that a failure explains comes after it', () => {
     const failure = report.cases.find((one) => one.problem?.hint !== undefined) as CaseReport
     const warning = { ...failure, key: 'limits/every-way', verdict: 'warned' as const }
     const said = renderText({ ...report, findings: [], cases: [warning, failure] }, { colour: false })
@@ -213,7 +213,7 @@ describe('text', () => {
     expect(text).toContain('    title: An old access token is dead after its refresh\n    steps:\n')
   })
 
-  test('several findings of one requirement are told once, and those that a failed case shows in short', () => {
+  test('several findings of one requirement are reported once, and those that a failed case shows in short', () => {
     const [finding] = report.findings
     if (finding === undefined) throw new Error('No finding')
     const another = { ...finding, id: 'found/tokens/authorize/another' }
@@ -250,7 +250,7 @@ describe('text', () => {
     }
     expect(
       renderPlan(plan, { ids: false }),
-    ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them meant to be refused
+    ).toBe(`Plan: 9 of 33 cases, about 40 calls in 3 s, at least 12 of them expected to be refused
   The refusals may look like an attack in the log of the server
   1 case is not selected
 Creates:

@@ -109,7 +109,7 @@ function areas(report: PrintedReport, paint: Paint): string[] {
 }
 
 /**
- * Lists open musts beside the verdict. Of those that --only leaves out only the number is given, because their ids would hide the cases.
+ * Lists open musts next to the verdict. Musts that --only leaves out are only counted, because their ids would hide the cases.
  */
 function notTestable(report: PrintedReport, paint: Paint): string[][] {
   const all = groupNotTestable(report)

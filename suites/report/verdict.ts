@@ -22,7 +22,7 @@ interface Evidence {
   stopped: string | null
   /** The exit code of a run that was interrupted or lost its target; null if the table decides. */
   ownExitCode: number | null
-  /** Explains throttling: the run took longer, and some moments could not be judged. */
+  /** Explains throttling: the run took longer, and some times could not be judged. */
   throttledCalls: number
 }
 

@@ -103,7 +103,7 @@ function createdKeys(testable: readonly Item[], keys: number, { cleanup }: Plann
   return fillsKeys ? 'API keys up to the limit of ten' : counted(Math.min(keys, keyLimit), 'API key')
 }
 
-/** The assumed length of a wait for a moment of the server, which is not known in advance. */
+/** The assumed length of a wait for a time that the server reports, which is not known in advance. */
 const usualWaitMs = 3000
 
 /** Cases wait at the same time. Waits that separate sessions happen only on a server that needs them. */

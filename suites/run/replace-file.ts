@@ -14,7 +14,7 @@ import { SuiteError } from '../engine/errors.ts'
 import { fileProblem } from './options/inputs.ts'
 
 /**
- * Writes a new file beside the old one and then renames it, so that a full disk or a killed process leaves the old file intact. Creates
+ * Writes a new file next to the old one and then renames it, so that a full disk or a killed process leaves the old file intact. Creates
  * missing folders. A path that is not a file, such as /dev/stderr, is written directly.
  *
  * @param what as in `Cannot write the report`

@@ -18,14 +18,14 @@ interface VitestRun {
   defects: string[]
   /** Why the worker stopped before the last case, if it did. */
   stopped: StopReason | null
-  /** The worker did not end when it was told to. */
+  /** The worker did not end in time. */
   isStuck: boolean
 }
 
 /** How long to wait for the worker after a run was ended; its calls and waits end at once. In ms. */
 const graceMs = 2000
 
-/** Runs the cases in a vitest worker. Whatever vitest configuration a user's project has is not read. */
+/** Runs the cases in a vitest worker. The vitest configuration of a user's project is not read. */
 export async function runVitest(request: WorkerRequest, endings: Endings, listener: RunListener): Promise<VitestRun> {
   const { cases: ending } = endings
   const { reporter, result } = collectOutcomes(listener)
@@ -58,7 +58,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   }
 }
 
-/** Resolves with true when a worker that was told to end has had its time, or the user presses Ctrl-C again. */
+/** Resolves with true when a worker has had its time to end, or the user presses Ctrl-C again. */
 function stuckWorker({ cases, cleanUp }: Endings): Promise<true> {
   return new Promise((resolve) => {
     cases.onEnd(() => setTimeout(() => resolve(true), graceMs).unref())

@@ -18,7 +18,7 @@ export interface SuiteResult {
   left: string[]
   /** Cases that the suite itself could not run. */
   defects: string[]
-  /** The worker did not end when it was told to, so the process must be ended. */
+  /** The worker did not end in time, so the process must be ended. */
   isStuck: boolean
   /** What the model found after the cases; null if it made no calls. */
   exploration: Exploration | null

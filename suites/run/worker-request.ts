@@ -21,7 +21,7 @@ export interface WorkerRequest {
   trace: boolean
   /** Stop after this many failures that the baseline does not list; null: never. */
   bail: { failures: number; known: readonly KnownEntry[] } | null
-  /** The record of created keys, so that the main thread can remove them whatever happens here; null if nothing is recorded. */
+  /** The record of created keys, so that the main thread can remove them even if the worker crashes; null if nothing is recorded. */
   keyRecord: { file: string; withSecrets: boolean } | null
   keptTestKeys: CreatedKey[]
   earlierKeys: CreatedKeysEntry[]

@@ -1,4 +1,4 @@
-/** Histories of calls at once, as a server that keeps the document answers them: for the proof that none of them raises an alarm. */
+/** Histories of simultaneous calls, answered as the document says: for the proof that they raise no alarm. */
 import {
   type Answer,
   type Call,

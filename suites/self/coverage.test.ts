@@ -65,7 +65,7 @@ describe('every open question', () => {
     const named = questions.flatMap((question) => question.switch?.split(', ') ?? [])
     expect(named.filter((name) => !(name in profileChoices))).toEqual([])
     const transport = ['basePath', 'scheme', 'delayMs', 'closeConnections', 'clockOffsetMs']
-    // Nothing is judged within a second of a moment, so no case can be made.
+    // Nothing is judged within a second of an expiry, so no case can be made.
     const unasked = [...transport, 'expiryRounding']
     const silent = Object.keys(profileChoices).filter((name) => !named.includes(name) && !unasked.includes(name))
     expect(silent).toEqual([])

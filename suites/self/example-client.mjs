@@ -1,4 +1,4 @@
-// A client for the tests beside: right, unless EXAMPLE_MISTAKE names one of the mistakes below.
+// A client for tests: right, unless EXAMPLE_MISTAKE names one of the mistakes below.
 import { createHmac, createPrivateKey, randomBytes, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'

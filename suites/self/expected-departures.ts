@@ -1,4 +1,4 @@
-/** Cases that do not pass against a conforming variant, each with its reason. None of them is a failure. */
+/** Cases that do not pass against a conforming variant, each with its reason. No such case fails. */
 
 interface Departure {
   /** `verdict key` */

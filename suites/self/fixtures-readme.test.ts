@@ -12,7 +12,7 @@ import { wordExamples, wordsPage } from './word-examples.ts'
 const readme = shipped('fixtures/README.md')
 const inCode = new Set(Array.from(readme.matchAll(/`([^`\n]+)`/g), ([, code]) => code ?? '').flatMap(partsOf))
 
-/** `{ past: $moment }` and `repeat: n` show a key; `sent.id` a path. */
+/** `{ past: $time }` and `repeat: n` show a key; `sent.id` a path. */
 function partsOf(code: string): string[] {
   return [code, ...code.split(/[\s{},:]+/)]
 }

@@ -1,4 +1,4 @@
-/** Journals made by hand, for the tests of the checks of clients. Moments are ms after a fixed one. */
+/** Journals made by hand, for the tests of the checks of clients. Times are ms after a fixed start. */
 import { createHmac } from 'node:crypto'
 import { checks } from '../client/all-checks.ts'
 import type { Exchange, Journal, Setting, Start } from '../client/journal.ts'

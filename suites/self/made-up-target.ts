@@ -42,7 +42,7 @@ function parsed(body: Uint8Array): Pick<MadeUpCall, 'id' | 'method' | 'params'> 
 
 const beganAtMs = 1_800_000_000_000
 
-/** Lasting, as behind a URL: its clock cannot be moved, but nobody really waits on it. */
+/** Lasting, as a server at a URL is: its clock cannot be moved, but its waits end at once. */
 export function madeUpTarget(made: MadeUpTarget): Target {
   let localMs = beganAtMs
   const { answer, fresh = true, skewMs = () => 0, dated = true, callMs = 5 } = made

@@ -48,7 +48,7 @@ export function judgingScenarios(corpus: Corpus): string[] {
   return [...new Set(judging.map((item) => (item.kind === 'test-key' ? item.key : item.scenario.id)))].sort()
 }
 
-/** Judging scenarios that killed none of the mutants. */
+/** Judging scenarios that killed no mutant. */
 export function idleScenarios(corpus: Corpus, hunts: readonly Hunt[]): string[] {
   const killing = new Set(hunts.flatMap(({ killers }) => killers.map(({ id }) => id)))
   return judgingScenarios(corpus).filter((id) => !killing.has(id))

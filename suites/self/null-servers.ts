@@ -64,7 +64,7 @@ export const nullServers: readonly NullServer[] = [
     answer: (asked) => json(asked, { jsonrpc: '2.0', id: parsed(asked.body).id ?? null, result: {} }),
   },
   { name: 'accepts everything with a plausible result', isConvincing: true, answer: accept },
-  { name: 'accepts everything, whatever the id', answer: (asked) => json(asked, { result: {} }) },
+  { name: 'accepts everything, with any id', answer: (asked) => json(asked, { result: {} }) },
   {
     name: 'accepts whoever sends an Authorization header, and grants',
     answer: (asked) => {

@@ -48,7 +48,7 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
-// npx makes its link once; a later build left a file that nobody may execute.
+// npx makes its link once; a later build left a file that is not executable.
 test.skipIf(process.platform === 'win32')('npx can execute the build', () => {
   expect(statSync(bin).mode & 0o111).toBe(0o111)
 })

@@ -1,4 +1,4 @@
-/** `npm run proof` runs some tests in their whole form; `npm test` runs a part of them, so that nobody waits for it. */
+/** `npm run proof` runs some tests in their whole form; `npm test` runs a part of them, because the whole takes too long. */
 export const isProof = process.env.SVC_PROOF !== undefined
 
 /** All items in a proof; otherwise `count` of them, spread evenly over the list from the index `first` on. */

@@ -215,7 +215,7 @@ describe('the matrix of shards', () => {
   })
 })
 
-/** A CI with secrets must fetch the version that somebody chose, not the one that was published last. */
+/** A CI with secrets must fetch the version that was chosen, not the one that was published last. */
 describe('every recipe', () => {
   const { version } = JSON.parse(shipped('package.json')) as { version: string }
   const files = [

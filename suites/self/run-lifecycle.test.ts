@@ -78,7 +78,7 @@ async function untilKeyIsMade(folder: string): Promise<void> {
   while (!records(folder).some(hasKey)) await setTimeout(10)
 }
 
-/** Kills a run at a moment when it has made keys and every creation is answered: one under way would stay in the record as a possible key. */
+/** Kills a run when it has made keys and every creation is answered: one under way would stay in the record as a possible key. */
 async function killBetweenCreations({ child, exitCode }: Started, folder: string): Promise<void> {
   const file = join(folder, 'state', 'svc-conformance', records(folder).find((name) => name.endsWith('.jsonl')) ?? '')
   for (;;) {
@@ -174,7 +174,7 @@ test('kept test keys are used by the next run, and stay', { timeout }, async () 
   expect(readFileSync(join(folder, 'kept.jsonl'), 'utf8')).toBe(before)
 })
 
-test('Ctrl-C at any moment ends a bundled run with 130', { timeout }, async () => {
+test('Ctrl-C at any time ends a bundled run with 130', { timeout }, async () => {
   for (const afterMs of [0, 250, 500]) {
     const { exitCode, printed, wasOver } = await interruptRun(afterMs)
     if (!wasOver) expect(exitCode, printed).toBe(130)

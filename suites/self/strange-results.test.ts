@@ -1,4 +1,4 @@
-/** Whatever a server puts into its results, a case ends with a verdict: an exception would be a defect of the suite. */
+/** With any value in a result, a case ends with a verdict: an exception would be a defect of the suite. */
 import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
@@ -13,10 +13,10 @@ const strange: readonly [string, unknown][] = [
   ['a list of lists of lists', deep],
   ['characters that no header takes', 'line\r\nfeed \u0000 鍵 🔑'],
   ['a reference', '$root.secret'],
-  ['a moment beyond all', 1e300],
+  ['a time too far away', 1e300],
 ]
 
-/** A server that takes the root key, and grants and creates whatever it is told to. */
+/** A server that accepts the root key, and grants and creates everything that is requested. */
 function granting(result: unknown) {
   return ({ method, authorization = '' }: MadeUpCall) => {
     if (method !== 'solution/listSolutions') return { result }

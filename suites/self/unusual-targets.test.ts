@@ -42,7 +42,7 @@ function inboxInCompany(): NonNullable<ServerOptions['around']> {
 
 const unusual: Unusual[] = [
   {
-    name: 'a probe of inbox that needs another scope beside inbox',
+    name: 'a probe of inbox that needs another scope besides inbox',
     server: { around: inboxInCompany() },
     settings: {
       probes: {

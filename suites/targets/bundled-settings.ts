@@ -1,6 +1,6 @@
 import { bareSettings, type TargetSettings } from '../engine/target.ts'
 
-/** A second loopback address; on systems without one, cases that need it say so. */
+/** A second loopback address; on systems without one, cases that need it are not testable. */
 const secondAddress = '127.0.0.12'
 /** One harmless listing per area, all of them extensions of the reference server beyond the document. */
 const areaProbes: TargetSettings['probes'] = {

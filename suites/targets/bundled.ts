@@ -39,7 +39,7 @@ const mostConnections = 64
  * moves. A server whose case has ended is reset and used again, since opening a port takes longer than most cases.
  *
  * @param server how it departs from the reference: rules of a mutant, the profile of a variant
- * @param settings what a user of such a server would tell the suite (its scheme word, say)
+ * @param settings what a target file for such a server would name, for example its scheme word
  */
 export function bundledTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
   const idle: Bundled[] = []
@@ -73,7 +73,7 @@ export const loadSecondSet = async (): Promise<ReadonlySet<string>> => {
   return new Set([...secondMutants, ...secondVariants].map(({ id }) => id))
 }
 
-/** One server that all cases share, like one behind a URL, but with a clock that can be moved: to test runs against real servers. */
+/** One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers. */
 export function lastingTarget(server: ServerOptions = {}, settings: Partial<TargetSettings> = {}): Target {
   return {
     name: 'http://lasting',

@@ -47,7 +47,7 @@ const sentences: { [code: string]: string } = {
   EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-    'it asks for a client certificate (tls.cert and tls.key in the target file name one)',
+    'it requires a client certificate (tls.cert and tls.key in the target file name one)',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted (tls.ca in the target file names one to trust)',

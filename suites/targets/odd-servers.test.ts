@@ -1,4 +1,4 @@
-/** Servers that speak HTTP in ways of their own; each is asked in every way in which calls are sent. */
+/** Servers that speak HTTP in unusual ways; each is called in every way in which calls are sent. */
 import { createServer, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { gzipSync } from 'node:zlib'
@@ -68,7 +68,7 @@ const speakers: readonly [string, (socket: Socket) => void][] = [
       ),
   ],
   [
-    'gzip, whether it was asked for or not',
+    'gzip, whether the request allows it or not',
     (socket) => {
       socket.write(head(`Date: ${date}`, 'Content-Encoding: gzip', `Content-Length: ${zipped.length}`))
       socket.write(zipped)
@@ -93,7 +93,7 @@ test.each(speakers.flatMap(([name, speak]) => ways.map(([way, send]) => ({ name,
   },
 )
 
-test.each(ways)('an answer that never ends, though it goes on and on, is none, asked %s', async (_way, send) => {
+test.each(ways)('an answer that never ends counts as no answer, %s', async (_way, send) => {
   const dripping = (socket: Socket): void => {
     socket.write(head('Content-Length: 100000'))
     const timer = setInterval(() => socket.write(' '), 5)

@@ -29,7 +29,7 @@ afterAll(() => {
 
 const call = { method: 'POST', path: '/api', headers: [], body: new TextEncoder().encode('{}') }
 
-test('a call goes through the proxy, and the proxy is told who asks', async () => {
+test('a call goes through the proxy, with the credentials for the proxy', async () => {
   const wire = openWire({
     baseUrl: 'http://a.example',
     requestTimeoutMs: 2000,

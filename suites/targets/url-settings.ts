@@ -9,7 +9,7 @@ const secondLoopback = '127.0.0.12'
 /** How many of our addresses are tried. */
 const triedAddresses = 6
 
-/** A server in a container behind a port of the loopback sees the address of a bridge. */
+/** A server in a container, reached through a port of the loopback, sees the address of a bridge. */
 function likelyAddresses(): string[] {
   const ours = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
   const ofIPv4 = ours.filter(({ family, internal }) => family === 'IPv4' && !internal).map(({ address }) => address)

@@ -20,7 +20,7 @@ export interface UrlTargetOptions extends Omit<Route, 'baseUrl'> {
 /** The maximum; the run decides how many are used. */
 const mostConnections = 64
 
-/** A running server behind a URL: one instance for the whole run, with the machine's own clock. */
+/** A running server at a URL: one instance for the whole run, with the machine's own clock. */
 export function urlTarget(options: UrlTargetOptions): Target {
   const { url, root, requestTimeoutMs, maxAnswerBytes, tls, proxy } = options
   const open = async (): Promise<Instance> => {

@@ -104,7 +104,7 @@ function reportScenario({ scenarios }: BuildInput, journal: Journal, redactor: R
   const sum = (of: (start: (typeof starts)[number]) => number): number => starts.reduce((all, one) => all + of(one), 0)
   return {
     id: journal.scenario,
-    about: scenarios.find(({ id }) => id === journal.scenario)?.about ?? 'Whatever came was judged',
+    about: scenarios.find(({ id }) => id === journal.scenario)?.about ?? 'Every call was judged',
     requests: journal.exchanges.length,
     accepted,
     ok: sum(({ ok }) => ok),

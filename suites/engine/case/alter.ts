@@ -25,7 +25,7 @@ function otherCase(text: string, change: Alter): string {
   return changed === text ? changeOne(text, /./, 'qz') : changed
 }
 
-/** A JWT as if it had never been signed; of another text the last third is missing. */
+/** A JWT without its signature; another text without its last third. */
 function withoutSignature(text: string): string {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(text) ?? []
   if (claims === undefined) return text.slice(0, Math.floor((text.length * 2) / 3))

@@ -80,13 +80,13 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
   if (reason !== null) return end('blocked', { kind: 'not-run', because: reason })
   try {
     if ('wait' in step) {
-      const isOwn = isOwnMoment(step.wait, attempt)
+      const isOwn = isRequestedTime(step.wait, attempt)
       return (await waitStep(caller, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
     }
     const calls = await perform(caller, step, names)
     recordCalls({ step, calls, names }, placed.proves, attempt)
     if (calls.length === 0 && isJudged(step)) {
-      return end('not-testable', { kind: 'nothing-to-ask', list: String(step.for) })
+      return end('not-testable', { kind: 'empty-list', list: String(step.for) })
     }
     noteSessionFacts(caller.facts, step, calls)
     if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
@@ -94,8 +94,8 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       given: placed.given,
       proves: placed.proves,
       schemas: context.schemas,
-      clockIsKnown: isClockKnown(caller) || isOwnMoment(step.before, attempt),
-      tokenClockAheadMs: isOwnMoment(step.before, attempt) ? 0 : tokenClockDoubt(caller.facts).aheadMs,
+      clockIsKnown: isClockKnown(caller) || isRequestedTime(step.before, attempt),
+      tokenClockAheadMs: isRequestedTime(step.before, attempt) ? 0 : tokenClockDoubt(caller.facts).aheadMs,
       refreshLifeMs: caller.facts.refreshLifeMs,
     })
   } catch (error) {
@@ -103,9 +103,9 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
   }
 }
 
-/** Whether a `$reference` names a moment that the case requested. Judging by it needs no knowledge of the server's clock. */
-function isOwnMoment(wait: unknown, { ownMoments }: Attempt): boolean {
-  return referencesIn(wait).some(({ reference }) => ownMoments.has(reference))
+/** Whether a `$reference` names a time that the case requested. Judging by it needs no knowledge of the server's clock. */
+function isRequestedTime(wait: unknown, { requestedTimes }: Attempt): boolean {
+  return referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
 }
 
 function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
@@ -147,7 +147,8 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
   attempt.calls.push(...calls.map(({ request, wire, throttled: times }) => ({ request, wire, throttled: times })))
   attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
   keepValues({ step, calls, names })
-  for (const [name, path] of Object.entries(step.keep ?? {})) if (path === ownMoment) attempt.ownMoments.add(name)
+  for (const [name, path] of Object.entries(step.keep ?? {}))
+    if (path === requestedTime) attempt.requestedTimes.add(name)
   for (const called of calls) {
     if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
     for (const problem of called.departures) {
@@ -163,8 +164,8 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
   })
 }
 
-/** The path of a moment that follows from the request alone, not from anything the server reported. */
-const ownMoment = 'sent.expiry'
+/** The path of a time that follows from the request alone, not from anything the server reported. */
+const requestedTime = 'sent.expiry'
 
 function keepValues({ step, calls, names }: AskedStep): void {
   const several = hasRounds(step)

@@ -43,7 +43,7 @@ interface Authorization {
 /** 18 bytes give 24 characters of BASE64 without padding, so the open question of padded nonces does not arise. */
 const nonceBytes = 18
 
-/** Builds the Authorization header that a step asks for (part 5). */
+/** Builds the Authorization header of a step (part 5). */
 export function authorize(input: AuthorizeInput): Authorization {
   const { auth } = input
   if (auth === 'none') return {}
@@ -75,7 +75,7 @@ export function alter(text: string, word: unknown): string {
   const change = alterWords[String(word)]
   if (change === undefined) throw new Error(`unknown word "${String(word)}" for an alteration`)
   const changed = change(text)
-  // Some servers return an empty secret for a key with a public key. It is wrong, whatever the word.
+  // Some servers return an empty secret for a key with a public key. It is wrong with every word.
   if (changed === text && text !== '') {
     throw new SuiteError('fixture', `Cannot make the alteration "${String(word)}": it changes nothing in this text`)
   }

@@ -69,7 +69,7 @@ function addressesElsewhere(own = '127.0.0.1', second = own): { [which: string]:
 
 const isAddress = (text: string): boolean => text.split('.').every((part) => Number(part) <= 255)
 
-/** The key that asks for the scope of one solution: one that was created with it, otherwise root. */
+/** The key that requests the scope of one solution: one that was created with it, otherwise root. */
 function holderOfOneSolution(caller: Caller): Credential {
   const [id] = caller.instance.settings.solutions
   const holder = [...caller.testKeyScopes].find(([, scope]) => scope.includes(`solution:${id}`))?.[0]

@@ -72,6 +72,6 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
   }
 }
 
-/** Some calls open a connection, carry a large body or meet a busy moment: they say nothing about how many calls are under way. */
+/** Some calls open a connection, carry a large body or meet a busy server: they say nothing about how many calls are under way. */
 const lowerQuartile = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length / 4)] ?? 0

@@ -10,7 +10,7 @@ export interface CallSpec {
   form?: BodyForm | undefined
   headers?: { [name: string]: string } | undefined
   from?: 'first-address' | 'second-address' | undefined
-  /** The private key behind a `publicKey` param, so that a created key can be used. */
+  /** The private key of a `publicKey` param, to use the key that is created. */
   privateKey?: string
   /** Not on a kept connection. */
   freshConnection?: boolean

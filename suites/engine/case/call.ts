@@ -47,10 +47,10 @@ function conclude(caller: Caller, spec: CallSpec, { sent }: PreparedCall, answer
   const lifeAskedMs = lifeAsked(spec)
   const tokenExpiryMs = caller.tokenExpiries.get(tokenUsed(spec))
   // The latest expiry that the requested lifetime allows.
-  if (lifeAskedMs !== undefined) sent.expiry = one.moment.answeredAtMs + lifeAskedMs
+  if (lifeAskedMs !== undefined) sent.expiry = one.time.answeredAtMs + lifeAskedMs
   return {
     ...one,
-    moment: lifeAskedMs === undefined ? one.moment : witnessed(caller, one, lifeAskedMs),
+    time: lifeAskedMs === undefined ? one.time : witnessed(caller, one, lifeAskedMs),
     sent,
     departures: envelopeProblems(one.answer, sent.id, spec.method),
     ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),

@@ -116,7 +116,7 @@ export async function openCaller(run: Run): Promise<Caller> {
   if (run.sharedCaller !== null) return run.sharedCaller
   const instance = await run.target.open()
   const createdKeys = openCreatedKeys((entry) => run.emit({ kind: 'key-noted', entry }), run.earlierKeys)
-  // Every instance of the bundled server starts at the same virtual moment, so the facts are copied and not shared.
+  // Every instance of the bundled server starts at the same virtual time, so the facts are copied and not shared.
   const facts = run.target.lasting ? run.facts : structuredClone(run.facts)
   const caller: Caller = {
     instance,
@@ -156,16 +156,16 @@ export async function openCaller(run: Run): Promise<Caller> {
 /** Answers that come sooner than this are not worth several calls at once. In ms. */
 const nearMs = 15
 
-/** How many calls may be under way at once, by what is known of the way to the target. */
+/** How many calls may be under way at once, judging by what is known of the connection to the target. */
 export function limitFor(instance: Instance, facts: TargetFacts): CallLimit {
   const { rate } = instance.settings
   return createCallLimit(callsAtOnce(instance, facts), rate > 0 ? Math.ceil(rate) : undefined)
 }
 
 /**
- * One call at a time if more gain nothing: on the loopback, where cases still run at the same time because most of a run is waiting; and
- * where the clock is moved instead of waiting, so that it cannot measure how fast answers come. What is far away behind a port of the
- * loopback counts as far away.
+ * One call at a time where more would not help: on the loopback, where cases still run at the same time because most of a run is waiting;
+ * and where the clock is moved instead of waiting, because such a clock cannot measure how fast answers come. A distant server that is
+ * reached through a port of the loopback counts as distant.
  */
 function callsAtOnce({ baseUrl, clock, settings }: Instance, { roundTripMs }: TargetFacts): number | null {
   const isNear = isLoopback(baseUrl) && roundTripMs < nearMs

@@ -37,7 +37,7 @@ describe('the claims of a case follow from its needs and steps', () => {
   })
 })
 
-test('a case says why it does not run beside others', () => {
+test('a case says why it runs alone', () => {
   expect(aloneReasons(nothing)).toEqual([])
   expect(aloneReasons({ ...nothing, grants: 3, waits: true })).toEqual([])
   expect(aloneReasons({ ...nothing, makesKeys: true, fills: 'keys', races: true })).toEqual(['fills-keys', 'race'])

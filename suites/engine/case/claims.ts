@@ -23,7 +23,7 @@ export interface Claims {
   tellsWhatCounts: boolean
   /** It makes calls at once: no call of another case may be under way then. */
   races: boolean
-  /** It waits for a moment; other cases may run meanwhile. */
+  /** It waits for a lifetime to pass; other cases may run meanwhile. */
   waits: boolean
   /** It makes many calls one after another. */
   isLong: boolean
@@ -42,7 +42,7 @@ export const noClaims: Claims = {
   isLong: false,
 }
 
-/** Describes why a case does not run beside every other case. */
+/** Why a case does not run at the same time as every other case. */
 export type AloneReason = 'makes-keys' | 'fills-sessions' | 'fills-keys' | 'race'
 
 const known = new WeakMap<Case, Claims>()
@@ -76,7 +76,7 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
 /** Open questions whose answers show which grants count as sessions, and whose. */
 const questionsOfCounting = new Set(['sessions/counting', 'sessions/user'])
 
-/** The limit that a scenario fills, if it fills one. Grants beside a limit of keys fill no limit of sessions. */
+/** The limit that a scenario fills, if it fills one. Grants of a case that fills the limit of keys fill no limit of sessions. */
 export function limitOf({ needs }: Scenario): 'sessions' | 'keys' | undefined {
   if (!needs.includes('limits')) return undefined
   if (needs.includes('keys')) return 'keys'
@@ -118,7 +118,7 @@ function grantsOf(step: Step): Grants[] {
 
 const timesOf = (count: number | string): number => (Number.isNaN(Number(count)) ? unknownLength : Number(count))
 
-/** Every reason why a case cannot run beside every other one; most cases have no such reason. */
+/** Every reason why a case cannot run at the same time as every other one; most cases have no such reason. */
 export function aloneReasons({ makesKeys, fills, races }: Claims): AloneReason[] {
   return [
     ...(makesKeys && fills !== 'keys' ? (['makes-keys'] as const) : []),

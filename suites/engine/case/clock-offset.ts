@@ -11,7 +11,7 @@ const dateResolutionMs = 1000
  * @param known what was known before, if anything
  * @param date the Date header of an answer
  * @param sentAtMs and answeredAtMs: our clock around the call
- * @returns what is known now; after a jump of the clock (no common moment) only what this answer shows
+ * @returns what is known now; after a jump of the clock (the ranges do not overlap) only what this answer shows
  */
 export function narrowOffset(
   known: ClockOffset | undefined,

@@ -31,7 +31,7 @@ test('where no way creates a key, a target that is not fresh may have its ten al
   expect(problemText(problem)).toContain('all ten places for API keys are taken')
 })
 
-test('a fresh target has none, so it fails, and it is asked whether it is fresh', async () => {
+test('a fresh target has no keys, so creation fails there, and the hint doubts that it is fresh', async () => {
   const { verdict, problem } = await createBob(true, () => false)
   expect(verdict).toBe('failed')
   expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
@@ -59,7 +59,7 @@ test('a key with a public key whose secret is missing fails once, and is used al
   expect(created).toBe(1)
 })
 
-test('a target that creates no key at all is asked for one with other scopes once for each way, not in every case', async () => {
+test('where no key can be created, other scopes are tried once for each way, not in every case', async () => {
   const creations = async (times: number): Promise<number> => {
     let count = 0
     const answer = ({ method }: { method: string }) => {

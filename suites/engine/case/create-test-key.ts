@@ -53,7 +53,7 @@ async function showCreation(caller: Caller, testKey: TestKey): Promise<Shown> {
   }
   const { tokenWord } = caller.facts
   if (declared.way === 'token' && tokenWord !== undefined) return blocked({ kind: 'no-token-word', because: tokenWord })
-  if (declared.by === testKey.name) return blocked({ kind: 'nobody-creates-it-this-way' })
+  if (declared.by === testKey.name) return blocked({ kind: 'root-has-public-key' })
   const missing = await ensureTestKeys(caller, [declared.by])
   if (missing !== undefined) return unavailable(missing)
   const creation = await createKeyOf(caller, testKey, declared.way, declared.by)

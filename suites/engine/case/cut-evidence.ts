@@ -1,4 +1,4 @@
-/** Keeps only the beginning and the end of a long answer, so evidence stays small whatever a target sends. */
+/** Keeps only the beginning and the end of a long answer, so evidence stays small. */
 import { toHex } from '../signer/bytes.ts'
 import { sha256 } from '../signer/hmac.ts'
 import type { WireAnswer } from '../target.ts'

@@ -104,7 +104,7 @@ function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLo
     answer: classify(wire, answeredLocalMs + ahead),
     request,
     wire: cutAnswer(wire),
-    moment: {
+    time: {
       sentAtMs: sentLocalMs + ahead,
       answeredAtMs: answeredLocalMs + ahead,
       uncertaintyMs: offsetUncertaintyMs(facts.offset),

@@ -9,14 +9,14 @@ import type { CreatedKeysEntry } from './created-keys.ts'
 
 export type RunEvent =
   | { kind: 'case-started'; key: string }
-  /** A case waits until a moment on the clock of the machine that calls; no call of it is under way meanwhile. In ms since 1970. */
+  /** A case waits until a time on the clock of the calling machine, and makes no call meanwhile. In ms since 1970. */
   | { kind: 'wait-started'; key: string; untilMs: number }
   | { kind: 'wait-ended'; key: string }
   /** A request is sent now; an `exchange-made` with the same object follows. */
   | { kind: 'exchange-begun'; request: WireRequest }
-  /** A request as sent with what came back. In ms since 1970 on the clock of the machine that calls. */
+  /** A request as sent with what came back. In ms since 1970 on the clock of the calling machine. */
   | { kind: 'exchange-made'; request: WireRequest; answer: WireAnswer; sentAtMs: number; answeredAtMs: number }
-  /** Something about a created key. Told before it counts, so that a listener that throws keeps a key from being created. */
+  /** Something about a created key. Emitted before the key is created; no key is created if a listener throws. */
   | { kind: 'key-noted'; entry: CreatedKeysEntry }
   | { kind: 'case-ended'; outcome: CaseOutcome }
   | { kind: 'stopped'; reason: StopReason }

@@ -10,7 +10,7 @@ const createApiKey = 'manager/createApiKey'
  * At most ten API keys can be created. A lasting target may hold some that the suite does not know of, or count refused creations. So
  * a refused creation there says something only if another one, by the root key in a way that works, is accepted now.
  *
- * @returns why nothing can be said, undefined where it can
+ * @returns why the case cannot be judged; undefined if it can
  */
 export async function noPlaceForKeys(caller: Caller, { stops }: Attempt): Promise<Gap | undefined> {
   const { run, instance, facts, createdKeys } = caller

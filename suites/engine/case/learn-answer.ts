@@ -1,18 +1,18 @@
 /** What an answer shows about the target, independent of its case. */
 import { membersOf } from '../json.ts'
 import type { Delivered } from '../judge/called.ts'
-import type { Moment } from '../judge/match.ts'
+import type { CallTime } from '../judge/match.ts'
 import type { CallSpec } from './call-spec.ts'
 import type { Caller } from './caller.ts'
 import { noteSession } from './session-facts.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 
-/** The moment of a grant, with what else is known about the clock of its expiry. Remembers what this grant says about it. */
-export function witnessed({ facts }: Caller, { answer, moment }: Delivered, lifeAskedMs: number): Moment {
+/** The time of a grant, with what other grants showed about the clock of expiries. Remembers what this grant shows. */
+export function witnessed({ facts }: Caller, { answer, time }: Delivered, lifeAskedMs: number): CallTime {
   const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
   if (answer.outcome === 'accepted')
-    sightTokenClock(facts, lifeAskedMs, membersOf(answer.result).accessTokenExpiry, moment)
-  return { ...moment, witnesses }
+    sightTokenClock(facts, lifeAskedMs, membersOf(answer.result).accessTokenExpiry, time)
+  return { ...time, witnesses }
 }
 
 export function lifeAsked({ method, params }: CallSpec): number | undefined {
@@ -36,7 +36,7 @@ export function keyName({ params }: CallSpec): string {
 const longToken = 65_536
 
 /** Remembers created keys, how long a refresh token lives, and every secret that must not appear in a report. */
-export function learnAnswer(caller: Caller, spec: CallSpec, { answer, moment, wire }: Delivered): void {
+export function learnAnswer(caller: Caller, spec: CallSpec, { answer, time, wire }: Delivered): void {
   const creates = spec.method === 'manager/createApiKey'
   if (answer.outcome !== 'accepted') {
     const wasSent = wire.kind !== 'none' || wire.wasNotSent !== true
@@ -53,13 +53,13 @@ export function learnAnswer(caller: Caller, spec: CallSpec, { answer, moment, wi
   for (const kind of ['access', 'refresh']) {
     const token = result[`${kind}Token`]
     const expiry = result[`${kind}TokenExpiry`]
-    // An expiry in the past, or one that is not a moment, does not say when the token ends.
-    const isToCome = typeof expiry === 'number' && expiry > moment.answeredAtMs
+    // An expiry in the past, or one that is not a time, does not say when the token ends.
+    const isToCome = typeof expiry === 'number' && expiry > time.answeredAtMs
     if (typeof token === 'string' && token.length < longToken && isToCome) caller.tokenExpiries.set(token, expiry)
   }
   const { id, secret, refreshTokenExpiry } = result
   if (typeof refreshTokenExpiry === 'number') {
-    caller.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - moment.answeredAtMs))
+    caller.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - time.answeredAtMs))
   }
   if (!creates) return
   caller.createdKeys.created({

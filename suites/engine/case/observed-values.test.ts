@@ -13,7 +13,7 @@ const granted = {
       refreshTokenExpiry: nowMs + 7 * 86_400_000,
     },
   },
-  moment: { answeredAtMs: nowMs },
+  time: { answeredAtMs: nowMs },
 } as unknown as Called
 
 test.each([

@@ -7,9 +7,9 @@ import { showJson } from '../judge/show-json.ts'
 type Result = { [name: string]: unknown }
 
 /** The value that answers an open question; undefined where the outcome of the call answers it. */
-export function observedValue(question: string, { answer, moment }: Called): string | undefined {
+export function observedValue(question: string, { answer, time }: Called): string | undefined {
   if (answer.outcome !== 'accepted' || typeof answer.result !== 'object' || answer.result === null) return undefined
-  return answers[question]?.(answer.result as Result, moment.answeredAtMs)
+  return answers[question]?.(answer.result as Result, time.answeredAtMs)
 }
 
 const answers: { readonly [question: string]: (result: Result, nowMs: number) => string | undefined } = {

@@ -1,4 +1,4 @@
-/** How fast a run calls its target: as fast as answers come, until the target asks it to wait; then at a pace that the target accepts. */
+/** How fast a run calls its target: as fast as answers come, until the target throttles it; then at a pace that the target accepts. */
 import type { Random } from '../random.ts'
 import type { Clock } from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
@@ -6,7 +6,7 @@ import type { TargetFacts } from './target-facts.ts'
 export interface Pace {
   /** Waits until this many more calls may be made. */
   take(clock: Clock, calls: number): Promise<void>
-  /** Slows down, because the target asked the run to wait. */
+  /** Slows down, because the target throttled the run. */
   slowDown(clock: Clock): void
   /** How long to wait before a throttled call is tried again, where the target does not say. In ms. */
   backOffMs(tries: number): number

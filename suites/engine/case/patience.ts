@@ -1,6 +1,6 @@
 /** How long to wait for the answer to a call that must be refused: some servers refuse by not answering. */
 import type { Classified } from '../judge/classify.ts'
-import type { Moment } from '../judge/match.ts'
+import type { CallTime } from '../judge/match.ts'
 import type { WireAnswer } from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
 
@@ -17,9 +17,9 @@ export function noteSilence({ facts }: Knowing, wire: WireAnswer): void {
 }
 
 /** Remembers how long the slowest accepted call took. */
-export function noteAccepted({ facts }: Knowing, { answer, moment }: { answer: Classified; moment: Moment }): void {
+export function noteAccepted({ facts }: Knowing, { answer, time }: { answer: Classified; time: CallTime }): void {
   if (answer.outcome !== 'accepted') return
-  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, moment.answeredAtMs - moment.sentAtMs)
+  facts.slowestAcceptedMs = Math.max(facts.slowestAcceptedMs, time.answeredAtMs - time.sentAtMs)
 }
 
 /** How long a refusal may take, in ms; undefined: as long as any call. */

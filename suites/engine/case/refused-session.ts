@@ -13,7 +13,7 @@ const nextWorks = 'sessions/next-works'
  * A server that refuses the seventeenth session, instead of removing the oldest, breaks sessions/next-works. Once there may be sixteen, a
  * refused session says something about another requirement only if an ordinary session of the same key is granted now.
  *
- * @returns why nothing can be said, undefined where it can
+ * @returns why the case cannot be judged; undefined if it can
  */
 export async function noRoomForSessions(caller: Caller, { stops }: Attempt): Promise<Obstacle | undefined> {
   const { run, facts } = caller
@@ -33,7 +33,7 @@ export async function noRoomForSessions(caller: Caller, { stops }: Attempt): Pro
 const isRefusedSession = (called: Called): boolean =>
   called.answer.outcome === 'refused' && paramsOf(called) !== undefined
 
-/** The params of a call that asks for a session. */
+/** The params of a call that requests a session. */
 function paramsOf(called: Called | undefined): { scope: unknown[] } | undefined {
   if (called === undefined) return undefined
   try {

@@ -191,7 +191,7 @@ test('calls that were throttled and waited out are counted, each once', async ()
 test.each([
   ['waited for', '  - wait: { past: $expiry }\n  - { call: solution/listSolutions, auth: none, expect: refused }\n'],
   ['judged by', '  - { call: solution/listSolutions, auth: none, expect: accepted, before: $expiry }\n'],
-])('an expiry in seconds is no moment that could be %s', async (_what, then) => {
+])('an expiry in seconds cannot be %s', async (_what, then) => {
   const result = { accessTokenExpiry: 1_800_000_900 }
   const grant =
     '  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { expiry: result.accessTokenExpiry } }\n'

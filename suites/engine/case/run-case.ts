@@ -18,10 +18,10 @@ import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 import { withoutTokenWord } from './token-word.ts'
 import { isRefusedInstead, isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
 
-/** How often a case is tried when the server's clock jumps, a call is throttled, a moment is missed or a token expires. */
+/** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a token expires. */
 const tries = 3
 
-/** What a case showed, and whether the cases that ran beside it may be the reason. */
+/** What a case showed, and whether the cases that ran at the same time may be the reason. */
 export interface RanCase extends CaseOutcome {
   /** `time`: they only made its calls late. */
   mayBeOfOthers?: 'time' | 'tokens'

@@ -35,7 +35,7 @@ test.each([
   expect(await redactedAfter('', { apiKeySecret: header, refreshToken: header }, text)).toBe(text)
 })
 
-test('a text behind such a word, or alone, is a secret', async () => {
+test('a text after such a word, or alone, is a secret', async () => {
   expect(await redactedAfter('Bearer token-0123456789', {}, 'x token-0123456789 y')).toBe('x toke… y')
   expect(await redactedAfter('token-0123456789', {}, 'x token-0123456789 y')).toBe('x toke… y')
 })

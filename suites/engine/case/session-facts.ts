@@ -21,7 +21,7 @@ export function noteSession(facts: TargetFacts, method: string, params: unknown)
   if (method === 'manager/auth' && asksForSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
 }
 
-/** Whether the params of a grant ask for a session. */
+/** Whether the params of a grant request a session. */
 export function asksForSession(params: unknown): params is { scope: unknown[] } {
   if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
     return false

@@ -5,7 +5,7 @@ import { cutAnswer, keptBytes } from './cut-evidence.ts'
 /**
  * The exchanged bytes as lines for a report, not yet redacted.
  *
- * @param secondAddress the local address behind `second-address`: where a call came from is what such a case is about
+ * @param secondAddress the local address of `second-address`: such a case is about where a call came from
  */
 export function showExchange(request: WireRequest, wire: WireAnswer, secondAddress: string | undefined): Exchange {
   return {

@@ -11,7 +11,7 @@ export interface TargetFacts extends JunkControl {
   /** How far the clock of reported expiries is ahead of the one in the Date header, seen from granted lifetimes. */
   tokenClock: { askedMs: number; earliestMs: number; latestMs: number }[]
   roundTripMs: number
-  /** The pace that the target accepts, if it asked to wait. */
+  /** The pace that the target accepts, if it throttled the run. */
   callsPerSecond?: number
   /** How long the slowest accepted call took. */
   slowestAcceptedMs: number
@@ -23,7 +23,7 @@ export interface TargetFacts extends JunkControl {
   tokenWord?: TokenWord
   /** A grant without a session ends the previous one, so each grant gets its own session. */
   unnamedReplaced?: true
-  /** Whether a grant that asks for no session takes a place among the sessions; undefined until a case showed it. */
+  /** Whether a grant without a session takes a place among the sessions; undefined until a case showed it. */
   unnamedTakePlaces?: boolean
   /** Whether each key has sessions of its own, and not all keys the same; undefined until a case showed it. */
   sessionsPerKey?: boolean

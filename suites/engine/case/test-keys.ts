@@ -8,7 +8,7 @@ import type { CreatedKey } from './created-keys.ts'
 import { actor, isSendable } from './credential-of.ts'
 import { type Way, ways } from './test-key-scenario.ts'
 
-/** Makes sure that the caller has these test keys, created in whatever way works; returns why one of them cannot be created. */
+/** Makes sure that the caller has these test keys, created in any way that works; returns why one of them cannot be created. */
 export async function ensureTestKeys(caller: Caller, names: Iterable<string>): Promise<ProblemFacts | undefined> {
   for (const name of names) {
     const problem = caller.testKeys.has(name) ? undefined : await createInAnyWay(caller, name)
@@ -157,7 +157,7 @@ const firstPauseMs = 50
 const longestPauseMs = 800
 
 /**
- * In a deployment of several processes, a new key may be known everywhere only a moment later. The cases about creation judge that; all
+ * In a deployment of several processes, a new key may reach all of them only after a short time. The cases about creation judge that; all
  * others wait for it.
  */
 async function awaitKey(caller: Caller, { name, scope }: TestKey): Promise<void> {

@@ -3,7 +3,7 @@
  * with another clock.
  */
 import { firstTimestampMs, roundingMs } from '../judge/margins.ts'
-import type { ClockWitness, Moment } from '../judge/match.ts'
+import type { CallTime, ClockWitness } from '../judge/match.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 /** The number of sightings that are kept, one for each requested lifetime. */
@@ -16,11 +16,11 @@ const leastDifferenceMs = 2 * roundingMs
 const mostOffMs = 10_000
 
 /** Remembers what a granted lifetime says about the clock of reported expiries. */
-export function sightTokenClock(facts: TargetFacts, askedMs: number, expiry: unknown, moment: Moment): void {
+export function sightTokenClock(facts: TargetFacts, askedMs: number, expiry: unknown, time: CallTime): void {
   if (typeof expiry !== 'number' || expiry < firstTimestampMs) return
-  const doubt = roundingMs + moment.uncertaintyMs
-  const earliestMs = expiry - askedMs - moment.answeredAtMs - doubt
-  const latestMs = expiry - askedMs - moment.sentAtMs + doubt
+  const doubt = roundingMs + time.uncertaintyMs
+  const earliestMs = expiry - askedMs - time.answeredAtMs - doubt
+  const latestMs = expiry - askedMs - time.sentAtMs + doubt
   if (latestMs < -mostOffMs || earliestMs > mostOffMs) return
   const others = facts.tokenClock.filter((sighting) => sighting.askedMs !== askedMs)
   facts.tokenClock = [...others, { askedMs, earliestMs, latestMs }].slice(-keptSightings)

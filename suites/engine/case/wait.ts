@@ -7,7 +7,7 @@ import { offsetUncertaintyMs } from './clock-offset.ts'
 import { serverNow } from './deliver.ts'
 import { tokenClockDoubt } from './token-clock.ts'
 
-/** Whether reported moments can be judged, because the server's answers carry a Date header. */
+/** Whether reported times can be judged, because the server's answers carry a Date header. */
 export function isClockKnown({ facts }: Caller): boolean {
   return facts.offset !== undefined
 }
@@ -28,13 +28,13 @@ export type Wait = string | { past: unknown } | { until: unknown }
 /**
  * Waits, or returns why it cannot.
  *
- * @param isOwnMoment the case requested the moment; the server did not report it
+ * @param isRequestedTime the case requested the time; the server did not report it
  */
-export async function waitStep(caller: Caller, wait: Wait, isOwnMoment: boolean): Promise<StepEnd | undefined> {
+export async function waitStep(caller: Caller, wait: Wait, isRequestedTime: boolean): Promise<StepEnd | undefined> {
   const { clock, settings } = caller.instance
-  if (typeof wait === 'object' && !isOwnMoment && !isClockKnown(caller))
+  if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(caller))
     return end('not-testable', { kind: 'clock-unknown' })
-  const ms = waitMs(caller, wait, isOwnMoment ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
+  const ms = waitMs(caller, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
   if (typeof ms === 'object') return end('blocked', ms)
   if (caller.hurries && typeof wait === 'string') return undefined
   if (!clock.controlled && ms > settings.maxWaitMs) return end('not-testable', { kind: 'wait-too-long', waitMs: ms })
@@ -51,20 +51,20 @@ async function sleepAs({ caseKey, emit, instance: { clock } }: Caller, ms: numbe
 
 const end = (kind: StepEnd['kind'], problem: ProblemFacts): StepEnd => ({ kind, problem, called: [] })
 
-/** How long a wait takes from now, in ms; `past` ends a second after a moment of the server's clock, `until` over a second before. */
+/** How long a wait takes from now, in ms; `past` ends a second after a time on the server's clock, `until` over a second before. */
 function waitMs(caller: Caller, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {
   if (typeof wait === 'string') return parseDuration(wait) ?? { kind: 'not-a-duration', got: wait }
-  const moment = 'past' in wait ? wait.past : wait.until
-  if (typeof moment !== 'number') return { kind: 'not-a-moment', got: showJson(moment) }
-  // Waiting for a moment in the distant past would take no time, and a token that still works would count as a failure.
-  const wrong = expiryProblem(moment)
+  const time = 'past' in wait ? wait.past : wait.until
+  if (typeof time !== 'number') return { kind: 'not-a-time', got: showJson(time) }
+  // Waiting for a time in the distant past would end at once, and a token that still works would count as a failure.
+  const wrong = expiryProblem(time)
   if (wrong !== undefined) return wrong
   const uncertainty = offsetUncertaintyMs(caller.facts.offset)
   const margin =
     'past' in wait
       ? roundingMs + uncertainty + doubt.behindMs
       : -(roundingMs + uncertainty + doubt.aheadMs + Math.max(roomForCallMs, 3 * caller.facts.roundTripMs))
-  return Math.max(0, Math.ceil(moment + margin - serverNow(caller)))
+  return Math.max(0, Math.ceil(time + margin - serverNow(caller)))
 }
 
 /** More than any uncertainty of clocks and rounding. */

@@ -34,8 +34,8 @@ export interface Attempt {
   refusedMethods: Set<string>
   /** Names that have no value because a `refused-or` step was refused; later steps that use them are skipped. */
   notGiven: Set<string>
-  /** Names of moments that the case requested. */
-  ownMoments: Set<string>
+  /** Names of times that the case requested. */
+  requestedTimes: Set<string>
   throttled: boolean
   /** Every call, in order, without the values of its answer, which may be megabytes. */
   calls: Exchanged[]
@@ -53,7 +53,7 @@ export function emptyAttempt(): Attempt {
     acceptances: [],
     refusedMethods: new Set(),
     notGiven: new Set(),
-    ownMoments: new Set(),
+    requestedTimes: new Set(),
     throttled: false,
     calls: [],
   }

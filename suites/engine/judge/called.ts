@@ -1,7 +1,7 @@
 import type { WireAnswer, WireRequest } from '../target.ts'
 import type { Classified } from './classify.ts'
 import type { Confirmation } from './confirmation.ts'
-import type { Moment } from './match.ts'
+import type { CallTime } from './match.ts'
 import type { EnvelopeProblem } from './problem.ts'
 
 /** A request and its answer. */
@@ -10,8 +10,8 @@ export interface Delivered {
   request: WireRequest
   wire: WireAnswer
   /** On the server's clock. */
-  moment: Moment
-  /** How often the server asked to wait. */
+  time: CallTime
+  /** How often the server throttled the call. */
   throttled: number
 }
 

@@ -17,8 +17,8 @@ describe('how an answer counts', () => {
     ['a result with HTTP 201', 201, result, 'accepted'],
     ['a result of another type', 200, { result: null }, 'accepted'],
     ['a result without jsonrpc and id', 200, { result: [] }, 'accepted'],
-    ['a result beside an error that is null', 200, { ...result, error: null }, 'accepted'],
-    ['a result beside an error', 200, { ...result, ...error }, 'refused'],
+    ['a result and an error that is null', 200, { ...result, error: null }, 'accepted'],
+    ['a result and an error', 200, { ...result, ...error }, 'refused'],
     ['an error', 200, error, 'refused'],
     ['an error without a code', 200, { error: 'no' }, 'refused'],
     ['HTTP 401 without a body', 401, '', 'refused'],
@@ -72,7 +72,7 @@ describe('how long a throttled call waits', () => {
   })
 })
 
-test('an answer is told in one phrase', () => {
+test('an answer is described in one phrase', () => {
   expect(tell(classify(answer(200, error), 0))).toBe('refused (error 5)')
   expect(tell(classify(answer(401, ''), 0))).toBe('refused (HTTP 401)')
   expect(tell(classify(answer(403, error), 0))).toBe('refused (HTTP 403, error 5)')

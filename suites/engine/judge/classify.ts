@@ -78,7 +78,7 @@ export function summarizeAnswer(answer: Classified): AnswerSummary {
         outcome,
         status,
         ...(typeof code === 'number' || typeof code === 'string' ? { code } : {}),
-        ...(isObject(json) && json.result !== undefined && json.result !== null ? { besideResult: true as const } : {}),
+        ...(isObject(json) && json.result !== undefined && json.result !== null ? { withResult: true as const } : {}),
       }
     }
     case 'throttled':
@@ -102,8 +102,8 @@ export function describeSummary(summary: AnswerSummary): string {
     case 'refused': {
       const http = summary.status === 200 ? '' : `HTTP ${summary.status}`
       const error = summary.code === undefined ? '' : `error ${summary.code}`
-      const beside = summary.besideResult === true ? 'beside a result' : ''
-      const details = [http, error, beside].filter((part) => part !== '').join(', ')
+      const result = summary.withResult === true ? 'together with a result' : ''
+      const details = [http, error, result].filter((part) => part !== '').join(', ')
       return details === '' ? 'refused' : `refused (${details})`
     }
     case 'throttled':

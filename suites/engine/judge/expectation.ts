@@ -111,7 +111,7 @@ function wrongResult(
     if (wrong !== undefined) return { kind: 'wrong-value', path: 'result', mismatch: wrong }
   }
   for (const [path, matcher] of Object.entries(wanted.where ?? {})) {
-    const wrong = mismatch(valueAt(source, path), resolve(matcher, names), called.moment)
+    const wrong = mismatch(valueAt(source, path), resolve(matcher, names), called.time)
     if (wrong !== undefined) return { kind: 'wrong-value', path, mismatch: wrong }
   }
   return undefined

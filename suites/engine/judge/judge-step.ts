@@ -16,7 +16,7 @@ import { showJson } from './show-json.ts'
 export interface StepEnd {
   kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'token-ended'
   problem: ProblemFacts
-  /** The step prepares what the case asks. */
+  /** The step prepares the case. */
   inPreparation?: true
   /** The calls to show. */
   called: Called[]
@@ -30,9 +30,9 @@ interface StepContext {
   /** The requirements that the step proves. */
   proves: string[]
   schemas: Schemas
-  /** Whether the server's clock is known, so that moments can be judged by it. */
+  /** Whether the server's clock is known. Times can only be judged by a known clock. */
   clockIsKnown: boolean
-  /** By how much reported moments may come before what the Date header shows. In ms. */
+  /** By how much the clock of reported times may be ahead of the Date header. In ms. */
   tokenClockAheadMs: number
   /** How long a refresh token lives, where that is known. In ms. */
   refreshLifeMs: number | undefined
@@ -82,31 +82,30 @@ function judgeEnvelope(calls: Called[], proves: string[]): StepEnd | undefined {
   return undefined
 }
 
-/** Whether a step judges by a moment of the server's clock. */
+/** Whether a step judges by a time on the server's clock. */
 function judgesByClock(step: CallStep | SendStep): boolean {
   if (step.before !== undefined) return true
   const where = typeof step.expect === 'object' && 'where' in step.expect ? (step.expect.where ?? {}) : {}
   return Object.values(where).some((matcher) => typeof matcher === 'object' && matcher !== null && 'in' in matcher)
 }
 
-/** A judgement about a moment counts only if the answer arrived more than a second before it. */
+/** A judgement `before` a time counts only if the answer arrived more than a second before it. */
 function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names, aheadMs: number): StepEnd | undefined {
   if (step.before === undefined) return undefined
-  const moment = resolve(step.before, names)
-  if (typeof moment !== 'number')
-    return end('blocked', { kind: 'not-a-moment', got: showJson(moment) }, calls.slice(-1))
-  const wrong = expiryProblem(moment)
+  const time = resolve(step.before, names)
+  if (typeof time !== 'number') return end('blocked', { kind: 'not-a-time', got: showJson(time) }, calls.slice(-1))
+  const wrong = expiryProblem(time)
   if (wrong !== undefined) return end('blocked', wrong, calls.slice(-1))
   const isLate = calls.some(
-    ({ moment: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs + aheadMs > moment - roundingMs,
+    ({ time: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs + aheadMs > time - roundingMs,
   )
   return isLate ? end('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
 }
 
 /** Returns why a reported expiry cannot be used: it is not a 13-digit timestamp. */
-export function expiryProblem(moment: number): ProblemFacts | undefined {
-  if (moment >= firstTimestampMs && moment < endOfTimestampsMs) return undefined
-  return { kind: 'expiry-not-a-timestamp', digits: Math.trunc(Math.abs(moment)).toFixed().length }
+export function expiryProblem(time: number): ProblemFacts | undefined {
+  if (time >= firstTimestampMs && time < endOfTimestampsMs) return undefined
+  return { kind: 'expiry-not-a-timestamp', digits: Math.trunc(Math.abs(time)).toFixed().length }
 }
 
 /** Whether a target need not grant this lifetime, because a refresh token lives about as long or shorter. Both lifetimes may be rounded. */
@@ -125,7 +124,7 @@ function endedToken(step: CallStep | SendStep, calls: Called[], aheadMs: number)
   const mayFail = step.expect === undefined ? step.tally?.accepted !== undefined : step.expect !== 'refused'
   if (!mayFail) return false
   return calls.some(
-    ({ answer, tokenExpiryMs, moment: { answeredAtMs, uncertaintyMs } }) =>
+    ({ answer, tokenExpiryMs, time: { answeredAtMs, uncertaintyMs } }) =>
       answer.outcome === 'refused' &&
       tokenExpiryMs !== undefined &&
       answeredAtMs + uncertaintyMs + aheadMs > tokenExpiryMs - roundingMs,

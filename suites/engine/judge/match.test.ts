@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { mismatch } from './match.ts'
 
-const moment = { sentAtMs: 1_000_000, answeredAtMs: 1_000_100, uncertaintyMs: 0 }
-const holds = (actual: unknown, matcher: unknown): boolean => mismatch(actual, matcher, moment) === undefined
+const time = { sentAtMs: 1_000_000, answeredAtMs: 1_000_100, uncertaintyMs: 0 }
+const holds = (actual: unknown, matcher: unknown): boolean => mismatch(actual, matcher, time) === undefined
 
 describe('matchers', () => {
   test.each([
@@ -29,12 +29,12 @@ describe('matchers', () => {
     expect(holds({ solution: true }, { excludes: 'context' })).toBe(false)
   })
 
-  test('what is missing is said', () => {
-    expect(mismatch(undefined, 'Bearer', moment)).toEqual({ rule: 'equals', wanted: '"Bearer"', got: 'nothing' })
+  test('a missing value is named', () => {
+    expect(mismatch(undefined, 'Bearer', time)).toEqual({ rule: 'equals', wanted: '"Bearer"', got: 'nothing' })
   })
 })
 
-describe('a moment so far from now', () => {
+describe('a time relative to now', () => {
   test('may be rounded to the second either way, and no more', () => {
     const at = (ms: number): boolean => holds(ms, { in: 5000 })
     expect(at(1_005_050)).toBe(true)
@@ -45,20 +45,20 @@ describe('a moment so far from now', () => {
   })
 
   test('is judged no more sharply than the server clock is known', () => {
-    const unsure = { ...moment, uncertaintyMs: 500 }
+    const unsure = { ...time, uncertaintyMs: 500 }
     expect(mismatch(1_006_600, { in: 5000 }, unsure)).toBeUndefined()
     expect(mismatch(1_006_601, { in: 5000 }, unsure)).toMatchObject({ rule: 'in', offByMs: 1501 })
   })
 })
 
-test('a moment that another clock of the server bears witness to is right', () => {
+test('a time that agrees with another clock of the server is right', () => {
   const witnesses = [{ earliestMs: 1000, latestMs: 1400 }]
-  expect(mismatch(1_006_300, { in: 5000 }, moment)).toBeDefined()
-  expect(mismatch(1_006_300, { in: 5000 }, { ...moment, witnesses })).toBeUndefined()
-  expect(mismatch(1_008_000, { in: 5000 }, { ...moment, witnesses })).toBeDefined()
+  expect(mismatch(1_006_300, { in: 5000 }, time)).toBeDefined()
+  expect(mismatch(1_006_300, { in: 5000 }, { ...time, witnesses })).toBeUndefined()
+  expect(mismatch(1_008_000, { in: 5000 }, { ...time, witnesses })).toBeDefined()
 })
 
-test('of two moments one may have been rounded to the second', () => {
+test('of two times one may have been rounded to the second', () => {
   const at = 1_800_000_000_500
   for (const ms of [0, 1, 1000]) {
     expect(holds(at + ms, { 'at-most': at })).toBe(true)

@@ -5,8 +5,8 @@ import { firstTimestampMs, roundingMs } from './margins.ts'
 import type { Mismatch } from './problem.ts'
 import { showJson } from './show-json.ts'
 
-/** The time of a call for matchers: the server's clock around it, and its uncertainty. All in ms. */
-export interface Moment {
+/** When a call was sent and answered, on the server's clock, and how uncertain that is. In ms. */
+export interface CallTime {
   sentAtMs: number
   answeredAtMs: number
   uncertaintyMs: number
@@ -35,9 +35,9 @@ function compile(schema: object): ValidateFunction {
 const compiled = new Map<string, ValidateFunction>()
 
 /** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
-export function mismatch(actual: unknown, matcher: unknown, moment: Moment): Mismatch | undefined {
+export function mismatch(actual: unknown, matcher: unknown, time: CallTime): Mismatch | undefined {
   const { word, value } = ruleOf(matcher)
-  if (word === 'in') return mismatchInTime(actual, Number(value), moment)
+  if (word === 'in') return mismatchInTime(actual, Number(value), time)
   if (word === 'is') return mismatchSchema(actual, value)
   return holds(actual, word, value) ? undefined : { rule: word, wanted: showJson(value), got: showJson(actual) }
 }
@@ -70,17 +70,17 @@ function ruleOf(matcher: unknown): { word: Word; value: unknown } {
   return { word: 'equals', value: matcher }
 }
 
-function mismatchInTime(actual: unknown, inMs: number, moment: Moment): Mismatch | undefined {
+function mismatchInTime(actual: unknown, inMs: number, time: CallTime): Mismatch | undefined {
   if (typeof actual !== 'number') return { rule: 'in', inMs, got: showJson(actual) }
-  const tolerance = roundingMs + moment.uncertaintyMs
-  const earliest = moment.sentAtMs + inMs - tolerance
-  const latest = moment.answeredAtMs + inMs + tolerance
+  const tolerance = roundingMs + time.uncertaintyMs
+  const earliest = time.sentAtMs + inMs - tolerance
+  const latest = time.answeredAtMs + inMs + tolerance
   if (actual >= earliest && actual <= latest) return undefined
-  const isWitnessed = (moment.witnesses ?? []).some(
+  const isWitnessed = (time.witnesses ?? []).some(
     (witness) => actual >= earliest + witness.earliestMs && actual <= latest + witness.latestMs,
   )
   if (isWitnessed) return undefined
-  return { rule: 'in', inMs, got: showJson(actual), offByMs: Math.round(actual - (moment.answeredAtMs + inMs)) }
+  return { rule: 'in', inMs, got: showJson(actual), offByMs: Math.round(actual - (time.answeredAtMs + inMs)) }
 }
 
 /** Compares a value with a JSON Schema; undefined where it fits. */
@@ -123,7 +123,7 @@ function isOrdered(actual: unknown, bound: unknown): actual is number | string {
   return typeof actual === typeof bound && (typeof actual === 'number' || typeof actual === 'string')
 }
 
-/** Compares moments with a tolerance, because one may be rounded or read a little later; all other values exactly. */
+/** Compares times with a tolerance, because one may be rounded or read a little later; all other values exactly. */
 function isAtMost<Value extends number | string>(lower: Value, upper: Value): boolean {
   if (typeof lower === 'number' && typeof upper === 'number' && Math.min(lower, upper) >= firstTimestampMs) {
     return lower <= upper + roundingMs

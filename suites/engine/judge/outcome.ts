@@ -36,7 +36,7 @@ export interface CaseOutcome {
   envelope: EnvelopeNote[]
   /** How many successful answers were checked for such departures. */
   envelopeAnswers: number
-  /** What the model noticed while the case ran, though the case did not ask for it. */
+  /** What the model noticed while the case ran; the case itself does not judge it. */
   findings?: ListeningFinding[]
   calls: number
   /** How many of these calls the target throttled. */

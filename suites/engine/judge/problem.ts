@@ -6,8 +6,8 @@
 /** The outcome of an answer, with the fields that tell two answers apart. */
 export type AnswerSummary =
   | { outcome: 'accepted' }
-  /** `besideResult`: the answer has a result too. */
-  | { outcome: 'refused'; status: number; code?: number | string; besideResult?: true }
+  /** `withResult`: the answer has a result too. */
+  | { outcome: 'refused'; status: number; code?: number | string; withResult?: true }
   | { outcome: 'throttled'; status: number }
   | { outcome: 'unread'; limitBytes: number }
   | { outcome: 'broken'; reason: string }
@@ -88,7 +88,7 @@ export type Obstacle =
   | { kind: 'value-missing'; reference: string }
   | { kind: 'value-unusable'; wanted: 'token' | 'key'; got: string }
   | { kind: 'expiry-not-a-timestamp'; digits: number }
-  | { kind: 'not-a-moment'; got: string }
+  | { kind: 'not-a-time'; got: string }
   | { kind: 'not-a-duration'; got: string }
   | {
       kind: 'test-key-missing'
@@ -101,7 +101,7 @@ export type Obstacle =
   | { kind: 'no-token'; testKey: string }
   | { kind: 'no-token-word'; because: TokenWord }
   | { kind: 'no-way-to-create' }
-  | { kind: 'nobody-creates-it-this-way' }
+  | { kind: 'root-has-public-key' }
   | { kind: 'no-successful-answer' }
   /** An earlier case broke a limit and left the target beyond it. */
   | { kind: 'limit-spoilt'; what: 'sessions' | 'keys'; by: string }
@@ -127,7 +127,7 @@ export type Gap =
   | { kind: 'left-out'; reason: string }
   /** The fixture says why this is not a failure (`if-refused`, `if-accepted`). */
   | { kind: 'as-declared'; reason: string }
-  | { kind: 'nothing-to-ask'; list: string }
+  | { kind: 'empty-list'; list: string }
   | { kind: 'clock-unknown' }
   | { kind: 'wait-too-long'; waitMs: number }
   | { kind: 'lifetime-too-long'; askedMs: number; refreshLifeMs: number }
@@ -136,7 +136,7 @@ export type Gap =
   | { kind: 'test-key-kept' }
   | { kind: 'test-key-made-before' }
   | { kind: 'no-call' }
-  /** No judging step had anything to ask. */
+  /** No judging step made a call. */
   | { kind: 'nothing-judged' }
 
 /** Why no token can be sent. */

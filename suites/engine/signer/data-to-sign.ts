@@ -65,7 +65,7 @@ export function requestDataOf(pieces: readonly Piece[]): Uint8Array {
   pieces.forEach((at, index) => {
     if (nonceOrTimestamp(at)) last = index
   })
-  // The separator behind the last of them belongs to the fields, not to the request.
+  // The separator after the last of them belongs to the fields, not to the request.
   const start = pieces[last + 1]?.origin === 'separator' ? last + 2 : last + 1
   return joinPieces(pieces.slice(start))
 }
@@ -80,7 +80,7 @@ export function mapText(pieces: readonly Piece[], origin: Origin, change: (text:
   return replace(pieces, origin, (bytes) => utf8(change(fromUtf8(bytes) ?? '')))
 }
 
-/** The pieces without one part and the separator or line end behind it; null where there is no such part. */
+/** Removes one part and the separator or line end after it; null if there is no such part. */
 export function without(pieces: readonly Piece[], origin: Origin): Piece[] | null {
   const at = pieces.findIndex((part) => part.origin === origin)
   if (at < 0) return null

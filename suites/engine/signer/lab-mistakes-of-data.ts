@@ -18,7 +18,7 @@ type Write = (text: string) => string
 const iso = (text: string) => new Date(Number(text)).toISOString()
 
 const timestamps: readonly [word: string, how: string, write: Write][] = [
-  ['with-timestamp-as-float', 'with .0 behind it', (text) => `${text}.0`],
+  ['with-timestamp-as-float', 'with .0 after it', (text) => `${text}.0`],
   ['with-timestamp-in-float-seconds', 'in seconds with a fraction', (text) => `${Number(text) / 1000}`],
   [
     'with-timestamp-in-java-exponents',
@@ -52,7 +52,7 @@ const timestamps: readonly [word: string, how: string, write: Write][] = [
 
 const nonces: readonly [word: string, how: string, write: Write][] = [
   ['with-nonce-as-python-bytes', "as Python prints bytes, b'…'", (text) => pythonBytes(utf8(text))],
-  ['with-nonce-and-newline', 'with a line feed behind it, as base64 tools print it', (text) => `${text}\n`],
+  ['with-nonce-and-newline', 'with a line feed after it, as base64 tools print it', (text) => `${text}\n`],
   ['with-nonce-lower-case', 'in lower case', (text) => text.toLowerCase()],
   ['with-nonce-upper-case', 'in upper case', (text) => text.toUpperCase()],
   ['with-nonce-without-hyphens', 'without its hyphens', (text) => text.replaceAll('-', '')],
@@ -161,7 +161,7 @@ const uris: readonly KnownMistake[] = [
   ofData('with-rpc-method-as-uri', uri, 'the JSON-RPC method is signed as the URI', (pieces) =>
     withRpcMethod(pieces, 'uri', (_, name) => name),
   ),
-  ofData('with-rpc-method-behind-uri', uri, 'the JSON-RPC method is signed behind the URI', (pieces) =>
+  ofData('with-rpc-method-behind-uri', uri, 'the JSON-RPC method is signed after the URI', (pieces) =>
     withRpcMethod(pieces, 'uri', (path, name) => `${path}/${name}`),
   ),
 ]

@@ -4,7 +4,7 @@ import { joinPieces, type Piece, replace } from './data-to-sign.ts'
 import type { Draft, Surroundings } from './draft.ts'
 
 export interface KnownMistake {
-  /** `data/…`, `key/…`, `signature/…` or `fields/…`; behind the slash is the word that fixtures use. */
+  /** `data/…`, `key/…`, `signature/…` or `fields/…`; after the slash is the word that fixtures use. */
   readonly id: string
   /** What the client did, as a claim; completes "The server accepts this call when …". */
   readonly when: string

@@ -15,7 +15,7 @@ describe('a private key', () => {
     ['with written CR LF', pair.privateKeyPem.replaceAll('\n', '\\r\\n')],
     ['with CR LF', pair.privateKeyPem.replaceAll('\n', '\r\n')],
     ['on one line', pair.privateKeyPem.replaceAll('\n', ' ')],
-    ['behind its certificate', `${pem('CERTIFICATE', utf8('x'))}${pair.privateKeyPem}`],
+    ['after its certificate', `${pem('CERTIFICATE', utf8('x'))}${pair.privateKeyPem}`],
     [
       'with its public key (RFC 5958)',
       pem('PRIVATE KEY', bytes(`3053020101300506032b657004220420${seedHex}a123032100${publicHex}`)),

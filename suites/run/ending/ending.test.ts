@@ -34,7 +34,7 @@ test('the end of a run ends a call at once, and no call is under way when the ta
   expect(order()).toBe('call ended, ')
 })
 
-test('a call that changes the target may still get its answer for a moment', async () => {
+test('a call that changes the target may still get its answer for a short time', async () => {
   const ending = createEnding()
   const { instance } = await silentInstance(ending)
   const answered = instance.send({ ...call, connection: 'fresh' })
@@ -75,7 +75,7 @@ test('a deadline shows how much time is left', () => {
   expect(createEnding(monotonicMs() + 60_000).leftMs()).toBeGreaterThan(50_000)
 })
 
-test('a worker is told of the end, even if it starts late', async () => {
+test('a worker learns of the end, even if it starts late', async () => {
   const ending = createEnding()
   const close = announceEnding(ending, 'ending-test')
   const early = receiveEnding('ending-test', null)

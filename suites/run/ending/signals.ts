@@ -58,7 +58,7 @@ export function endOnSignals({ cases, cleanUp }: Endings, tell: () => void = () 
 }
 
 /**
- * Exits at once: a run that has not begun leaves nothing behind.
+ * Exits at once: a run that has not begun has created nothing.
  *
  * @returns stops listening
  */

@@ -5,7 +5,7 @@ import { type Ending, lastWordMs } from '../ending/ending.ts'
 
 /**
  * Ends the calls and the waits of an exploration with the run: as soon as the run is ended, each rejects with TargetGone. A call under way
- * may still be answered for a moment, because it may create a key.
+ * may still be answered for a short time, because it may create a key.
  */
 export function endedWire(wire: Wire, ending: Ending): Wire {
   const { signal } = ending
@@ -22,7 +22,7 @@ export function endedWire(wire: Wire, ending: Ending): Wire {
 
 const ended = (): TargetGone => new TargetGone('the run was ended')
 
-/** Resolves like the promise, or rejects a moment after the signal is aborted. */
+/** Resolves like the promise, or rejects shortly after the signal is aborted. */
 function untilEnded<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (): void => void setTimeout(() => reject(ended()), lastWordMs).unref()

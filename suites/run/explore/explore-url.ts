@@ -23,7 +23,7 @@ export interface Explored {
 export type Effort = Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'created'>
 
 /**
- * Explores a server behind a URL, and removes the API keys that this created, also after Ctrl-C.
+ * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
  *
  * @param effort which calls to make, and how long
  * @throws SuiteError (`usage`) if the record of keys cannot be used

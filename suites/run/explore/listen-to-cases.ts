@@ -26,7 +26,7 @@ export function listenToCases(
         tokenPrefix: wordOfTokens(settings, facts),
         uri: settings.signedUri,
         probes: areaProbes(settings),
-        // Behind a URL the preflight has made calls before.
+        // Against a URL the preflight has made calls before.
         fresh: !target.lasting,
       },
       rootKey(root),

@@ -9,13 +9,13 @@ import { stopText } from '../../report/obstacle-text.ts'
 import { type Ending, endedTarget } from '../ending/ending.ts'
 import { type Removal, removeKeys } from './remove-keys.ts'
 
-/** The maximum duration of removing keys after a run, whatever the target does. */
+/** The maximum duration of removing keys after a run. */
 export const cleanUpLimitMs = 10_000
 
 /**
  * Removes keys through the clean-up method of the target, on its own connections, until the ending.
  *
- * @param listener is told about every removed key
+ * @param listener is called for every removed key
  */
 export async function cleanUp(
   { target, corpus, listener }: { target: Target; corpus: Corpus; listener: RunListener },

@@ -1,5 +1,5 @@
 /**
- * The record of created keys: one file for each target and root key that outlives its run, whatever ends it. A header line, then one JSON
+ * The record of created keys: one file for each target and root key. It survives every end of a run. A header line, then one JSON
  * line for each entry, written to the disk before the call that it describes.
  */
 

@@ -35,7 +35,7 @@ export function takeLock(file: string): { release: () => void } | { holder: Hold
   }
 }
 
-/** Creates a complete lock file in one step, so that nobody reads half of it. @throws if it exists already */
+/** Creates a complete lock file in one step, so that no process reads half of it. @throws if it exists already */
 function placeLock(from: string, file: string): void {
   try {
     linkSync(from, file)

@@ -19,7 +19,7 @@ async function callerWithKeys(removable: string[], refusal: { status: number; bo
   return caller
 }
 
-test('a cleanup method that is refused is said once, with its answer', async () => {
+test('a cleanup method that is refused is reported once, with its answer', async () => {
   const body = { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'no such method' } }
   const caller = await callerWithKeys(['two'], { status: 200, body })
   const { left, problems } = await removeKeys(caller, caller.createdKeys.keys)

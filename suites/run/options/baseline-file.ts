@@ -104,7 +104,7 @@ export function writeBaseline(file: string, entries: readonly KnownEntry[]): voi
 export function renderBaseline(entries: readonly KnownEntry[]): string {
   const head = '# Known failures. An entry that passes fails the run, so that this list only gets shorter.\n'
   if (entries.length === 0) return `${head}[]\n`
-  // A JSON string is a YAML string, whatever is in it.
+  // Every JSON string is a YAML string.
   const line = (key: string, value: string | undefined): string[] =>
     value === undefined ? [] : [`${key}: ${JSON.stringify(value)}`]
   const items = entries.map(({ scenario, case: name, requirement, reason, issue, sometimes }) => {

@@ -3,7 +3,7 @@ import { isLoopback } from '../../engine/target.ts'
 import { type Environment, given } from './inputs.ts'
 
 /**
- * Finds the proxy for a URL, from HTTPS_PROXY (or HTTP_PROXY for an http URL) and NO_PROXY, in either case. The loopback is never behind a
+ * Finds the proxy for a URL, from HTTPS_PROXY (or HTTP_PROXY for an http URL) and NO_PROXY, in either case. The loopback is never reached through a
  * proxy.
  *
  * @returns the URL of the proxy; null without a proxy

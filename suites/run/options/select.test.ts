@@ -31,7 +31,7 @@ test.each<[Partial<Selection>, string]>([
     { only: ['test-keys/bob'], shard: { index: 3, count: 3 } },
     'Nothing is selected: there are fewer than 3 shards in what --only selects (test-keys/bob)',
   ],
-])('%j is told', (selection, sentence) => {
+])('%j is an error', (selection, sentence) => {
   expect(refusal(selection)).toContain(sentence)
 })
 

@@ -14,7 +14,7 @@ import { rootKey } from './root-key.ts'
 import { parseTargetFile, type TargetFile } from './target-file/parse.ts'
 import { baseUrl, count, oneOf, positive, schemeWord } from './values.ts'
 
-/** How a server behind a URL is reached, and what may be done there. */
+/** How a server at a URL is reached, and what may be done there. */
 export interface TargetOptions extends UrlTargetOptions {
   allow: SafetyClass[]
   keys: KeysOfTargetOptions
@@ -88,11 +88,11 @@ export function inputsOf(flags: RunFlags, env: Environment, { path, file, beside
   return named.flatMap(([what, name]) => (typeof name === 'string' ? [{ what, file: name }] : []))
 }
 
-/** @returns null if no URL is named @throws SuiteError (`usage`) if the user meant to name one */
+/** @returns null if no URL is named @throws SuiteError (`usage`) if the user seems to have forgotten it */
 function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTargetFile): string | null {
   const url = flags.url ?? given(env.SVC_URL) ?? file.url
   if (url !== undefined) return baseUrl(url)
-  // Otherwise a run that was meant for a server would show that the bundled one conforms.
+  // Otherwise a run that should test a server would show that the bundled one conforms.
   if (path !== null)
     throw new SuiteError('usage', `Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
   for (const [flag, value] of [

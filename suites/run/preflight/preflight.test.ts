@@ -73,7 +73,7 @@ test.each([
   ['behind a proxy that has one address for all', '127.0.0.1', '127.0.0.2', 'seen-as-another'],
   ['where the server forbids it', undefined, '127.0.0.2', 'no-token-accepted'],
   ['that is our first one', '127.0.0.1', '127.0.0.1', 'same-address'],
-])('a second address %s does not count, and the reason is said', async (_name, seen, declared, kind) => {
+])('a second address %s does not count, and the reason is named', async (_name, seen, declared, kind) => {
   const { secondAddress, secondAddressProblem } = await knownOfSecond(seen, declared)
   expect(secondAddress).toBeUndefined()
   expect(secondAddressProblem?.kind).toBe(kind)
@@ -104,7 +104,7 @@ test('cases that need a second address give that reason', () => {
   })
 })
 
-test('the way to a server is as long as what it accepts takes, whatever it refuses at once', async () => {
+test('the round trip is measured by accepted calls, even if refusals come sooner', async () => {
   const fast = madeUpTarget({ answer: seenAs('127.0.0.1'), settings: { clientAddress: '127.0.0.1' } })
   const open = async () => {
     const instance = await fast.open()
@@ -149,7 +149,7 @@ test.each([
   await expect(look(target, [])).rejects.toThrow(advice)
 })
 
-test('a server that puts an error beside every result is used, since the cases judge that', async () => {
+test('a server that adds an error to every result is used, because the cases judge that', async () => {
   const answer = () => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result: {}, error: { code: 0, message: '' } } })
   await expect(look(madeUpTarget({ answer }), [])).resolves.toBeDefined()
 })
@@ -163,7 +163,7 @@ test('a first answer that is too long to be read ends the run, and says what all
   )
 })
 
-test('a target that asks to wait a day is not waited for, and the error names the time', async () => {
+test('a target that throttles for a day ends the run at once, and the error names the time', async () => {
   let calls = 0
   const target = madeUpTarget({
     answer: () => {

@@ -12,7 +12,7 @@ const patienceMs = 250
  * The first call, which carries no authorization.
  *
  * @param patientMs how long to wait for a target that refuses connections
- * @throws SuiteError (`unreachable`, exit code 3) where nothing connects, or the target asks to wait too long
+ * @throws SuiteError (`unreachable`, exit code 3) if nothing connects, or the target throttles for too long
  */
 export async function firstCall(caller: Caller, patientMs: number): Promise<Called> {
   const { clock, baseUrl } = caller.instance

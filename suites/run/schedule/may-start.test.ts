@@ -34,9 +34,17 @@ describe('what may start', () => {
   const fillsKeys = { makesKeys: true, fills: 'keys' } as const
   const testKey = { isTestKey: true }
   test.each<[string, Entry[], string | undefined]>([
-    ['nothing beside the first test key', [running('a', {}, testKey), entry('b', {}, testKey), entry('c')], undefined],
+    [
+      'nothing together with the first test key',
+      [running('a', {}, testKey), entry('b', {}, testKey), entry('c')],
+      undefined,
+    ],
     ['the next test key', [entry('a', {}, { ...testKey, state: 'done' }), entry('b', {}, testKey), entry('c')], 'b'],
-    ['ordinary cases beside anything', [running('a', grants), running('b', { makesKeys: true }), entry('c')], 'c'],
+    [
+      'ordinary cases together with anything',
+      [running('a', grants), running('b', { makesKeys: true }), entry('c')],
+      'c',
+    ],
     ['what waits before what does not', [entry('a', grants), entry('b', { waits: true })], 'b'],
     ['what takes sessions before what does not', [entry('a'), entry('b', grants)], 'b'],
     [
@@ -44,12 +52,20 @@ describe('what may start', () => {
       [running('a', { makesKeys: true }), entry('b', { makesKeys: true })],
       undefined,
     ],
-    ['nothing beside a race', [running('a', { races: true }), entry('b')], undefined],
-    ['a race beside nothing', [running('a'), entry('b', { races: true })], undefined],
-    ['a case again beside nothing', [running('a'), entry('b', {}, { isAgain: true })], undefined],
+    ['nothing together with a race', [running('a', { races: true }), entry('b')], undefined],
+    ['a race only alone', [running('a'), entry('b', { races: true })], undefined],
+    ['a repeated case only alone', [running('a'), entry('b', {}, { isAgain: true })], undefined],
     ['a full house of sessions after the other sessions', [running('a', grants), entry('b', fills)], undefined],
-    ['a full house of sessions beside what has none', [running('a', { makesKeys: true }), entry('b', fills)], 'b'],
-    ['no session beside a full house', [running('a', fills), entry('b', grants, { state: 'pending' })], undefined],
+    [
+      'a case that fills the sessions together with one that has none',
+      [running('a', { makesKeys: true }), entry('b', fills)],
+      'b',
+    ],
+    [
+      'no session while a case fills the sessions',
+      [running('a', fills), entry('b', grants, { state: 'pending' })],
+      undefined,
+    ],
     ['one full house after another', [running('a', fills), entry('b', fills)], undefined],
     ['a full house of keys after all else', [running('a'), entry('b', fillsKeys)], undefined],
     ['a full house of keys at the end', [entry('a', {}, { state: 'done' }), entry('b', fillsKeys)], 'b'],
@@ -124,7 +140,7 @@ test('every case of a run comes to its turn', () => {
   expect(order).toEqual(['test key', 'created', 'wait', 'session', 'race', 'keys'])
 })
 
-test('after a doubt no two cases with tokens run beside one another', () => {
+test('after a doubt no two cases with tokens run at the same time', () => {
   const entries = [running('a', { grants: 1 }), entry('b', { grants: 1 }), entry('c')]
   expect(next(entries)).toBe('b')
   expect(next(entries, { isDoubted: true })).toBe('c')

@@ -44,7 +44,7 @@ const capabilities: Capabilities = {
 
 const unwatched = { started: () => {}, ended: () => {} }
 
-test('cases that wait for a moment start first, and others run while they wait', async () => {
+test('cases that wait start first, and others run while they wait', async () => {
   const methods: string[] = []
   const target = madeUpTarget({
     answer: ({ method }) => {
@@ -93,7 +93,7 @@ test('members have their keys before the places for keys are filled', async () =
   expect(verdicts).toEqual(['not-testable', 'passed'])
 })
 
-test('as soon as a case with tokens does not pass, every such case that ran beside another runs again alone', async () => {
+test('as soon as a case with tokens does not pass, every such case that ran at the same time as another runs again alone', async () => {
   const withToken = (name: string) =>
     parseScenario(
       `scenario: ${name}
@@ -104,7 +104,7 @@ steps:
 `,
       `fixtures/scenarios/a/${name}.yaml`,
     )
-  // One call is refused that must be accepted; whatever the reason, the other cases may have passed for the same one.
+  // One call that must be accepted is refused; for the same reason the other cases may have passed.
   const called: string[] = []
   let refusals = 1
   const target = madeUpTarget({

@@ -21,7 +21,7 @@ interface Runner {
   listener(event: RunEvent): void
 }
 
-/** Is told when an item really starts, perhaps long before it is requested, and when it has ended. */
+/** Learns when an item really starts, perhaps long before it is requested, and when it has ended. */
 interface Watch {
   started(item: Item): void
   ended(outcome: CaseOutcome): void
@@ -128,11 +128,11 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** The next item to start, if there is room beside those that run and do not wait. */
+/** The next item that may start while the others run; items that wait do not count. */
 function nextOf(board: Board<Slot>, { limit, facts, instance }: Caller): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting)
   if (busy.length >= limit.atOnce) return undefined
-  // What the cases showed by now about what may run beside what.
+  // What the cases have shown about which of them may run at the same time.
   board.movesClock = instance.clock.controlled
   board.unnamedAreFree = unnamedAreFree(facts)
   board.sessionsPerKey = facts.sessionsPerKey === true

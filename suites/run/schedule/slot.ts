@@ -10,7 +10,7 @@ export interface Slot extends Entry {
   hadCompany: boolean
   /** It used tokens while other cases did: a server that confuses tokens may have changed its result. */
   sharedTokens: boolean
-  /** It passed while other cases used tokens; it counts when none of them is in doubt. */
+  /** It passed while other cases used tokens; it counts if every one of them is certain. */
   held: CaseOutcome | null
   isWaiting: boolean
   outcome: Promise<CaseOutcome>

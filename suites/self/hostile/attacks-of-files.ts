@@ -103,7 +103,7 @@ export const attacksOfFiles: readonly Attack[] = [
   },
   {
     id: 'secret-behind-anchor',
-    about: 'a secret behind an anchor',
+    about: 'a secret after an anchor',
     exits: usage,
     saysNot: showsSecret,
     setUp: withFiles({ 'target.yaml': `url: ${url}\nx: &s "${secret}"\nroot: { id: some-id, secret: *s }\n` }, [

@@ -69,7 +69,7 @@ export const attacksOfHttp: readonly Attack[] = [
   },
   {
     id: 'two-lengths',
-    about: 'two lengths, and a length beside chunks',
+    about: 'two lengths, and a length together with chunks',
     exits: notUsable,
     setUp: bytes(
       `HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 36\r\nTransfer-Encoding: chunked\r\n\r\n${json}`,
@@ -142,7 +142,7 @@ export const attacksOfHttp: readonly Attack[] = [
   },
   {
     id: 'brotli-bomb',
-    about: '200 MB of blanks in brotli, beside 200 MB in gzip of gzip',
+    about: '200 MB of blanks in brotli, and 200 MB in gzip of gzip',
     exits: notUsable,
     setUp: async () => {
       const blanks = Buffer.alloc(200 * mebibyte, ' ')

@@ -165,7 +165,7 @@ export const attacksOfTime: readonly Attack[] = [
   },
   {
     id: 'idle-connections',
-    about: 'a server that opens connections back to nobody and keeps ours open for ever',
+    about: 'a server that keeps our connections open for ever and answers none',
     exits: [1, 3],
     setUp: async () => {
       const { url, close } = await hostileServer(({ body }, response) => {

@@ -113,7 +113,7 @@ export const attacksOfValues: readonly Attack[] = [
   },
   {
     id: 'expiry-in-a-century',
-    about: 'an expiry that nobody waits for',
+    about: 'an expiry that is too far away to wait for',
     exits: [0, 1],
     setUp: withResult(auth, { accessTokenExpiry: 9_999_999_999_999 }, 'expires-in/enforced'),
   },

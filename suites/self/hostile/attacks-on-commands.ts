@@ -25,7 +25,7 @@ const measuring =
     return { args: ['facts', '--url', url, '--allow', 'sessions,keys,limits'], cleanUp: close, ...more }
   }
 
-/** What a server or a file can do to the commands beside run. */
+/** What a server or a file can do to the commands other than run. */
 export const attacksOnCommands: readonly Attack[] = [
   {
     id: 'facts-of-escapes',
@@ -83,7 +83,7 @@ export const attacksOnCommands: readonly Attack[] = [
   },
   {
     id: 'keys-of-another-hand',
-    about: 'a record of keys with escapes, written by somebody else',
+    about: 'a record of keys with escapes, written by another program',
     exits: [0, 2],
     setUp: async (folder) => {
       const { mkdirSync } = await import('node:fs')

@@ -11,12 +11,12 @@ const rates = [100_000, 20_000, 4000, 400]
 const reports = { json: 'report.json', html: 'report.html', junit: 'junit.xml', markdown: 'summary.md' }
 const longestReportBytes = 5_000_000
 const timeoutSeconds = 40
-/** The last calls end a moment after the time is up. */
+/** The last calls end shortly after the time is up. */
 const lastCallMs = 1000
 /** A busy machine takes its time to start a process and to write reports. */
 const busyMs = 15_000
 
-/** Runs the suite against the reference server behind a proxy that flips bytes. */
+/** Runs the suite against the reference server through a proxy that flips bytes. */
 export function flipBytes({ seed, only = [] }: { seed: number; only?: string[] }): Promise<Finding> {
   return runAttack(attackWith(seed, only))
 }

@@ -32,7 +32,7 @@ describe('an error never shows a secret', () => {
       '3:3: "Authorization" cannot be sent with every call: cases set this header themselves; name the key in "root"',
     ],
     ['root is misspelt', `rot: { id: x, secret: ${secret} }`, '1:1: unknown key "rot", did you mean "root"?'],
-    ['behind an anchor', `headers: { a: &s ${secret} }\nrate: *s\n`, '2:7: this is not a number of calls a second'],
+    ['after an anchor', `headers: { a: &s ${secret} }\nrate: *s\n`, '2:7: this is not a number of calls a second'],
     ['where a key should be', `root: { id: x, ${secret}: y }`, '1:16: unknown key, expected one of "id", "secret"'],
     ['an alias of its name', `url: *${secret}`, '1:6: unresolved alias'],
     ['twice', `root: { ${secret}: 1, ${secret}: 2 }`, 'map keys must be unique'],

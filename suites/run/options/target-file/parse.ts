@@ -61,7 +61,7 @@ const scopeWords = [
  * @param file the path that errors name
  *
  * @throws SuiteError (`fixture`) for an unknown key, with a did-you-mean, and for a wrong value. Errors give the place, and no text of the
- * file except the names of keys: a secret may be in the wrong line, or behind an alias
+ * file except the names of keys: a secret may be in the wrong line, or under an alias
  */
 export function parseTargetFile(text: string, file: string): TargetFile {
   const source = readTarget(text, file)

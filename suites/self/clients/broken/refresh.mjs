@@ -14,7 +14,7 @@ const lostAnswer = of('refresh/lost-answer')
 const isPastHalfLife = (client, { expiryMs, receivedAtMs }) =>
   client.parts.now(client) >= receivedAtMs + Math.max(0, expiryMs - receivedAtMs) / 2
 
-/** Keeps the old pair beside the new one when a pair is renewed. */
+/** Keeps the old pair next to the new one when a pair is renewed. */
 function keepBoth(client, pair) {
   client.memory.old = client.memory.newest
   client.memory.newest = pair

@@ -37,7 +37,7 @@ export const scopeClients = [
   }),
   lifetime(
     'lifetime-with-unit',
-    'Writes a unit behind the number of expiresIn',
+    'Writes a unit after the number of expiresIn',
     rewrites('expiresIn:', (ms) => `expiresIn:${ms}ms`),
   ),
 
@@ -49,7 +49,7 @@ export const scopeClients = [
   ),
   addressAndSession(
     'address-with-mask',
-    'Writes a mask behind the address',
+    'Writes a mask after the address',
     rewrites('ipAddr:', (address) => `ipAddr:${address}/32`),
   ),
   addressAndSession('session-dropped', 'Leaves session out of the scope', without('session:')),
