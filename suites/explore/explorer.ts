@@ -75,7 +75,7 @@ function explorerOf(core: Core): Explorer {
     dateOffset: () => core.dateOffset,
     triesOf: (id) => {
       const sinceMs = options.wire.now() - longestLockMs
-      const before = beganMs > sinceMs ? options.triesBefore : 0
+      const before = beganMs > sinceMs && !isOwnKey(core, id) ? options.triesBefore : 0
       return before + (core.tries.get(id) ?? []).filter((when) => when > sinceMs).length
     },
     foresee: (step) => foresee(core, step),
@@ -99,6 +99,10 @@ function explorerOf(core: Core): Explorer {
     report: () => {},
   }
 }
+
+/** A key that the model created: nobody tried it before. */
+const isOwnKey = ({ options: { knownKeys, rootKey }, state }: Core, id: string | null): boolean =>
+  id !== null && id !== rootKey.id && state.keys.has(id) && !knownKeys.some(({ key }) => key.id === id)
 
 function foresee(core: Core, step: CallStep): Verdict | null {
   const rendered = tryRender(core, step)

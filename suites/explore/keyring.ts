@@ -176,15 +176,18 @@ async function tryOtherwise(x: Explorer, before: number): Promise<void> {
   }
 }
 
-/** The keys to create; with few places left, those that the test keys replace worst. */
+/**
+ * The keys to create; with few places left, those that the test keys replace worst. One with a public key comes before one without, because
+ * a server may confuse the second with the first.
+ */
 function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   const missing = wanted.filter(({ name }) => !x.names.has(name))
   if (missing.length <= most) return missing
-  const chosen = scarce.slice(0, most)
-  return [...missing, besideTestKeys].filter(({ name }) => chosen.includes(name))
+  const all = [...missing, besideTestKeys]
+  return scarce.slice(0, most).flatMap((name) => all.find((one) => one.name === name) ?? [])
 }
 
-const scarce = ['by-basic', 'solution-key', 'ecc-solution', 'by-child', 'ecc-context']
+const scarce = ['by-basic', 'ecc-solution', 'solution-key', 'by-child', 'ecc-context']
 
 /** Asked for only where the test keys are there: another name of the first key with a public key, and a narrow scope. */
 const besideTestKeys: Wanted = {
