@@ -7,7 +7,7 @@ import type { Caller } from './table.ts'
 
 const otherAreas = ['context', 'thread', 'store', 'inbox', 'stream']
 
-/** Scopes without `solution`: each other area, every two of them, and some with restrictions. */
+/** Scopes without `solution`: each other area, every two of them, each one twice, and some with restrictions. */
 const limits: readonly (readonly string[])[] = [
   ...otherAreas.map((area) => [area]),
   ...otherAreas.flatMap((one, at) => otherAreas.slice(at + 1).map((other) => [one, other])),
@@ -15,6 +15,7 @@ const limits: readonly (readonly string[])[] = [
   ['thread', 'expiresIn:15000'],
   ['store', 'inbox', 'thread'],
   ['context', 'solution:*'],
+  ...['apikey', ...otherAreas].map((area) => [area, area]),
   otherAreas,
 ]
 
