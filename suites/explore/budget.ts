@@ -51,7 +51,7 @@ export function sizesFor(maxCalls: number): Sizes {
       walkCalls: 100,
       reserved: Math.round(maxCalls * 0.2),
     }
-  if (maxCalls < 6000)
+  if (maxCalls < 10_000)
     return {
       firstTurns: 12,
       storms: 1,
@@ -65,7 +65,7 @@ export function sizesFor(maxCalls: number): Sizes {
       everyForm: false,
       boundUsers: 1,
       longBodies: [20_000, 66_000],
-      matrixCalls: 150,
+      matrixCalls: maxCalls < 7000 ? 150 : 300,
       walkCalls: 120,
       reserved: 380,
     }
