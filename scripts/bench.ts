@@ -64,14 +64,15 @@ async function main(): Promise<0 | 1> {
 }
 
 function print(figure: Figure, earlier: Bench | undefined): void {
-  const { name, beside, ratio } = figure
-  const neighbour = beside === undefined ? '' : `, ${beside.name} ${valueText({ ...figure, value: beside.value })}`
+  const { name, reference, ratio } = figure
+  const neighbour =
+    reference === undefined ? '' : `, ${reference.name} ${valueText({ ...figure, value: reference.value })}`
   const ratioText = ratio === undefined ? '' : `, ratio ${ratio.toFixed(2)}`
   const goal = wantedText(figure) === '' ? '' : ` (${wantedText(figure)})`
   console.log(`${isMet(figure) ? '✓' : '✗'} ${name}: ${valueText(figure)}${neighbour}${ratioText}${goal}`)
   const before = earlier?.figures.find((one) => one.name === name)
   if (before === undefined) return
-  // Two runs of the benchmark meet two machines; what was measured beside a figure met the same one.
+  // Two runs may meet machines of different load; a figure and its reference are measured in the same run.
   const change = ratio !== undefined && before.ratio !== undefined ? ratio / before.ratio : figure.value / before.value
   const slower = figure.unit === 'calls/s' ? 1 / change : change
   console.log(`    ${slower > noticeable ? 'SLOWER: ' : ''}${slower.toFixed(2)} times ${valueText(before)} of before`)

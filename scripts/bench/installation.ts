@@ -1,4 +1,4 @@
-/** What an installation of the package brings along: its dependencies, as the lock file has them for this platform. */
+/** The dependencies that an installation of the package adds, as the lock file has them for this platform. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../suites/engine/fixture/package-root.ts'
@@ -19,7 +19,7 @@ export const installationMeasure: Measure = {
       .filter((path) => existsSync(path))
     const bytes = paths.reduce((sum, path) => sum + bytesIn(path), 0)
     return [
-      { name: 'Packages that an installation brings along', value: paths.length, unit: 'packages', wanted: {} },
+      { name: 'Packages in an installation', value: paths.length, unit: 'packages', wanted: {} },
       { name: 'Their size', value: bytes / 1e6, unit: 'MB', wanted: {} },
     ]
   },

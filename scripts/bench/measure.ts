@@ -1,11 +1,11 @@
-/** A figure of the benchmark: a median, and where there is one the measure of the same run that it is held against. */
+/** A figure of the benchmark: a median, with the reference of the same run that it is compared with, if there is one. */
 export interface Figure {
   name: string
   value: number
   unit: 's' | 'ms' | 'calls/s' | '%' | 'packages' | 'MB'
-  /** What was measured beside it. */
-  beside?: { name: string; value: number }
-  /** The value divided by that of its neighbour, each pair of one turn. */
+  /** Measured in the same turns. */
+  reference?: { name: string; value: number }
+  /** The median of value divided by reference, turn by turn. */
   ratio?: number
   wanted: Wanted
 }
@@ -27,9 +27,9 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
-/** The median of the ratios of each turn: both sides of a turn met the same load of the machine, the medians of each side need not have. */
-export function medianRatio(values: readonly number[], beside: readonly number[]): number {
-  return median(values.map((value, turn) => value / (beside[turn] ?? value)))
+/** The median of the ratios of each turn: within a turn both sides meet the same load of the machine. */
+export function medianRatio(values: readonly number[], reference: readonly number[]): number {
+  return median(values.map((value, turn) => value / (reference[turn] ?? value)))
 }
 
 export function isMet({ value, ratio, wanted }: Figure): boolean {
@@ -58,9 +58,10 @@ export function wantedText({ wanted, unit }: Figure): string {
 /** A row of Markdown for each figure. */
 export function figureTable(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
-    const { name, beside, ratio } = figure
-    const neighbour = beside === undefined ? '' : `${beside.name}: ${valueText({ ...figure, value: beside.value })}`
+    const { name, reference, ratio } = figure
+    const neighbour =
+      reference === undefined ? '' : `${reference.name}: ${valueText({ ...figure, value: reference.value })}`
     return `| ${name} | ${valueText(figure)} | ${neighbour} | ${ratio?.toFixed(2) ?? ''} | ${wantedText(figure)} |`
   })
-  return ['| what | measured | beside | ratio | wanted |', '|---|---|---|---|---|', ...rows].join('\n')
+  return ['| what | measured | compared with | ratio | goal |', '|---|---|---|---|---|', ...rows].join('\n')
 }

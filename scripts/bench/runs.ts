@@ -40,7 +40,7 @@ export const bundledMeasure: Measure = {
         name: 'A bundled run, all cases',
         value: median(ours),
         unit: 's',
-        beside: { name: 'vitest with one empty test', value: median(empty) },
+        reference: { name: 'vitest with one empty test', value: median(empty) },
         ratio: medianRatio(ours, empty),
         wanted: { atMost: 1.5, ratioAtMost: 4 },
       },
@@ -63,7 +63,7 @@ export const startMeasure: Measure = {
       name,
       value: median(values),
       unit: 'ms',
-      beside: { name: 'node -e 0', value: median(nothing) },
+      reference: { name: 'node -e 0', value: median(nothing) },
       ratio: medianRatio(values, nothing),
       wanted: { ratioAtMost },
     })

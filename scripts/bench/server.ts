@@ -1,4 +1,4 @@
-/** How fast the standalone server is beside a bare node:http server that checks the same signature, both as processes of their own. */
+/** How fast the standalone server is, compared with a bare node:http server that checks the same signature; both are separate processes. */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -73,7 +73,7 @@ async function besideBare({ name, signer, bareArgs, serveArgs }: Compared, turns
     name: `${name} signed calls, ${what}`,
     value: median(of(other, member)),
     unit,
-    beside: { name: 'bare node:http', value: median(of(one, member)) },
+    reference: { name: 'bare node:http', value: median(of(one, member)) },
     ratio: medianRatio(of(other, member), of(one, member)),
     wanted,
   })

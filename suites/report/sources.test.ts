@@ -14,8 +14,8 @@ test('every requirement has a sentence in the document', () => {
 })
 
 test('a sentence has no marks, and ends where the next one begins', () => {
-  expect(documentSentence(sources, 'envelope/id-echo')).toBe('Must: the very id that the request had')
-  expect(documentSentence(sources, 'keys/no-time-to-live')).toBe('Must. Keys do not expire by themselves.')
+  expect(documentSentence(sources, 'envelope/id-echo')).toBe('Must: the id of the request')
+  expect(documentSentence(sources, 'keys/no-time-to-live')).toBe('Must. Keys have no time-to-live.')
   expect(documentSentence(sources, 'no/such')).toBeNull()
 })
 

@@ -36,8 +36,8 @@ export async function countAll(): Promise<Numbers> {
     'Scenarios and cases': casesText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
     'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
-    'Conforming variants without a failure': `${variants.length} of ${variants.length}, ${variants.filter(({ alone }) => alone).length} of them only alone; the others also in pairs, all ${pairsOf(variants).length} in ${coveringServers(variants).length} servers`,
-    'Null servers that prove a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} that answer a few calls rightly never conform`,
+    'Conforming variants without a failure': `${variants.length} of ${variants.length}; also all ${pairsOf(variants).length} pairs that can be combined, in ${coveringServers(variants).length} servers`,
+    'Null servers that prove a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} more that answer a few calls correctly never conform`,
   }
 }
 
