@@ -2,14 +2,15 @@ import type { Command } from 'commander'
 import { checks } from '../client/all-checks.ts'
 import { judgeRun } from '../client/judge-run.ts'
 import type { ClientReport } from '../client/report/client-report.ts'
-import { renderCtrf } from '../client/report/ctrf.ts'
 import { renderHtml } from '../client/report/html.ts'
-import { renderJunit } from '../client/report/junit.ts'
 import { renderMarkdown } from '../client/report/markdown.ts'
+import { testRun } from '../client/report/test-run.ts'
 import { renderText } from '../client/report/text.ts'
 import { scenarios } from '../client/scenarios.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge } from '../report/badge.ts'
+import { renderCtrf } from '../report/ctrf.ts'
+import { renderJunit } from '../report/junit.ts'
 import { type ClientFlags, type ClientOptions, defaultTimeoutSeconds, readClientOptions } from './client-options.ts'
 import { packageVersion } from './package-version.ts'
 import { collect } from './run-flags.ts'
@@ -18,10 +19,10 @@ import { type Outlet, processOutlet, type Renderers, writeFormats } from './writ
 const renderers: Renderers<ClientReport> = {
   text: renderText,
   json: (report) => jsonLine(report, 2),
-  junit: renderJunit,
+  junit: (report) => renderJunit(testRun(report)),
   html: renderHtml,
   markdown: renderMarkdown,
-  ctrf: renderCtrf,
+  ctrf: (report) => renderCtrf(testRun(report)),
   badge: renderBadge,
 }
 

@@ -8,6 +8,7 @@ import { renderJson } from '../report/json.ts'
 import { renderJunit } from '../report/junit.ts'
 import { renderMarkdown } from '../report/markdown.ts'
 import type { Report } from '../report/report.ts'
+import { testRun } from '../report/test-run.ts'
 import { renderText } from '../report/text.ts'
 import { type Environment, given } from '../run/options/inputs.ts'
 import type { ReportFormat, ReportRequest } from '../run/options/values.ts'
@@ -75,10 +76,10 @@ export type Renderers<R> = {
 const render: Renderers<Report> = {
   text: renderText,
   json: renderJson,
-  junit: renderJunit,
+  junit: (report) => renderJunit(testRun(report)),
   html: (report) => renderHtml(report, readSources(report)),
   markdown: renderMarkdown,
-  ctrf: renderCtrf,
+  ctrf: (report) => renderCtrf(testRun(report)),
   badge: renderBadge,
 }
 

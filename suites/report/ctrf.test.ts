@@ -4,8 +4,8 @@ import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { madeUpReport } from '../self/made-up-report.ts'
-import { renderCtrf } from './ctrf.ts'
-import type { CtrfTest } from './ctrf-document.ts'
+import { type CtrfTest, renderCtrf } from './ctrf.ts'
+import { testRun } from './test-run.ts'
 
 const published = JSON.parse(
   readFileSync(join(packageRoot, 'suites', 'self', 'published', 'ctrf-schema-0.0.json'), 'utf8'),
@@ -16,7 +16,7 @@ const ajv = new Ajv({
 })
 const validate = ajv.compile(published)
 const report = madeUpReport()
-const document = JSON.parse(renderCtrf(report))
+const document = JSON.parse(renderCtrf(testRun(report)))
 const tests: CtrfTest[] = document.results.tests
 const statusOf = (id: string) => tests.find(({ testId }) => testId === id)?.status
 

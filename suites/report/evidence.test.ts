@@ -7,6 +7,7 @@ import { renderJson } from './json.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { CaseReport, Report } from './report.ts'
+import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 const report = madeUpReport()
@@ -28,8 +29,8 @@ test('however long the answers are, every format of a report stays below 5 MB', 
   const sizes = {
     json: renderJson(long).length,
     html: renderHtml(long).length,
-    junit: renderJunit(long).length,
-    ctrf: renderCtrf(long).length,
+    junit: renderJunit(testRun(long)).length,
+    ctrf: renderCtrf(testRun(long)).length,
     markdown: renderMarkdown(long).length,
     text: renderText(long, { colour: false }).length,
   }

@@ -7,6 +7,7 @@ import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
 import { renderPlan } from './plan-text.ts'
 import type { Report } from './report.ts'
+import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 /** Text that servers sent, or might send. */
@@ -29,7 +30,7 @@ const attack = attacks.join(' ')
 const renderers: { [format: string]: (report: Report) => string } = {
   text: (report) => renderText(report, { colour: false, columns: 40 }),
   json: renderJson,
-  junit: renderJunit,
+  junit: (one: Report) => renderJunit(testRun(one)),
   markdown: renderMarkdown,
   html: renderHtml,
 }

@@ -1,100 +1,85 @@
 import { groupBy } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
-import { blockedByKnown } from './causes.ts'
-import { areaOf, caseLines, explainCase, notRunBecause } from './explain.ts'
-import { findingLines, verdictOfFinding } from './findings.ts'
-import { type JunitTest, junitDocument } from './junit-document.ts'
-import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
-import type { CaseReport, Report } from './report.ts'
-import { entryWords } from './verdict-words.ts'
+import type { ReportedTest, TestOutcome, TestRun } from './test-run.ts'
 
 /**
- * JUnit XML: one test suite per area, one test case per case. failed = failure, blocked = error, not testable and known =
+ * JUnit XML, as build servers read it: one test suite for each area. failed = failure, blocked = error, what was skipped or not run =
  * skipped with the reason; a warning passes and is written to system-out.
  */
-export function renderJunit(raw: Report): Printable {
-  const report = printedReport(raw)
-  const areas = groupBy(report.cases, ({ id }) => areaOf(id))
+export function renderJunit({ target, started, tests }: TestRun): Printable {
+  // The root element has no attribute for the number of skipped tests.
+  const { skipped: _skipped, ...totals } = totalsOf(tests)
+  const suites = groupBy(tests, ({ suite: [area = ''] }) => area)
+  const timestamp = started.replace(/\.\d+Z$/, '')
   return vouchedFor(
-    junitDocument(`svc-conformance ${report.meta.target}`, [
-      ...[...areas].map(([name, cases]) => ({
-        name,
-        tests: cases.map((testCase) => testOfCase(report, testCase)),
-        started: report.meta.started,
-      })),
-      // Findings of the model have no case.
-      { name: 'findings', tests: report.findings.map(testOfFinding) },
-      { name: 'newer checks', tests: newerTests(report) },
-      { name: 'baseline', tests: report.stale.map(testOfStale) },
-    ]),
+    [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      `<testsuites${attributes({ name: `svc-conformance ${target}`, ...totals })}>`,
+      ...[...suites].flatMap(([name, mine]) => [
+        `  <testsuite${attributes({ name, ...totalsOf(mine), timestamp })}>`,
+        ...mine.map(testLine),
+        '  </testsuite>',
+      ]),
+      '</testsuites>',
+      '',
+    ].join('\n'),
   )
 }
 
-function testOfCase(report: PrintedReport, testCase: CaseReport): JunitTest {
-  const { id, case: name, title, durationMs } = testCase
-  return {
-    classname: id.replaceAll('/', '.'),
-    name: name === null ? title : `${title}: ${name}`,
-    durationMs,
-    ...outcomeOf(report, testCase),
-  }
+function testLine(test: ReportedTest): string {
+  const { suite, name, durationMs } = test
+  const children = childrenOf(test)
+  const open = `    <testcase${attributes({ classname: suite.join('.'), name, time: seconds(durationMs) })}`
+  return children === '' ? `${open}/>` : `${open}>${children}</testcase>`
 }
 
-function outcomeOf(report: PrintedReport, testCase: CaseReport): Pick<JunitTest, 'outcome' | 'systemOut'> {
-  const message = explainCase(report, testCase)?.but ?? ''
-  const text = caseLines(report, testCase).join('\n')
-  switch (testCase.verdict) {
+function childrenOf({ outcome, verdict, message = '', text = '' }: ReportedTest): string {
+  const systemOut = (words: string): string => `<system-out>${escapeText(words)}</system-out>`
+  switch (outcome) {
     case 'passed':
-      return {}
-    case 'failed':
-      return { outcome: { kind: 'failure', message, type: 'failed', text } }
-    case 'blocked':
-      // A case that a known failure blocks does not fail the run, so it must not look like a failure.
-      return blockedByKnown(report.cases, testCase)
-        ? skipped(`Blocked by the known failure of ${testCase.blockedBy}`)
-        : { outcome: { kind: 'error', message, type: 'blocked', text } }
+      return ''
     case 'warned':
-      return { systemOut: `Warning: ${text}` }
-    case 'known':
-      return { ...skipped(`Known failure: ${testCase.known?.reason ?? ''}`), systemOut: text }
-    case 'not-testable':
-      return skipped(`Not testable here: ${message}`)
-    case 'not-applicable':
-      return skipped(`Not applicable: ${message}`)
+      return systemOut(`Warning: ${text}`)
+    case 'failed':
+      return `<failure${attributes({ message, type: verdict })}>${escapeText(text)}</failure>`
+    case 'blocked':
+      return `<error${attributes({ message, type: verdict })}>${escapeText(text)}</error>`
+    case 'skipped':
     case 'not-run':
-      return skipped(notRunBecause(testCase) ?? message)
+      // What failed is shown even where the failure is known.
+      return `<skipped${attributes({ message })}/>${verdict === 'known' || verdict === 'failed' ? systemOut(text) : ''}`
   }
 }
 
-const skipped = (message: string): Pick<JunitTest, 'outcome'> => ({ outcome: { kind: 'skipped', message } })
-
-function testOfFinding(finding: PrintedReport['findings'][number]): JunitTest {
-  const named = { classname: 'findings', name: finding.id }
-  const text = findingLines(finding).join('\n')
-  const verdict = verdictOfFinding(finding)
-  if (verdict === 'known') return { ...named, ...skipped(`Known failure: ${finding.known?.reason ?? ''}`) }
-  if (verdict === 'warned') return { ...named, systemOut: `Warning: ${text}` }
-  return { ...named, outcome: { kind: 'failure', message: finding.message, type: 'finding', text } }
+function totalsOf(tests: readonly ReportedTest[]) {
+  const count = (...outcomes: TestOutcome[]): number => tests.filter(({ outcome }) => outcomes.includes(outcome)).length
+  return {
+    tests: tests.length,
+    failures: count('failed'),
+    errors: count('blocked'),
+    skipped: count('skipped', 'not-run'),
+    time: seconds(tests.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+  }
 }
 
-/** Cases that the frozen set does not contain change no verdict: they are listed and fail nothing. */
-function newerTests(report: PrintedReport): JunitTest[] {
-  const test = (name: string, message: string, lines: readonly string[]): JunitTest => ({
-    classname: 'newer checks',
-    name,
-    ...skipped(`Found by a newer check, which is not in set ${report.meta.set}: ${message}`),
-    systemOut: lines.join('\n'),
-  })
-  return [
-    ...brokenNewer(report).map((testCase) =>
-      test(testCase.key, explainCase(report, testCase)?.but ?? '', caseLines(report, testCase)),
-    ),
-    ...report.newer.findings.map((finding) => test(finding.id, finding.message, findingLines(finding))),
-  ]
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(3)
 }
 
-/** A stale entry fails the run, so it must be visible where people look. */
-function testOfStale(entry: PrintedReport['stale'][number]): JunitTest {
-  const message = 'This baseline entry is stale: it is listed, but it passes'
-  return { classname: 'baseline', name: entryWords(entry), outcome: { kind: 'failure', message, text: entry.reason } }
+function attributes(all: { [name: string]: string | number }): string {
+  return Object.entries(all)
+    .map(([name, value]) => ` ${name}="${escapeAttribute(String(value))}"`)
+    .join('')
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function escapeAttribute(text: string): string {
+  return escapeText(text)
+    .replaceAll('"', '&quot;')
+    .replaceAll('\n', '&#10;')
+    .replaceAll('\r', '&#13;')
+    .replaceAll('\t', '&#9;')
 }

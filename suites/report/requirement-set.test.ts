@@ -14,6 +14,7 @@ import { renderHtml } from './html.ts'
 import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { Finding, Report } from './report.ts'
+import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 const requirement = (id: string, level: 'must' | 'implied' = 'must'): Requirement => ({
@@ -84,11 +85,13 @@ test('a case that was added turns no verdict, and is told apart', () => {
   expect(text).toContain('✗ new/case\n')
   expect(renderHtml(report)).toContain('id="newer/new/case"')
   expect(renderMarkdown(report)).toContain('### Found by newer checks')
-  const junit = renderJunit(report)
+  const junit = renderJunit(testRun(report))
   expect(junitProblems(junit)).toEqual([])
   expect(junit).not.toContain('<failure')
-  expect(junit).toContain('<testcase classname="newer checks" name="new/case" time="0.000"><skipped message="Found by')
-  const { summary, tests } = JSON.parse(renderCtrf(report)).results
+  expect(junit).toContain(
+    '<testcase classname="newer checks.new.case" name="The claim of new/case" time="0.001"><skipped',
+  )
+  const { summary, tests } = JSON.parse(renderCtrf(testRun(report))).results
   expect(summary).toMatchObject({ tests: 3, passed: 2, failed: 0, skipped: 1 })
   expect(tests.at(-1)).toMatchObject({
     testId: 'newer: new/case',
@@ -109,8 +112,8 @@ test('what a walk finds turns no verdict either', () => {
     1,
   ])
   expect(renderText(report, { colour: false })).toContain('✗ found/a/one/fact')
-  expect(renderJunit(report)).toContain('<testcase classname="newer checks" name="found/a/one/fact"')
-  expect(JSON.parse(renderCtrf(report)).results.tests.at(-1).testId).toBe('newer: found/a/one/fact')
+  expect(renderJunit(testRun(report))).toContain('<testcase classname="newer checks.findings" name="found/a/one/fact"')
+  expect(JSON.parse(renderCtrf(testRun(report))).results.tests.at(-1).testId).toBe('newer: found/a/one/fact')
 })
 
 test('a requirement that a case proves since then does not count for it', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { problemWith } from '../../engine/fixture/schemas.ts'
+import { renderJunit } from '../../report/junit.ts'
 import { junitProblems } from '../../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../../self/made-up-journal.ts'
 import { checks } from '../all-checks.ts'
@@ -8,9 +9,9 @@ import { judgeJournals } from '../judge-journals.ts'
 import { buildReport } from './build.ts'
 import type { ClientKnownEntry, ClientReport } from './client-report.ts'
 import { renderHtml } from './html.ts'
-import { renderJunit } from './junit.ts'
 import { parseClientKnown } from './known.ts'
 import { renderMarkdown } from './markdown.ts'
+import { testRun } from './test-run.ts'
 import { renderText } from './text.ts'
 
 interface Given {
@@ -51,7 +52,7 @@ const failed = journal([{ at: 0, target: '/apis' }])
 const formats = [
   (report: ClientReport) => renderText(report, { colour: false }),
   renderHtml,
-  renderJunit,
+  (report: ClientReport) => renderJunit(testRun(report)),
   renderMarkdown,
 ]
 
@@ -138,8 +139,8 @@ describe('every format', () => {
     // The classes that the style of the page knows.
     expect(renderHtml(report)).toContain('<details class="case failed" open>')
     expect(renderHtml(report)).not.toContain('<b>*')
-    expect(renderJunit(report)).not.toContain(']]><b>')
-    expect(junitProblems(renderJunit(report))).toEqual([])
+    expect(renderJunit(testRun(report))).not.toContain(']]><b>')
+    expect(junitProblems(renderJunit(testRun(report)))).toEqual([])
     expect(renderMarkdown(report).replaceAll(/```[\s\S]*?```/g, '')).not.toContain('<b>')
   })
 

@@ -1,0 +1,71 @@
+import { printed } from '../../engine/printable.ts'
+import type { ReportedTest, TestOutcome, TestRun } from '../../report/test-run.ts'
+import type { CheckReport, CheckVerdict, ClientReport } from './client-report.ts'
+import { clientOf, exchangeLines } from './text.ts'
+
+/** The report about a client as a list of tests: one for each check and each stale baseline entry. */
+export function testRun(raw: ClientReport): TestRun {
+  const { meta, verdict, exitCode, summary, checks, stale } = printed(raw)
+  const { version, started, durationMs } = meta
+  return {
+    version,
+    target: clientOf(meta),
+    started,
+    durationMs,
+    shard: null,
+    exitCode,
+    tests: [...checks.map(testOfCheck), ...stale.map(testOfStale)],
+    extra: { verdict, exitCode, summary },
+  }
+}
+
+const outcomes: { readonly [verdict in CheckVerdict]: TestOutcome } = {
+  passed: 'passed',
+  warned: 'warned',
+  failed: 'failed',
+  'not-exercised': 'skipped',
+}
+
+function testOfCheck(check: CheckReport): ReportedTest {
+  const { id, title, known, verdict, message } = check
+  const reason = verdict === 'not-exercised' ? `Not exercised: ${message}` : message
+  return {
+    id,
+    name: title,
+    outcome: known === null ? outcomes[verdict] : 'skipped',
+    verdict: known === null ? verdict : 'known',
+    suite: id.split('/'),
+    durationMs: 0,
+    message: known === null ? reason : `Known: ${known.reason}`,
+    text: details(check),
+  }
+}
+
+function testOfStale({ check, reason }: ClientReport['stale'][number]): ReportedTest {
+  return {
+    id: `baseline: ${check}`,
+    name: `The baseline entry is still needed: ${check}`,
+    outcome: 'failed',
+    verdict: 'stale',
+    suite: ['baseline'],
+    durationMs: 0,
+    message: 'This baseline entry is stale: it is listed, but it passes',
+    text: reason,
+  }
+}
+
+function details({ message, sentence, source, scenarios, evidence, again }: CheckReport): string {
+  return [
+    message,
+    `${sentence} (${source})`,
+    `In ${scenarios.join(', ')}`,
+    ...evidence.flatMap(({ scenario, diagnosis, exchanges }) => [
+      '',
+      scenario,
+      ...diagnosis,
+      ...exchanges.flatMap(exchangeLines),
+    ]),
+    '',
+    `Again ${again}`,
+  ].join('\n')
+}
