@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from './commands/package-version.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
-import { SuiteError } from './engine/errors.ts'
+import { SuiteError, usageError } from './engine/errors.ts'
 import { suggestion } from './engine/fixture/did-you-mean.ts'
 import { printable, printableLines } from './engine/printable.ts'
 
@@ -52,7 +52,7 @@ function demandTopic([command, topic]: readonly string[]): void {
   if (command !== 'help' || topic === undefined || topic.startsWith('-')) return
   const names = Object.keys(commands)
   if (topic !== 'help' && !names.includes(topic))
-    throw new SuiteError('usage', `Unknown command "${topic}"${suggestion(topic, names)}`)
+    throw usageError(`Unknown command "${topic}"${suggestion(topic, names)}`)
 }
 
 /** With the named command alone where it is known; else with all of them, for the help and the did-you-mean. */

@@ -1,4 +1,4 @@
-import { SuiteError } from '../engine/errors.ts'
+import { SuiteError, usageError } from '../engine/errors.ts'
 import type { Journal } from './journal.ts'
 import { judgeJournals } from './judge-journals.ts'
 import { listen } from './listen.ts'
@@ -70,6 +70,6 @@ function cannotListen(port: number): (cause: NodeJS.ErrnoException) => never {
     if (cause.code !== 'EADDRINUSE' && cause.code !== 'EACCES') throw cause
     const why =
       cause.code === 'EACCES' ? 'not allowed, choose a port above 1023' : 'the port is taken, choose another one'
-    throw new SuiteError('usage', `Cannot listen on port ${port}: ${why}`, { cause })
+    throw usageError(`Cannot listen on port ${port}: ${why}`, { cause })
   }
 }

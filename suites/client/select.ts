@@ -1,4 +1,4 @@
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import { checks } from './all-checks.ts'
 import type { ClientAuth } from './journal.ts'
@@ -37,7 +37,7 @@ export function selectChecks({ auth, only, skip }: Selection): Selected {
       (only.length === 0 || only.some((id) => matches(scenario.id, id)) || isNeededFor(scenario, onlyChecks, reported)),
   )
   if (wanted.length === 0 || reported.length === 0)
-    throw new SuiteError('usage', 'Nothing is selected: "client --list" shows the checks and scenarios')
+    throw usageError('Nothing is selected: "client --list" shows the checks and scenarios')
   return { scenarios: wanted, isReported }
 }
 
@@ -57,8 +57,7 @@ function demandId(flag: string, id: string): void {
   const ids = [...checks.map((check) => check.id), ...scenarios.map((scenario) => scenario.id)]
   if (ids.some((one) => matches(one, id))) return
   const areas = [...new Set(ids.map((one) => one.split('/')[0] ?? one))]
-  throw new SuiteError(
-    'usage',
+  throw usageError(
     `No check or scenario matches "${flag} ${id}"${suggestion(id, id.includes('/') ? ids : areas) || '; "client --list" shows them'}`,
   )
 }

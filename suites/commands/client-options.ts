@@ -3,7 +3,7 @@ import type { ClientSource } from '../client/judge-run.ts'
 import type { ClientKnownEntry } from '../client/report/client-report.ts'
 import { parseClientKnown } from '../client/report/known.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
 import { type Environment, given, readText } from '../run/options/inputs.ts'
 import { oneOf, portNumber, positive, type ReportRequest, readReports, readSkips } from '../run/options/values.ts'
@@ -58,17 +58,15 @@ export function readClientOptions(flags: ClientFlags, env: Environment): ClientO
 }
 
 function readSource({ command, listen, port, timeout }: ClientFlags, env: Environment): ClientSource {
-  if (command !== undefined && listen === true)
-    throw new SuiteError('usage', 'Choose one of "--command CMD" and "--listen"')
-  if (port !== undefined && listen !== true) throw new SuiteError('usage', '"--port" needs "--listen"')
+  if (command !== undefined && listen === true) throw usageError('Choose one of "--command CMD" and "--listen"')
+  if (port !== undefined && listen !== true) throw usageError('"--port" needs "--listen"')
   if (listen === true) {
     const [id, secret] = [given(env.SVC_KEY_ID), given(env.SVC_KEY_SECRET)]
     const key = { ...(id === undefined ? {} : { id }), ...(secret === undefined ? {} : { secret }) }
     return { kind: 'listen', port: portNumber('--port', port), key }
   }
-  if (command === undefined)
-    throw new SuiteError('usage', 'Name the client: "--command CMD" runs it, "--listen" waits for it')
-  if (command.trim() === '') throw new SuiteError('usage', 'Give "--command" a command')
+  if (command === undefined) throw usageError('Name the client: "--command CMD" runs it, "--listen" waits for it')
+  if (command.trim() === '') throw usageError('Give "--command" a command')
   return { kind: 'command', command, timeoutSeconds: timeoutOf(timeout) }
 }
 
@@ -80,7 +78,7 @@ function readAuths(words: readonly string[] = []): ClientAuth[] {
 function timeoutOf(text: string | undefined): number {
   const seconds = positive('--timeout', text, defaultTimeoutSeconds)
   if (seconds > 0) return seconds
-  throw new SuiteError('usage', `Cannot use "${text}" for "--timeout": expected a number of seconds above 0`)
+  throw usageError(`Cannot use "${text}" for "--timeout": expected a number of seconds above 0`)
 }
 
 function againCommand({ command, auth = [] }: ClientFlags): string {

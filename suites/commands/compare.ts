@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { counted } from '../engine/group.ts'
 import { line, lines } from '../engine/printable.ts'
 import { addReport, type Comparison, noComparison } from '../report/compare/comparison.ts'
@@ -49,11 +49,10 @@ export function registerCompare(program: Command): void {
 function demandFlagsTogether(flags: CompareFlags): void {
   if (flags.merge !== true) {
     for (const flag of ['strict', 'report'] as const)
-      if (flags[flag] !== undefined) throw new SuiteError('usage', `"--${flag}" goes with "--merge"`)
+      if (flags[flag] !== undefined) throw usageError(`"--${flag}" goes with "--merge"`)
   }
   const given = (['merge', 'html', 'markdown'] as const).filter((flag) => flags[flag] !== undefined)
-  if (given.length > 1)
-    throw new SuiteError('usage', `Choose one of ${given.map((flag) => `"--${flag}"`).join(' and ')}`)
+  if (given.length > 1) throw usageError(`Choose one of ${given.map((flag) => `"--${flag}"`).join(' and ')}`)
 }
 
 async function merge(files: readonly string[], flags: CompareFlags): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { portNumber, positive, wholeNumber } from '../run/options/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
@@ -60,15 +60,12 @@ function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const isPlain = url !== null && url.host !== '' && /^\w[\w+.-]*:\/\/[^/?#@]+\/?$/.test(text)
   if (!isPlain)
-    throw new SuiteError(
-      'usage',
-      `Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`,
-    )
+    throw usageError(`Cannot use "${text}" for "--cors": expected an origin like "http://localhost:3000", or "*"`)
   return `${url.protocol}//${url.host}`
 }
 
 function portAndToken(flags: ControlFlags): { port?: number; token?: string } {
-  if (flags.controlToken === '') throw new SuiteError('usage', 'Give "--control-token" a token that is not empty')
+  if (flags.controlToken === '') throw usageError('Give "--control-token" a token that is not empty')
   return {
     ...(flags.controlPort === undefined ? {} : { port: portNumber('--control-port', flags.controlPort) }),
     ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),

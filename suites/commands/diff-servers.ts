@@ -1,6 +1,6 @@
 import { diffServers } from '../diff/diff-servers.ts'
 import { outcomesDiffer, renderServerDiff } from '../diff/text.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines } from '../engine/printable.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { RunFlags } from '../run/options/flags.ts'
@@ -76,12 +76,12 @@ function targetOf(flags: DiffServersFlags, place: 0 | 1): TargetOptions {
   for (const flag of perServer) {
     const values = flags[flag]
     if (values !== undefined && values.length > 2)
-      throw new SuiteError('usage', 'Give a flag once for both servers, or twice: for the first and for the second')
+      throw usageError('Give a flag once for both servers, or twice: for the first and for the second')
     const value = values?.[place] ?? values?.[0]
     if (value !== undefined) own[flag] = value
   }
   const target = readTargetOptions(own, process.env, readTargetFile(own, process.env))
   if (target === null || url.length > 2 || (url.length === 1 && flags.target?.length !== 2))
-    throw new SuiteError('usage', 'Name two servers, as in "--url https://a.example --url https://b.example"')
+    throw usageError('Name two servers, as in "--url https://a.example --url https://b.example"')
   return target
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { jsonLine } from '../engine/printable.ts'
 import { diffReports, renderDiff, verdictsDiffer } from '../report/diff.ts'
 import { readReportFile } from '../run/options/report-file.ts'
@@ -33,7 +33,7 @@ export function registerDiff(program: Command): void {
       const { json, ...ofServers } = flags
       const asksServers = Object.keys(ofServers).length > 0
       if (asksServers && files.length > 0)
-        throw new SuiteError('usage', 'Compare two reports or two servers, not both: remove the reports or the flags')
+        throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
       process.exitCode = asksServers ? await runDiffServers(flags) : diffReportFiles(files, json === true)
     })
 }
@@ -42,7 +42,7 @@ export function registerDiff(program: Command): void {
 function diffReportFiles(files: readonly string[], asJson: boolean): number {
   const [one, other, ...more] = files
   if (one === undefined || other === undefined || more.length > 0)
-    throw new SuiteError('usage', `Name two reports to compare, not ${files.length}`)
+    throw usageError(`Name two reports to compare, not ${files.length}`)
   const diff = diffReports(readReportFile(one), readReportFile(other))
   processOutlet(process.env).stdout(asJson ? jsonLine(diff, 2) : renderDiff(diff))
   return verdictsDiffer(diff) ? 1 : 0

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable } from '../engine/printable.ts'
 import { planFacts, planLines } from '../facts/plan.ts'
 import { renderFacts } from '../facts/text.ts'
@@ -48,8 +48,7 @@ export function registerFacts(program: Command): void {
 async function run(flags: FactsFlags): Promise<void> {
   const { asProfile } = flags
   const target = readTargetOptions(flags, process.env, readTargetFile(flags, process.env))
-  if (target === null)
-    throw new SuiteError('usage', 'Name the server to measure, as in "--url https://service.example"')
+  if (target === null) throw usageError('Name the server to measure, as in "--url https://service.example"')
   if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
   const { allow, root, url, settings } = target
   const outlet = processOutlet(process.env)

@@ -2,7 +2,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { line, lines } from '../engine/printable.ts'
 import { fileProblem } from '../run/options/inputs.ts'
@@ -39,16 +39,12 @@ function writeTargetFile(file: string, text: string, force: boolean): void {
     writeFileSync(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 })
   } catch (cause) {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
-      throw new SuiteError(
-        'usage',
+      throw usageError(
         `Cannot write "${file}": it is a folder; name a file in it, such as "${join(file, 'svc-target.yaml')}"`,
         { cause },
       )
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new SuiteError(
-        'usage',
-        `Cannot write "${file}": it exists; name another file, or overwrite it with "--force"`,
-      )
-    throw new SuiteError('usage', `Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+      throw usageError(`Cannot write "${file}": it exists; name another file, or overwrite it with "--force"`)
+    throw usageError(`Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
 }

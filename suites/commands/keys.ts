@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines, printable, printableLines } from '../engine/printable.ts'
 import { type KeyRecord, keyRecordFiles, readKeyRecord } from '../run/keys/key-record.ts'
 import { recordHolder } from '../run/keys/keys-of-target.ts'
@@ -56,8 +56,7 @@ function findRecords(flags: KeysFlags): FoundRecord[] {
 /** @throws SuiteError (`usage`) for a record that a run uses now */
 function forget(records: readonly FoundRecord[]): void {
   const inUse = records.find(({ holder }) => holder !== null)
-  if (inUse !== undefined)
-    throw new SuiteError('usage', `Cannot remove "${inUse.file}": process ${inUse.holder} uses it now`)
+  if (inUse !== undefined) throw usageError(`Cannot remove "${inUse.file}": process ${inUse.holder} uses it now`)
   for (const { file } of records) {
     rmSync(file, { force: true })
     writeOut(lines([line`Removed ${file}`]))

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { line, lines } from '../engine/printable.ts'
 import { labPage, serveLab } from '../lab/lab-page.ts'
 import { fileProblem } from '../run/options/inputs.ts'
@@ -24,7 +24,7 @@ export function registerLab(program: Command): void {
     .option('--port <port>', 'serve the page on 127.0.0.1 (any free port without this and without --out)')
     .action(async (flags: LabFlags) => {
       if (flags.out !== undefined && flags.port !== undefined) {
-        throw new SuiteError('usage', 'Give "--out" or "--port", not both')
+        throw usageError('Give "--out" or "--port", not both')
       }
       const port = portNumber('--port', flags.port)
       const page = await labPage()
@@ -37,7 +37,7 @@ function writeLab(file: string, page: string): void {
   try {
     writeFileSync(file, page)
   } catch (cause) {
-    throw new SuiteError('usage', `Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+    throw usageError(`Cannot write "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
   writeOut(lines([line`${file}`]))
 }
@@ -49,6 +49,6 @@ async function serveUntilStopped(page: string, port: number): Promise<void> {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     const reason = code === 'EADDRINUSE' ? 'the port is taken, choose another one' : String(code)
-    throw new SuiteError('usage', `Cannot listen on "127.0.0.1:${port}": ${reason}`, { cause })
+    throw usageError(`Cannot listen on "127.0.0.1:${port}": ${reason}`, { cause })
   }
 }

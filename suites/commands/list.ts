@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { allItems, answersTo, type Item, provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { counted } from '../engine/group.ts'
 import { printableLines } from '../engine/printable.ts'
@@ -32,7 +32,7 @@ export function registerList(program: Command): void {
     .option('--matrix', "list the pairs of the model's matrix that are covered, and why the others are not")
     .action(async (id: string | undefined, flags: ListFlags) => {
       const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
-      if (kinds.length > 1) throw new SuiteError('usage', `Give one of "--${kinds.join('" and "--')}"`)
+      if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
       const [kind = 'scenarios'] = kinds
       if (kind === 'matrix') return writeOut(printableLines(await matrixList(id, flags.json === true)))
       const mutants = kind === 'scenarios' ? [] : await loadMutants()
@@ -46,8 +46,7 @@ async function matrixList(text = '', isJson: boolean): Promise<string> {
   const { coverageJson, coverageOfReference, coverageText } = await import('../explore/list-matrix.ts')
   const coverage = await coverageOfReference(seedOfRelease)
   const all = coverage.all.filter((pair) => pair.includes(text))
-  if (all.length === 0)
-    throw new SuiteError('usage', `No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
+  if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
   const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
   const wanted = { ...coverage, all, covered }
   return isJson ? `${JSON.stringify(coverageJson(wanted), null, 2)}\n` : coverageText(wanted)

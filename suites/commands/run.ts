@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { startProgress } from './progress.ts'
 import { addRunFlags } from './run-flags.ts'
@@ -35,9 +35,8 @@ const likeUrl = /^https?:|^[\w.-]+:\d|^\[|^[\w-]+(\.[\w-]+)+(\/|$)/
 /** `run http://…` means `run --url http://…`. @throws SuiteError (`usage`) for any other word */
 function withUrl(flags: RunFlags, url: string | undefined): RunFlags {
   if (url === undefined) return flags
-  if (flags.url !== undefined)
-    throw new SuiteError('usage', `Name the server once: "${url}" and "--url ${flags.url}" were given`)
+  if (flags.url !== undefined) throw usageError(`Name the server once: "${url}" and "--url ${flags.url}" were given`)
   if (!likeUrl.test(url))
-    throw new SuiteError('usage', `Cannot use "${url}": name the server with "--url", and cases with "--only ${url}"`)
+    throw usageError(`Cannot use "${url}": name the server with "--url", and cases with "--only ${url}"`)
   return { ...flags, url }
 }

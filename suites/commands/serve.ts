@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import { readText } from '../run/options/inputs.ts'
 import { portNumber, schemeWord } from '../run/options/values.ts'
@@ -56,15 +56,12 @@ async function brokenRules(ids: readonly string[]): Promise<NonNullable<ServerOp
     const mutant = mutants.find((one) => one.id === id)
     if (mutant === undefined) {
       const known = mutants.map((one) => one.id)
-      throw new SuiteError(
-        'usage',
-        `Unknown mutant "${id}"${suggestion(id, known) || ', such as "whole-mac-expected"'}`,
-      )
+      throw usageError(`Unknown mutant "${id}"${suggestion(id, known) || ', such as "whole-mac-expected"'}`)
     }
     for (const rule of Object.keys(mutant.with)) {
       const earlier = breakers.get(rule)
       if (earlier !== undefined)
-        throw new SuiteError('usage', `Cannot serve "${earlier}" and "${id}" together: both replace the rule "${rule}"`)
+        throw usageError(`Cannot serve "${earlier}" and "${id}" together: both replace the rule "${rule}"`)
       breakers.set(rule, id)
     }
     rules = { ...rules, ...mutant.with }
@@ -98,14 +95,13 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
 
 /** Refuses an empty word: it comes from an unset variable, and would give secrets that anyone can compute. */
 function seedOf(seed: string): string {
-  if (seed === '') throw new SuiteError('usage', 'Give "--seed" a word that is not empty')
+  if (seed === '') throw usageError('Give "--seed" a word that is not empty')
   return seed
 }
 
 function keyIdOf(id: string): string {
   if (id === '' || /[;:]/.test(id))
-    throw new SuiteError(
-      'usage',
+    throw usageError(
       `Cannot use "${id}" for "--key-id": it must not be empty, nor hold ";", which separates the fields of a signature, or ":", which ends the id in Basic credentials`,
     )
   return id
@@ -115,7 +111,7 @@ function keyIdOf(id: string): string {
 function basePathOf(flag: string, path: string): string {
   const plain = path.replace(/\/$/, '')
   if (!/^(\/[\w.~-]+)*$/.test(plain))
-    throw new SuiteError('usage', `Cannot use "${path}" for "${flag}": expected a path like "/service/v1"`)
+    throw usageError(`Cannot use "${path}" for "${flag}": expected a path like "/service/v1"`)
   return plain
 }
 
@@ -124,7 +120,7 @@ function switches(texts: readonly string[]): { [name: string]: unknown } {
     texts.map((text) => {
       const [name = '', ...value] = text.split('=')
       if (name === '' || value.length === 0)
-        throw new SuiteError('usage', `Cannot use "${text}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
+        throw usageError(`Cannot use "${text}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
       return [name, switchValue(name, value.join('='))]
     }),
   )
@@ -134,15 +130,12 @@ function switches(texts: readonly string[]): { [name: string]: unknown } {
 function switchValue(name: string, text: string): boolean | number | string {
   const choices = (profileChoices as { [name: string]: readonly unknown[] })[name]
   if (choices === undefined || !Object.hasOwn(profileChoices, name))
-    throw new SuiteError(
-      'usage',
-      `Unknown choice "${name}" for "--set"${suggestion(name, Object.keys(profileChoices))}`,
-    )
+    throw usageError(`Unknown choice "${name}" for "--set"${suggestion(name, Object.keys(profileChoices))}`)
   if (name === 'basePath') return basePathOf(`--set ${name}`, text)
   if (name === 'scheme') return schemeWord(`--set ${name}`, text)
   const value = plainValue(text, typeof choices[0])
   if (value === undefined || (typeof choices[0] === 'string' && name !== 'tokenPrefix' && !choices.includes(value)))
-    throw new SuiteError('usage', `Cannot use "${text}" for "--set ${name}": expected ${expected(choices)}`)
+    throw usageError(`Cannot use "${text}" for "--set ${name}": expected ${expected(choices)}`)
   return value
 }
 

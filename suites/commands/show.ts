@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import type { Corpus, OpenQuestion, Requirement, Scenario } from '../engine/fixture/fixture-types.ts'
 import { printableLines } from '../engine/printable.ts'
@@ -42,10 +42,7 @@ function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): strin
   if (found.length > 0) return found.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
   const ids = [...corpus.requirements, ...corpus.questions, ...corpus.scenarios, ...mutants].map((one) => one.id)
   const advice = suggestion(id, [...ids, ...items.map(({ key }) => key)])
-  throw new SuiteError(
-    'usage',
-    `Nothing is named "${id}"${isLong(advice) ? '; "svc-conformance list" shows the ids' : advice}`,
-  )
+  throw usageError(`Nothing is named "${id}"${isLong(advice) ? '; "svc-conformance list" shows the ids' : advice}`)
 }
 
 /** Without a similar id, the error would list every id. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { defaultScheme } from '../engine/document.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
 import { fromLatin1, fromUtf8, toBase64, toHex } from '../engine/signer/bytes.ts'
 import { type Signed, type SignInput, sign } from '../engine/signer/sign.ts'
@@ -61,14 +61,13 @@ export function signInputOf(
 ): SignInput {
   const { keyId, method, uri, scheme, timestamp = String(fresh.nowMs), nonce = fresh.nonce } = flags
   if (!/^\d+$/.test(timestamp))
-    throw new SuiteError('usage', `Cannot use "${timestamp}" for "--timestamp": expected milliseconds since 1970`)
+    throw usageError(`Cannot use "${timestamp}" for "--timestamp": expected milliseconds since 1970`)
   for (const [flag, value] of [
     ['--key-id', keyId],
     ['--nonce', nonce],
   ] as const) {
     if (value.includes(';') || value === '')
-      throw new SuiteError(
-        'usage',
+      throw usageError(
         `Cannot use "${value}" for "${flag}": it must not be empty or hold a semicolon, which separates fields`,
       )
   }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { DiagnoseInput } from '../diagnose/diagnose.ts'
 import { type PastedRequest, readPasted } from '../diagnose/request.ts'
 import { defaultScheme } from '../engine/document.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { SuiteError, usageError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
@@ -104,8 +104,7 @@ export function readCheck(flags: CheckFlags, around: Surroundings = processSurro
   demandClosedQuotes(text)
   const pasted = readPasted(text)
   if (pasted.header === undefined) {
-    throw new SuiteError(
-      'usage',
+    throw usageError(
       'Cannot find an Authorization header in "--header": give the header, a curl line that sends it, or a raw request',
     )
   }
@@ -135,12 +134,11 @@ function calledUrl(url: string): string {
 
 /** Reads the bytes of the body. @throws SuiteError (`usage`) if no flag gives a body */
 export function readBody({ body, bodyFile }: BodyFlags, around: Surroundings = processSurroundings): Uint8Array {
-  if (body !== undefined && bodyFile !== undefined)
-    throw new SuiteError('usage', 'Give "--body" or "--body-file", not both')
+  if (body !== undefined && bodyFile !== undefined) throw usageError('Give "--body" or "--body-file", not both')
   if (body !== undefined) return utf8(body)
   if (bodyFile !== undefined) return bytesOf(bodyFile, 'the body', around)
   const piped = around.readStdin()
-  if (piped === null) throw new SuiteError('usage', 'Give the body: "--body TEXT", "--body-file FILE" or stdin')
+  if (piped === null) throw usageError('Give the body: "--body TEXT", "--body-file FILE" or stdin')
   return piped
 }
 
@@ -151,7 +149,7 @@ export function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, 
     ...(publicKey === undefined ? [] : [`"--public-key ${publicKey}"`]),
     ...secrets.map(({ flag, name }) => `"--${flag} ${name}"`),
   ]
-  if (named.length > 1) throw new SuiteError('usage', `Give one key to ${to} with: only one of ${named.join(', ')}`)
+  if (named.length > 1) throw usageError(`Give one key to ${to} with: only one of ${named.join(', ')}`)
 }
 
 /** The key of the caller, and the other keys that were given: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
@@ -169,8 +167,7 @@ export function readKeys(
   ]
   const [first, ...otherKeys] = keys
   if (first === undefined) {
-    throw new SuiteError(
-      'usage',
+    throw usageError(
       'Give the key: "--secret-env NAME", "--secret-file FILE", "--private-key FILE" or, to check only, "--public-key FILE"',
     )
   }
@@ -194,8 +191,7 @@ function demandClosedQuotes(text: string): void {
   const end = start + (closedWords.exec(text.slice(start))?.[0].length ?? 0)
   const quote = /^\$?(['"])/.exec(text.slice(end))?.[1]
   if (quote !== undefined)
-    throw new SuiteError(
-      'usage',
+    throw usageError(
       `Cannot read the curl line in "--header": the quote ${quote} at character ${end + 1} is not closed; paste the whole line`,
     )
 }
@@ -215,7 +211,7 @@ function bytesOf(path: string, what: string, around: Surroundings): Uint8Array {
     return around.readFile(path, what)
   } catch (cause) {
     if (cause instanceof SuiteError) throw cause
-    throw new SuiteError('usage', `Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
+    throw usageError(`Cannot read ${what} "${path}": ${fileProblem(cause, 'file')}`, { cause })
   }
 }
 
@@ -224,22 +220,21 @@ function secretKey(secret: string | Uint8Array, place: string): SigningKey {
   const text = typeof secret === 'string' ? secret : new TextDecoder().decode(secret)
   if (text.includes('-----BEGIN ')) {
     const how = 'give the file with "--private-key" or, to check only, with "--public-key"'
-    throw new SuiteError('usage', `Cannot use the secret "${place}": it holds a PEM; ${how}`)
+    throw usageError(`Cannot use the secret "${place}": it holds a PEM; ${how}`)
   }
   return { kind: 'secret', secret }
 }
 
 function secretFromEnv(name: string, { env }: Surroundings): string {
   const secret = given(env[name])
-  if (secret === undefined)
-    throw new SuiteError('usage', `Set the environment variable "${name}" to the secret: it is not set`)
+  if (secret === undefined) throw usageError(`Set the environment variable "${name}" to the secret: it is not set`)
   return secret
 }
 
 function secretFromFile(path: string, around: Surroundings): Uint8Array {
   const bytes = bytesOf(path, 'the secret', around)
   const end = bytes.at(-1) !== 0x0a ? bytes.length : bytes.at(-2) === 0x0d ? bytes.length - 2 : bytes.length - 1
-  if (end <= 0) throw new SuiteError('usage', `Cannot use the secret "${path}": the file is empty`)
+  if (end <= 0) throw usageError(`Cannot use the secret "${path}": the file is empty`)
   return bytes.slice(0, end)
 }
 
@@ -252,6 +247,6 @@ function ed25519Key(path: string, half: 'private' | 'public', around: Surroundin
         : { kind: 'ed25519-public', publicKey: publicKeyFromPem(pem) }
     return { name: path, key }
   } catch (cause) {
-    throw new SuiteError('usage', `Cannot use the ${half} key "${path}": ${(cause as Error).message}`, { cause })
+    throw usageError(`Cannot use the ${half} key "${path}": ${(cause as Error).message}`, { cause })
   }
 }

@@ -21,3 +21,8 @@ const exitCodes: { readonly [code: string]: 3 | 130 } = {
   command: 3,
   interrupted: interruptedExitCode,
 }
+
+/** Wrong usage: a flag, a file or a value that the user can correct. */
+export function usageError(message: string, options: { cause?: unknown } = {}): SuiteError {
+  return new SuiteError('usage', message, options)
+}

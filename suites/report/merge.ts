@@ -1,4 +1,4 @@
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { worst } from '../engine/judge/verdict.ts'
 import { assembleReport } from './build.ts'
@@ -17,7 +17,7 @@ export function mergeReports(
   options: { strict: boolean; set?: RequirementSet | null },
 ): Report {
   const [first, ...others] = reports
-  if (first === undefined) throw new SuiteError('usage', 'Name the reports to merge')
+  if (first === undefined) throw usageError('Name the reports to merge')
   checkShards(reports)
   const cases = mergeCases(reports.flatMap((report) => report.cases))
   return assembleReport({
@@ -41,15 +41,12 @@ export function mergeReports(
 
 function checkShards(reports: readonly Report[]): void {
   const versions = new Set(reports.map(({ meta }) => meta.version))
-  if (versions.size > 1)
-    throw new SuiteError('usage', `Cannot merge reports of different versions: ${[...versions].join(', ')}`)
+  if (versions.size > 1) throw usageError(`Cannot merge reports of different versions: ${[...versions].join(', ')}`)
   const sets = new Set(reports.map(({ meta }) => meta.set))
-  if (sets.size > 1)
-    throw new SuiteError('usage', `Cannot merge reports of different requirement sets: ${[...sets].join(', ')}`)
+  if (sets.size > 1) throw usageError(`Cannot merge reports of different requirement sets: ${[...sets].join(', ')}`)
   const shards = reports.map(({ meta }) => {
     if (meta.shard === null)
-      throw new SuiteError(
-        'usage',
+      throw usageError(
         `Cannot merge the report of a whole run ("${meta.target}", ${meta.started}): expected reports of "run --shard I/N"`,
       )
     return meta.shard
@@ -59,11 +56,10 @@ function checkShards(reports: readonly Report[]): void {
     const found = shards.filter((shard) => shard === `${index}/${count}`).length
     if (found !== 1) {
       const what = found === 0 ? 'is missing' : 'is there twice'
-      throw new SuiteError('usage', `Cannot merge the shards ${shards.join(', ')}: ${index}/${count} ${what}`)
+      throw usageError(`Cannot merge the shards ${shards.join(', ')}: ${index}/${count} ${what}`)
     }
   }
-  if (shards.length !== count)
-    throw new SuiteError('usage', `Cannot merge the shards ${shards.join(', ')}: they are not of one run`)
+  if (shards.length !== count) throw usageError(`Cannot merge the shards ${shards.join(', ')}: they are not of one run`)
 }
 
 /** Cases of every shard (its test keys, its envelope) count with their worst verdict. */

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { SuiteError } from '../engine/errors.ts'
+import { usageError } from '../engine/errors.ts'
 import { fileProblem } from './options/inputs.ts'
 
 /**
@@ -28,7 +28,7 @@ export function replaceFile(file: string, text: string, what: string): void {
     // A symbolic link stays a link.
     else writeBeside(there === undefined ? file : realpathSync(file), text, there?.mode)
   } catch (cause) {
-    throw new SuiteError('usage', `Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+    throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
 }
 

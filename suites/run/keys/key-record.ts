@@ -19,7 +19,7 @@ import {
 import { dirname, join } from 'node:path'
 import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/case/created-keys.ts'
 import type { RunListener } from '../../engine/case/events.ts'
-import { SuiteError } from '../../engine/errors.ts'
+import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { parseJson } from '../../engine/json.ts'
 import { fileProblem, readText } from '../options/inputs.ts'
 
@@ -169,9 +169,9 @@ function makeFolder(folder: string): void {
 }
 
 const unusable = (file: string, why: string): SuiteError =>
-  new SuiteError('usage', `Cannot use the record of created keys "${file}": ${why}`)
+  usageError(`Cannot use the record of created keys "${file}": ${why}`)
 
 const unwritable = (file: string, cause: unknown): SuiteError =>
-  new SuiteError('usage', `Cannot write the record of created keys "${file}": ${fileProblem(cause, 'folder')}`, {
+  usageError(`Cannot write the record of created keys "${file}": ${fileProblem(cause, 'folder')}`, {
     cause,
   })

@@ -5,7 +5,7 @@ import {
   openCreatedKeys,
 } from '../../engine/case/created-keys.ts'
 import type { RunListener } from '../../engine/case/events.ts'
-import { SuiteError } from '../../engine/errors.ts'
+import { type SuiteError, usageError } from '../../engine/errors.ts'
 import {
   beginKeyRecord,
   demandOwner,
@@ -120,8 +120,7 @@ const fileOf = ({ testKeysFile, folder, owner }: KeysOfTargetOptions): string =>
 const lockFile = (file: string): string => `${file}.lock`
 
 function inUse({ url, rootId }: KeyRecordOwner, pid: number): SuiteError {
-  return new SuiteError(
-    'usage',
+  return usageError(
     `Cannot create API keys at "${url}" now: process ${pid} runs there with the same key "${rootId}", and two runs would use up one another's keys and sessions; wait until it ends, or give each run an instance and a key of its own`,
   )
 }

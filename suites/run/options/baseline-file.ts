@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 import type { Corpus } from '../../engine/fixture/fixture-types.ts'
 import { demand } from '../../engine/fixture/schemas.ts'
@@ -87,10 +87,7 @@ function scenarioIds(corpus: Corpus): string[] {
 export function readBaseline(file: string, corpus: Corpus, isUpdated: boolean): KnownEntry[] {
   if (!existsSync(file)) {
     if (isUpdated) return []
-    throw new SuiteError(
-      'usage',
-      `Cannot read the baseline "${file}": there is no such file; "--update-known" writes one`,
-    )
+    throw usageError(`Cannot read the baseline "${file}": there is no such file; "--update-known" writes one`)
   }
   return parseBaseline(readText(file, 'the baseline'), file, corpus, isUpdated)
 }

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import { demandPlaceFor } from './inputs.ts'
 import type { RunOptions } from './options.ts'
 
@@ -29,7 +29,7 @@ export function demandOwnFiles(options: RunOptions): void {
   for (const report of reports) {
     const same = read.find(({ file }) => isSameFile(file, report.file))
     if (same !== undefined)
-      throw new SuiteError('usage', `Cannot write the report "${report.file}": it is ${same.what}; name another file`)
+      throw usageError(`Cannot write the report "${report.file}": it is ${same.what}; name another file`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Where options come from besides flags: the environment and files. */
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { SuiteError } from '../../engine/errors.ts'
+import { SuiteError, usageError } from '../../engine/errors.ts'
 
 export interface Environment {
   [name: string]: string | undefined
@@ -24,7 +24,7 @@ export function readText(path: string, what: string, longest: number = longestIn
 /** The same as bytes. @throws SuiteError (`usage`) */
 export function readBytes(path: string, what: string, longest: number = longestInput): Buffer {
   const fail = (why: string, cause?: unknown): SuiteError =>
-    new SuiteError('usage', `Cannot read ${what} "${path}": ${why}`, { cause })
+    usageError(`Cannot read ${what} "${path}": ${why}`, { cause })
   try {
     const found = statSync(path)
     if (found.isDirectory()) throw fail(folderInstead)
@@ -44,7 +44,7 @@ const opened = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/
 export function readStandardInput(longest: number): Buffer {
   const bytes = readAtMost(0, longest + 1)
   if (bytes.length > longest)
-    throw new SuiteError('usage', `Cannot read standard input: it is longer than ${longest / mebibyte} MiB`)
+    throw usageError(`Cannot read standard input: it is longer than ${longest / mebibyte} MiB`)
   return bytes
 }
 
@@ -77,7 +77,7 @@ export function demandPlaceFor(file: string, what: string, makesFolders: boolean
     if (there?.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     accessSync(there === undefined ? folderFor(dirname(resolve(file)), makesFolders) : file, constants.W_OK)
   } catch (cause) {
-    throw new SuiteError('usage', `Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+    throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
   }
 }
 

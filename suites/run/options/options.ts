@@ -1,4 +1,4 @@
-import { SuiteError } from '../../engine/errors.ts'
+import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { shellWord } from '../../report/shell.ts'
 import type { RunFlags } from './flags.ts'
@@ -100,8 +100,7 @@ const isRow = (id: string): boolean => /^(table|matrix)(\/|$)/.test(id)
 function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
   if (target === null) {
     if (flags.explore === true)
-      throw new SuiteError(
-        'usage',
+      throw usageError(
         'Name the target: "--explore" needs "--url"; "svc-conformance explore" looks at the bundled server',
       )
     return null
@@ -120,7 +119,7 @@ function selectionOf(flags: RunFlags, target: TargetOptions | null): SelectionOp
   const shard = readShard(flags.shard)
   if (shard !== null && target !== null && !target.disposable) throw sharedShards()
   if (flags.watch === true && target === null)
-    throw new SuiteError('usage', 'Name the target: "--watch" waits for a server to come back, and needs "--url"')
+    throw usageError('Name the target: "--watch" waits for a server to come back, and needs "--url"')
   return {
     only: (flags.only ?? []).filter((id) => !isRow(id)),
     rowsAlone: flags.only !== undefined && flags.only.length > 0 && flags.only.every(isRow),
@@ -135,7 +134,7 @@ function selectionOf(flags: RunFlags, target: TargetOptions | null): SelectionOp
 
 function reportingOf(flags: RunFlags, again: string): ReportingOptions {
   if (flags.updateKnown === true && flags.known === undefined)
-    throw new SuiteError('usage', 'Name the baseline to write: "--update-known" needs "--known FILE"')
+    throw usageError('Name the baseline to write: "--update-known" needs "--known FILE"')
   return {
     known: flags.known ?? null,
     updateKnown: flags.updateKnown === true,
@@ -151,7 +150,7 @@ function reportingOf(flags: RunFlags, again: string): ReportingOptions {
 function seedOf(text: string): number {
   const seed = Number(text)
   if (!/^\d+$/.test(text) || seed >= 2 ** 32)
-    throw new SuiteError('usage', `Cannot use "${text}" for "--seed": expected a whole number below ${2 ** 32}`)
+    throw usageError(`Cannot use "${text}" for "--seed": expected a whole number below ${2 ** 32}`)
   return seed
 }
 
@@ -164,7 +163,7 @@ function timeoutOf({ timeout }: RunFlags): number | null {
   if (timeout === undefined) return null
   const seconds = Number(timeout)
   if (!Number.isFinite(seconds) || seconds <= 0)
-    throw new SuiteError('usage', `Cannot use "${timeout}" for "--timeout": expected a number of seconds above 0`)
+    throw usageError(`Cannot use "${timeout}" for "--timeout": expected a number of seconds above 0`)
   return seconds
 }
 
@@ -180,8 +179,7 @@ function againCommand(flags: RunFlags, target: TargetOptions | null, targetPath:
 }
 
 function sharedShards(): SuiteError {
-  return new SuiteError(
-    'usage',
+  return usageError(
     'Cannot run a shard against a shared URL: shards would use up one another\'s keys and sessions; give each shard an instance of its own and say so with "--disposable"',
   )
 }

@@ -1,4 +1,4 @@
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { type Environment, given } from './inputs.ts'
 
@@ -18,7 +18,7 @@ export function proxyFor(url: string, env: Environment): string | null {
   if (withoutProxy.split(',').some((entry) => names(entry.trim(), hostname, port))) return null
   const address = /^\w+:\/\//.test(proxy) ? proxy : `http://${proxy}`
   if (!URL.canParse(address) || !/^https?:/.test(address))
-    throw new SuiteError('usage', `Cannot use the proxy of ${name}: expected a URL such as "http://proxy.example:3128"`)
+    throw usageError(`Cannot use the proxy of ${name}: expected a URL such as "http://proxy.example:3128"`)
   return address
 }
 

@@ -1,4 +1,4 @@
-import { SuiteError } from '../../engine/errors.ts'
+import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { problemWith } from '../../engine/fixture/schemas.ts'
 import { everyAnswer } from '../../report/envelope.ts'
 import type { Report } from '../../report/report.ts'
@@ -10,7 +10,7 @@ const longestReport = 64 * 2 ** 20
 export function readReportFile(file: string): Report {
   const text = readText(file, 'the report', longestReport)
   const fail = (why: string, cause?: unknown): SuiteError =>
-    new SuiteError('usage', `Cannot use "${file}": expected a JSON report (run --report json=FILE)${why}`, { cause })
+    usageError(`Cannot use "${file}": expected a JSON report (run --report json=FILE)${why}`, { cause })
   let value: unknown
   try {
     value = JSON.parse(text)

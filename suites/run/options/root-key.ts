@@ -1,4 +1,4 @@
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import { seedFromPkcs8 } from '../../engine/signer/pem.ts'
 import type { RootKey } from '../../engine/target.ts'
 import type { RunFlags } from './flags.ts'
@@ -40,19 +40,19 @@ export function rootKey(
   if (id === undefined || found === null) {
     const missing = id === undefined ? 'Name the API key' : 'Give the secret of the API key'
     const how = 'set SVC_KEY_ID and SVC_KEY_SECRET, or "root" in a target file'
-    throw new SuiteError('usage', `${missing} to use at "${url}": ${how}`)
+    throw usageError(`${missing} to use at "${url}": ${how}`)
   }
   if (found.kind === 'secret') return { id, kind: 'secret', secret: found.value }
   const text = readText(found.value, found.kind === 'secret-file' ? 'the key secret' : 'the private key')
   if (found.kind === 'secret-file') {
     const secret = text.replace(/\r?\n$/, '')
-    if (secret === '') throw new SuiteError('usage', `Cannot use the key secret "${found.value}": the file is empty`)
+    if (secret === '') throw usageError(`Cannot use the key secret "${found.value}": the file is empty`)
     return { id, kind: 'secret', secret }
   }
   try {
     seedFromPkcs8(text)
   } catch (cause) {
-    throw new SuiteError('usage', `Cannot use the private key "${found.value}": ${(cause as Error).message}`, { cause })
+    throw usageError(`Cannot use the private key "${found.value}": ${(cause as Error).message}`, { cause })
   }
   return { id, kind: 'ed25519', privateKey: text }
 }
@@ -70,6 +70,6 @@ function oneSource(
     { kind: 'private-key', value: privateKeyFile },
   ] as const
   const found = ways.flatMap(({ kind, value }) => (value === undefined ? [] : [{ kind, value }]))
-  if (found.length > 1) throw new SuiteError('usage', `Give the key once: only one of ${names}`)
+  if (found.length > 1) throw usageError(`Give the key once: only one of ${names}`)
   return found[0] ?? null
 }

@@ -1,5 +1,5 @@
 import { answersTo, type Item, provesOf, type Selection, selectItems } from '../../engine/case/cases.ts'
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 
 /**
@@ -10,7 +10,7 @@ import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 export function select(items: readonly Item[], selection: Selection): ReturnType<typeof selectItems> {
   demandKnownIds(items, selection)
   const chosen = selectItems(items, selection)
-  if (chosen.selected.length === 0) throw new SuiteError('usage', `Nothing is selected: ${nothingSelected(selection)}`)
+  if (chosen.selected.length === 0) throw usageError(`Nothing is selected: ${nothingSelected(selection)}`)
   return chosen
 }
 
@@ -29,8 +29,7 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
   const scenarios = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
   const areas = scenarios.map((key) => key.split('/')[0] ?? key)
   const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
-  throw new SuiteError(
-    'usage',
+  throw usageError(
     `No scenario or requirement matches "${flag} ${id}"${suggestion(id, ids) || '; "svc-conformance list" shows them'}`,
   )
 }

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { defaultScheme } from '../../engine/document.ts'
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { TargetSettings } from '../../engine/target.ts'
 import { defaultMaxAnswerBytes } from '../../targets/read-answer.ts'
@@ -93,8 +93,7 @@ function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTarge
   const url = flags.url ?? given(env.SVC_URL) ?? file.url
   if (url !== undefined) return baseUrl(url)
   // Otherwise a run that should test a server would show that the bundled one conforms.
-  if (path !== null)
-    throw new SuiteError('usage', `Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
+  if (path !== null) throw usageError(`Name the target: "${path}" has no "url", and there is no "--url" or SVC_URL`)
   for (const [flag, value] of [
     ['--key-id', flags.keyId],
     ['--key-secret', flags.keySecret],
@@ -107,7 +106,7 @@ function targetUrl(flags: RunFlags, env: Environment, { path, file }: NamedTarge
     ['--scheme', flags.scheme],
     ['--token-prefix', flags.tokenPrefix],
   ])
-    if (value !== undefined) throw new SuiteError('usage', `Name the target: "${flag}" needs "--url"`)
+    if (value !== undefined) throw usageError(`Name the target: "${flag}" needs "--url"`)
   return null
 }
 

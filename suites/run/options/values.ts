@@ -1,6 +1,6 @@
 /** Values of flags, read strictly. */
 import { resolve } from 'node:path'
-import { SuiteError } from '../../engine/errors.ts'
+import { usageError } from '../../engine/errors.ts'
 import { suggestion } from '../../engine/fixture/did-you-mean.ts'
 
 const reportFormats = ['text', 'json', 'junit', 'html', 'markdown', 'ctrf', 'badge'] as const
@@ -25,30 +25,26 @@ export function baseUrl(text: string): string {
     const meant = bareHost.test(text)
       ? `begin it with "https://", as in "https://${text}"`
       : 'expected one like "https://service.example"'
-    throw new SuiteError('usage', `Cannot use the URL "${text}": ${meant}`)
+    throw usageError(`Cannot use the URL "${text}": ${meant}`)
   }
   if (url.username !== '' || url.password !== '')
-    throw new SuiteError(
-      'usage',
-      'Remove the user and password from the URL: the key is given by SVC_KEY_ID and SVC_KEY_SECRET',
-    )
+    throw usageError('Remove the user and password from the URL: the key is given by SVC_KEY_ID and SVC_KEY_SECRET')
   if (url.search !== '' || url.hash !== '')
-    throw new SuiteError('usage', `Remove "${url.search}${url.hash}" from the URL: it is the part before "/api"`)
+    throw usageError(`Remove "${url.search}${url.hash}" from the URL: it is the part before "/api"`)
   return url.href.replace(/\/+$/, '')
 }
 
 /** @throws SuiteError (`usage`) with a did-you-mean */
 export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): T {
   const found = words.find((one) => one === word)
-  if (found === undefined)
-    throw new SuiteError('usage', `Unknown value "${word}" for "${flag}"${suggestion(word, words)}`)
+  if (found === undefined) throw usageError(`Unknown value "${word}" for "${flag}"${suggestion(word, words)}`)
   return found
 }
 
 /** The scheme word of signatures. @throws SuiteError (`usage`) if it cannot be one */
 export function schemeWord(flag: string, text: string): string {
   if (!/^[!#$%&'*+.^_`|~\w/-]+$/.test(text))
-    throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected one word, such as "svc-hmac-sha256"`)
+    throw usageError(`Cannot use "${text}" for "${flag}": expected one word, such as "svc-hmac-sha256"`)
   return text
 }
 
@@ -57,7 +53,7 @@ export function positive(flag: string, text: string | undefined, otherwise: numb
   if (text === undefined) return otherwise
   const number = Number(text)
   if (text.trim() === '' || !Number.isFinite(number) || number < 0)
-    throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a number, 0 or more`)
+    throw usageError(`Cannot use "${text}" for "${flag}": expected a number, 0 or more`)
   return number
 }
 
@@ -65,7 +61,7 @@ export function positive(flag: string, text: string | undefined, otherwise: numb
 export function count(flag: string, text: string): number {
   const number = Number(text)
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < 1)
-    throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a whole number, 1 or more`)
+    throw usageError(`Cannot use "${text}" for "${flag}": expected a whole number, 1 or more`)
   return number
 }
 
@@ -73,7 +69,7 @@ export function count(flag: string, text: string): number {
 export function wholeNumber(flag: string, text: string | undefined, most: number): number {
   const value = positive(flag, text, 0)
   if (Number.isInteger(value) && value <= most) return value
-  throw new SuiteError('usage', `Cannot use "${text}" for "${flag}": expected a whole number from 0 to ${most}`)
+  throw usageError(`Cannot use "${text}" for "${flag}": expected a whole number from 0 to ${most}`)
 }
 
 /** A port; 0, any free port, when the flag was not given. @throws SuiteError (`usage`) */
@@ -86,14 +82,13 @@ export function readReports(texts: readonly string[]): ReportRequest[] {
   const reports = texts.map((text): ReportRequest => {
     const [word = '', ...file] = text.split('=')
     if (file.length > 0 && file.join('=') === '')
-      throw new SuiteError('usage', `Name the file of "--report ${text}", as in "--report ${text}report.${word}"`)
+      throw usageError(`Name the file of "--report ${text}", as in "--report ${text}report.${word}"`)
     return { format: oneOf('--report', word, reportFormats), file: file.length === 0 ? null : file.join('=') }
   })
   const onStdout = reports.filter((report) => report.file === null)
   if (onStdout.length > 1) {
     const [first, second] = onStdout.map((report) => report.format)
-    throw new SuiteError(
-      'usage',
+    throw usageError(
       `Only one report fits on stdout: give "${first}" or "${second}" a file, as in "--report ${second}=FILE"`,
     )
   }
@@ -102,10 +97,7 @@ export function readReports(texts: readonly string[]): ReportRequest[] {
       .slice(0, index)
       .find((one) => file !== null && one.file !== null && samePath(one.file, file))
     if (earlier !== undefined)
-      throw new SuiteError(
-        'usage',
-        `Only one report fits into "${file}": give "${earlier.format}" or "${format}" another file`,
-      )
+      throw usageError(`Only one report fits into "${file}": give "${earlier.format}" or "${format}" another file`)
   }
   return onStdout.length > 0 ? reports : [{ format: 'text', file: null }, ...reports]
 }
@@ -120,7 +112,7 @@ export function readSkips(texts: readonly string[]): { id: string; reason: strin
     const [id = '', ...rest] = text.split('=')
     const reason = rest.join('=').trim()
     if (id === '' || reason === '')
-      throw new SuiteError('usage', `Give a reason: "--skip ${id === '' ? 'ID' : id}=why it is left out"`)
+      throw usageError(`Give a reason: "--skip ${id === '' ? 'ID' : id}=why it is left out"`)
     return { id, reason }
   })
 }
@@ -130,6 +122,6 @@ export function readShard(text: string | undefined): { index: number; count: num
   if (text === undefined) return null
   const [, index, count] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? []
   if (index === undefined || count === undefined || index < 1 || index > count)
-    throw new SuiteError('usage', `Cannot use "${text}" for "--shard": expected I/N with I from 1 to N, such as "1/4"`)
+    throw usageError(`Cannot use "${text}" for "--shard": expected I/N with I from 1 to N, such as "1/4"`)
   return { index, count }
 }
