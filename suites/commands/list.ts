@@ -43,10 +43,10 @@ export function registerList(program: Command): void {
 
 /** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */
 async function matrixList(text = '', isJson: boolean): Promise<string> {
-  const { coverageJson, coverageOfReference, coverageText } = await import('../explore/list-matrix.ts')
-  const coverage = await coverageOfReference(seedOfRelease)
-  const all = coverage.all.filter((pair) => pair.includes(text))
+  const { coverageJson, coverageOfReference, coverageText, pairsOfMatrix } = await import('../explore/list-matrix.ts')
+  const all = pairsOfMatrix().filter((pair) => pair.includes(text))
   if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
+  const coverage = await coverageOfReference(seedOfRelease)
   const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
   const wanted = { ...coverage, all, covered }
   return isJson ? `${JSON.stringify(coverageJson(wanted), null, 2)}\n` : coverageText(wanted)

@@ -4,6 +4,7 @@ import { signDraft } from '../engine/signer/draft.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { type KnownMistake, labMistakes, mistakeById, mistakes } from '../engine/signer/mistakes.ts'
 import { draftOf, type SignInput, sign } from '../engine/signer/sign.ts'
+import { partUnlessProof } from '../self/proof-form.ts'
 import { type DiagnoseInput, diagnose } from './diagnose.ts'
 
 const seed = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60') ?? utf8('')
@@ -63,7 +64,8 @@ describe('one mistake', { timeout: 240_000 }, () => {
     expect(new Set(cases.map(({ id }) => id)).size).toBeGreaterThanOrEqual(100)
   })
 
-  test.each(cases)('$id is named', ({ id, input, header }) => {
+  // Enough of them for every stage of signing and both kinds of key.
+  test.each(partUnlessProof(cases, 50))('$id is named', ({ id, input, header }) => {
     const found = diagnose(asked(input, header))
     expect(found.explained && !found.valid).toBe(true)
     expect([...found.mistakes, ...found.alternatives].map((mistake) => mistake.id)).toContain(id)
@@ -111,7 +113,7 @@ describe('two mistakes at once', { timeout: 240_000 }, () => {
     [ecc, 'signature/prehashed', 'signature/unpadded'],
   ]
 
-  test.each(pairs)('%$ with $1 and $2', (input, first, second) => {
+  test.each(partUnlessProof(pairs, 7))('%$ with $1 and $2', (input, first, second) => {
     const header = made(input, named(first), named(second)) ?? ''
     const found = diagnose(asked(input, header))
     expect(found.mistakes.map(({ id }) => id).sort()).toEqual([first, second].sort())

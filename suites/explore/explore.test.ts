@@ -128,6 +128,7 @@ describe('the matrix', () => {
     for (const _ of rows);
     expect(coverage.covered.size + coverage.reasons.size).toBe(coverage.all.length)
     expect(coverage.covered.size).toBeGreaterThan(0.97 * (coverage.all.length - impossible.size))
+    expect(coverageText(coverage)).toContain('  method=list & way=token\n')
     expect(coverageText(coverage)).toContain(
       'Not covered: a key with a public key gets no tokens\n  key=ecc-a & way=token\n',
     )

@@ -1,6 +1,7 @@
 /** Which pairs of the matrix a full exploration of the reference server covers, and why it does not cover the others. */
+import { allPairs } from './covering.ts'
 import { openExploration } from './explore.ts'
-import type { MatrixCoverage } from './matrix.ts'
+import { type MatrixCoverage, readMatrix } from './matrix.ts'
 import { openTarget } from './open-target.ts'
 
 /** More than the rows need. */
@@ -27,6 +28,9 @@ export async function coverageOfReference(seed: number): Promise<MatrixCoverage>
   await close()
   return matrix
 }
+
+/** All pairs of the matrix, covered or not. */
+export const pairsOfMatrix = (): string[] => allPairs(readMatrix().dimensions)
 
 /** The pairs that no row covered by reason, the commonest reason first. */
 function reasonsOf({ all, reasons }: MatrixCoverage): [reason: string, pairs: string[]][] {

@@ -137,6 +137,8 @@ export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'lis
   seed?: number
   /** From the seed, unless given. */
   random?: Random
+  /** Whether this outcome is the last that is wanted. */
+  isLast?: (outcome: CaseOutcome) => boolean
 }
 
 /** Runs every item in this process, without vitest: for self-tests and for programs with their own target. */
@@ -154,7 +156,11 @@ export async function runAll(options: RunAllOptions): Promise<CaseOutcome[]> {
   })
   try {
     const outcomes: CaseOutcome[] = []
-    for (const item of run.items) outcomes.push(await run.runItem(item))
+    for (const item of run.items) {
+      const outcome = await run.runItem(item)
+      outcomes.push(outcome)
+      if (options.isLast?.(outcome)) break
+    }
     return outcomes
   } finally {
     await run.end()

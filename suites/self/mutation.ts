@@ -23,13 +23,25 @@ export function itemsOf(corpus: Corpus, requirement: string): Item[] {
 /**
  * Asks the items of a mutant.
  *
+ * @param extent `first-kill` ends with the first case that catches it
  * @throws SuiteError where the preflight finds the mutant unusable: such a one is no test of a scenario
  */
-export async function hunt(mutant: Mutant, corpus: Corpus, items: readonly Item[]): Promise<Hunt> {
-  const outcomes = await runAll({ target: bundledTarget({ rules: mutant.with }), corpus, items })
+export async function hunt(
+  mutant: Mutant,
+  corpus: Corpus,
+  items: readonly Item[],
+  extent: 'all' | 'first-kill' = 'all',
+): Promise<Hunt> {
   const { breaks } = mutant
   const isMust = corpus.requirements.some(({ id, level }) => id === breaks && level === 'must')
-  const killers = outcomes.filter(({ requirements }) => requirements[breaks] === (isMust ? 'failed' : 'warned'))
+  const kills = ({ requirements }: CaseOutcome): boolean => requirements[breaks] === (isMust ? 'failed' : 'warned')
+  const outcomes = await runAll({
+    target: bundledTarget({ rules: mutant.with }),
+    corpus,
+    items,
+    ...(extent === 'first-kill' ? { isLast: kills } : {}),
+  })
+  const killers = outcomes.filter(kills)
   const noticed = outcomes.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned')
   const verdicts = outcomes.flatMap(({ requirements }) => requirements[breaks] ?? [])
   return {

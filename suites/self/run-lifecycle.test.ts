@@ -5,9 +5,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { readKeyRecord } from '../run/keys/key-record.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { interruptRun } from './interrupt-run.ts'
 
@@ -78,100 +77,72 @@ async function untilKeyIsMade(folder: string): Promise<void> {
   while (!records(folder).some(hasKey)) await setTimeout(10)
 }
 
-/** Kills a run when it has made keys and every creation is answered: one under way would stay in the record as a possible key. */
-async function killBetweenCreations({ child, exitCode }: Started, folder: string): Promise<void> {
-  const file = join(folder, 'state', 'svc-conformance', records(folder).find((name) => name.endsWith('.jsonl')) ?? '')
-  for (;;) {
-    child.kill('SIGSTOP')
-    const record = readKeyRecord(file)
-    if (record !== null && record.keys.length > 0 && record.unanswered.length === 0) break
-    child.kill('SIGCONT')
-    await setTimeout(5)
-  }
-  child.kill('SIGKILL')
-  await exitCode
+const isCreation = (body: string | Buffer): boolean => body.includes('manager/createApiKey')
+
+/** A server that answers the first creation of a key and never the second; all calls after that are answered. */
+async function serverThatHoldsACreation(): Promise<{ url: string; isHeld(): boolean; close(): Promise<void> }> {
+  let created = 0
+  let isHeld = false
+  const { url, close } = await startMockServer({
+    rootKey,
+    around: (handle) => async (request) => {
+      if (!isCreation(request.body)) return handle(request)
+      if (created > 0 && !isHeld) {
+        isHeld = true
+        return new Promise(() => {})
+      }
+      const answer = await handle(request)
+      if (answer.body.includes('"result"')) created += 1
+      return answer
+    },
+  })
+  return { url, isHeld: () => isHeld, close }
 }
 
-describe('a killed run', () => {
-  test('leaves a record, and the next run removes its keys', { timeout }, async () => {
-    server.reset()
-    const folder = place(withCleanup)
-    const killed = start(folder, [])
-    await untilKeyIsMade(folder)
-    await killBetweenCreations(killed, folder)
-    expect(records(folder)).toHaveLength(2)
-    const listed = await ran(folder, ['--json'], ['keys'])
-    expect(JSON.parse(listed.printed)[0]).toMatchObject({ url: server.url, rootId: rootKey.id, process: null })
-    const next = await ran(folder, ['--only', 'basic'])
-    expect(next.printed).toMatch(/Removed \d+ API keys? that earlier runs left on the target/)
-    expect(next.code).toBe(0)
-    expect(records(folder)).toEqual([])
-  })
-
-  test('that ended during a creation leaves the name of a key that may exist', { timeout }, async () => {
-    let created = 0
-    let isHeld = false
-    const holding = await startMockServer({
-      rootKey,
-      around: (handle) => async (request) => {
-        if (!request.body.includes('manager/createApiKey')) return handle(request)
-        if (created > 0 && !isHeld) {
-          isHeld = true
-          return new Promise(() => {})
-        }
-        const answer = await handle(request)
-        if (answer.body.includes('"result"')) created += 1
-        return answer
-      },
-    })
-    const folder = place(withCleanup.replace(server.url, holding.url))
-    const killed = start(folder, ['--only', 'test-keys'])
-    while (!isHeld) await setTimeout(10)
-    killed.child.kill('SIGKILL')
-    await killed.exitCode
-    const next = await ran(folder, ['--only', 'basic'])
-    expect(next.printed).toMatch(/Removed 1 API key that earlier runs left on the target/)
-    expect(next.printed).toMatch(/perhaps an API key, whose creation got no clear answer: "svc-/)
-    await holding.close()
-  })
-
-  test('whose keys cannot be removed is reported by the next run', { timeout }, async () => {
-    server.reset()
-    const folder = place()
-    const first = await ran(folder, ['--only', 'test-keys'])
-    expect(first.printed).toMatch(/Left on the target\n {2}API key \w+ \("\S*bob/)
-    const next = await ran(folder, ['--only', 'basic'])
-    expect(next.printed).toContain(
-      '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them',
-    )
-  })
-})
-
-test("the second of two simultaneous runs with one key is refused, because they would use up each other's keys", {
+test('a run that is killed during a creation leaves its keys, and the name of one that may exist, to the next run', {
   timeout,
 }, async () => {
-  server.reset()
-  const folder = place(withCleanup)
-  const first = start(folder, [])
-  await untilKeyIsMade(folder)
+  const holding = await serverThatHoldsACreation()
+  const folder = place(withCleanup.replace(server.url, holding.url))
+  const killed = start(folder, ['--only', 'test-keys'])
+  while (!holding.isHeld()) await setTimeout(10)
+
   const second = await ran(folder, ['--only', 'basic'])
-  expect(second.code).toBe(2)
-  expect(second.printed).toContain(`process ${first.child.pid} runs there with the same key "lifecycle"`)
-  first.child.kill('SIGINT')
-  expect(await first.exitCode).toBe(130)
-  expect(first.printed()).toContain('Interrupted: cleaning up; press Ctrl-C again to leave at once')
-  expect(first.printed()).not.toContain('Left on the target')
-  expect(records(folder)).toEqual([])
+  expect(second.code, 'two runs with one key would use up the keys of each other').toBe(2)
+  expect(second.printed).toContain(`process ${killed.child.pid} runs there with the same key "lifecycle"`)
+
+  killed.child.kill('SIGKILL')
+  await killed.exitCode
+  expect(records(folder)).toHaveLength(2)
+  const listed = await ran(folder, ['--json'], ['keys'])
+  expect(JSON.parse(listed.printed)[0]).toMatchObject({ url: holding.url, rootId: rootKey.id, process: null })
+  const next = await ran(folder, ['--only', 'basic'])
+  expect(next.printed).toMatch(/Removed 1 API key that earlier runs left on the target/)
+  expect(next.printed).toMatch(/perhaps an API key, whose creation got no clear answer: "svc-/)
+  expect(next.code).toBe(0)
+  await holding.close()
 })
 
-test('kept test keys are used by the next run, and stay', { timeout }, async () => {
+test('keys that cannot be removed are reported by the next run, and removed by one that can', { timeout }, async () => {
   server.reset()
-  const folder = place(`${withCleanup}testKeys: kept.jsonl\n`)
-  await ran(folder, ['--only', 'test-keys'])
-  const before = readFileSync(join(folder, 'kept.jsonl'), 'utf8')
-  const next = await ran(folder, ['--only', 'keys/public-key', '--only', 'test-keys'])
-  expect(next.printed).not.toContain('Removed')
-  expect(readFileSync(join(folder, 'kept.jsonl'), 'utf8')).toBe(before)
+  const folder = place()
+  const first = await ran(folder, ['--only', 'test-keys'])
+  expect(first.printed).toMatch(/Left on the target\n {2}API key \w+ \("\S*bob/)
+  const next = await ran(folder, ['--only', 'basic/secret-of-another'])
+  expect(next.printed).toContain(
+    '3 API keys of earlier runs are still on the target; "svc-conformance keys" lists them',
+  )
+
+  writeFileSync(join(folder, 'target.yaml'), withCleanup)
+  const interrupted = start(folder, [])
+  await interrupted.says('that earlier runs left on the target')
+  await untilKeyIsMade(folder)
+  interrupted.child.kill('SIGINT')
+  expect(await interrupted.exitCode).toBe(130)
+  expect(interrupted.printed()).toMatch(/Removed \d+ API keys that earlier runs left on the target/)
+  expect(interrupted.printed()).toContain('Interrupted: cleaning up; press Ctrl-C again to leave at once')
+  expect(interrupted.printed()).not.toContain('Left on the target')
+  expect(records(folder)).toEqual([])
 })
 
 test('Ctrl-C at any time ends a bundled run with 130', { timeout }, async () => {
@@ -182,24 +153,22 @@ test('Ctrl-C at any time ends a bundled run with 130', { timeout }, async () => 
   }
 })
 
-test('--bail ends a run after its first failure, and --failed runs that case again', { timeout }, async () => {
+test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', {
+  timeout,
+}, async () => {
   const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
   const broken = await startMockServer({ rootKey, rules })
-  const folder = place(`url: ${broken.url}\n`)
-  const first = await ran(folder, [
-    '--bail',
-    '1',
-    '--only',
-    'signatures',
-    '--report',
-    'text',
-    '--report',
-    'json=r.json',
-  ])
+  const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
+  const only = ['--only', 'test-keys', '--only', 'signatures']
+  const first = await ran(folder, ['--bail', '1', ...only, '--report', 'text', '--report', 'json=r.json'])
   expect(first.code).toBe(1)
   expect(first.printed).toContain('a case failed (--bail 1)')
+  const kept = readFileSync(join(folder, 'kept.jsonl'), 'utf8')
+  expect(kept).toContain('{"created"')
   const again = await ran(folder, ['--failed', 'r.json'])
   expect(again.printed).toContain('signatures/hmac-accepted')
+  expect(again.printed).not.toContain('Removed')
+  expect(readFileSync(join(folder, 'kept.jsonl'), 'utf8')).toBe(kept)
   await broken.close()
 })
 
@@ -222,7 +191,7 @@ test('--watch runs again when the target comes back', { timeout }, async () => {
 test('a target file in the current folder is mentioned and not used', { timeout }, async () => {
   const folder = place()
   writeFileSync(join(folder, 'svc-target.yaml'), 'url: http://127.0.0.1:1\n')
-  const { code, printed } = await ran(folder, ['--only', 'basic/secret-of-another'], ['run'])
+  const { code, printed } = await ran(folder, ['--plan'], ['run'])
   expect(printed).toContain('svc-target.yaml is here, and is not used unless it is named')
   expect(code).toBe(0)
 })

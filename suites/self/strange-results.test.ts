@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
+import { isProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const deep = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) as unknown
@@ -24,12 +25,15 @@ function granting(result: unknown) {
   }
 }
 
-test.each(strange)('results that are %s', { timeout: 240_000 }, async (_name, value) => {
+/** Outside of a proof every other of them: one test takes those that the other leaves out. */
+const half = (first: number) => strange.filter((_, index) => isProof || index % 2 === first)
+
+test.each(half(0))('results that are %s', { timeout: 240_000 }, async (_name, value) => {
   const outcomes = await runAll({ target: madeUpTarget({ answer: granting(value) }), corpus })
   expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
 })
 
-test.each(strange)('members that are %s', { timeout: 240_000 }, async (_name, value) => {
+test.each(half(1))('members that are %s', { timeout: 240_000 }, async (_name, value) => {
   const names = [
     'id',
     'secret',
