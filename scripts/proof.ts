@@ -39,15 +39,31 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     command: vitest(
-      ...[
-        'null-servers',
-        'unusual-targets',
-        'saved-scenarios',
-        'variants-alone',
-        'variants-together',
-        'variants-lasting',
-      ].map((name) => `suites/self/${name}.test.ts`),
+      'suites/self/null-servers.test.ts',
+      'suites/self/orders.test.ts',
+      'suites/self/strange-results.test.ts',
+      'suites/self/unusual-targets.test.ts',
+      'suites/self/saved-scenarios.test.ts',
+      'suites/self/variants-alone.test.ts',
+      'suites/self/variants-together.test.ts',
+      'suites/self/variants-lasting.test.ts',
     ),
+    env: { SVC_PROOF: '1' },
+  },
+  {
+    name: 'what a few mistakes, clients and shards show in npm test holds for all of them',
+    command: vitest(
+      'suites/diagnose/by-hand.test.ts',
+      'suites/diagnose/diagnose.long.test.ts',
+      'suites/self/clients/adapters.test.ts',
+      'suites/self/clients/clients.test.ts',
+      'suites/self/recipes.test.ts',
+    ),
+    env: { SVC_PROOF: '1' },
+  },
+  {
+    name: 'a scenario that kills no mutant says why, and only such a one',
+    command: vitest('suites/self/mutants.test.ts'),
     env: { SVC_PROOF: '1' },
   },
   {

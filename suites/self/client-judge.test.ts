@@ -19,17 +19,13 @@ const part: [id: string, ...scenarios: string[]][] = [
   // Right
   ['plain', 'plain/', 'error-in-200/', 'skew/'],
   ['pair-on-disk', 'restart/'],
-  ['refresh-at-half-life', 'workers/', 'late-refusal/'],
   ['lost-refresh-not-repeated', 'lost-refresh/', 'foreign-id-refresh/'],
   // Broken
   ['signs-sorted-members', 'plain/hmac'],
   ['ecc-key-by-basic', 'plain/ecc'],
-  ['first-pair-on-disk', 'restart/'],
   ['refresh-per-worker', 'workers/'],
   ['late-refusal-takes-grant', 'late-refusal/'],
-  ['late-refusal-takes-grant-for-itself', 'late-refusal/'],
   ['named-fields', 'plain/hmac'],
-  ['lost-refresh-ends-all', 'lost-refresh/'],
   ['create-key-repeated', 'create-key/'],
   ['redirect-followed', 'redirect/'],
   ['answer-id-not-read', 'foreign-id/'],

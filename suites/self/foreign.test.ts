@@ -197,7 +197,7 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
     if (status !== 0) throw new Error(`go build failed: ${stderr}`)
   }, buildMs)
 
-  test.concurrent.each(partUnlessProof(conforming, 3))(
+  test.concurrent.each(partUnlessProof(conforming, 2, 1))(
     'conforms $name',
     { timeout: runMs },
     async ({ flags, only, warned }) => {

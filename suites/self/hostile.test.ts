@@ -1,29 +1,32 @@
 /** The short form of `npm run hostile`: one attack of each kind against the built command line. */
 import { availableParallelism } from 'node:os'
 import { expect, test } from 'vitest'
-import { attacks } from './hostile/attacks.ts'
+import { attackKinds, attacks } from './hostile/attacks.ts'
+import { attacksOfOutput } from './hostile/attacks-of-output.ts'
 import { flipBytes } from './hostile/flip-bytes.ts'
 import { runAttack } from './hostile/run-attack.ts'
 
 const short = [
   'evil-error-message',
-  'body-without-end',
-  'huge-result',
-  'deep-result',
-  'wrong-gzip',
   'reset-in-body',
-  'one-header-of-a-megabyte',
-  'retry-after-a-day',
   'ctrl-c-in-silence',
-  'redirect-elsewhere',
-  'key-id-with-escapes',
   'token-with-line-feeds',
   'report-is-link-to-target',
   'secret-behind-anchor',
   'target-is-pipe',
   'full-disk-of-serve',
   'key-not-on-the-curve',
+  'explore-not-http',
+  'redirect-with-credentials',
+  'facts-of-escapes',
+  'keys-of-another-hand',
 ]
+
+test('the short form has an attack of every kind', () => {
+  const left = attackKinds.filter((kind) => !kind.some(({ id }) => short.includes(id)))
+  // no-secret-leaves.test.ts has a server of its own for these.
+  expect(left).toEqual([attacksOfOutput])
+})
 
 test('the suite survives every attack of the short form', { timeout: 240_000 }, async () => {
   const chosen = attacks.filter(({ id }) => short.includes(id))
@@ -46,6 +49,6 @@ test('attacks have unique names', () => {
 })
 
 test('a run through a proxy that flips bytes ends with a verdict', { timeout: 240_000 }, async () => {
-  const { problems } = await flipBytes({ seed: 1, only: ['basic', 'signatures/hmac'] })
+  const { problems } = await flipBytes({ seed: 1, only: ['basic'] })
   expect(problems).toEqual([])
 })

@@ -1,8 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { packageRoot } from '../engine/fixture/package-root.ts'
 import { isProof, partUnlessProof } from './proof-form.ts'
 
 test.skipIf(isProof)('a part is spread over the list', () => {
   expect(partUnlessProof([0, 1, 2, 3, 4, 5, 6], 3)).toEqual([0, 2, 4])
   expect(partUnlessProof([0, 1, 2, 3, 4, 5, 6], 3, 1)).toEqual([1, 3, 5])
   expect(partUnlessProof([0, 1], 3)).toEqual([0, 1])
+})
+
+test('npm run proof runs every test in whole that npm test runs in part', () => {
+  const textOf = (path: string): string => readFileSync(join(packageRoot, path), 'utf8')
+  const inPart = readdirSync(join(packageRoot, 'suites'), { recursive: true, encoding: 'utf8' })
+    .map((name) => `suites/${name.replaceAll('\\', '/')}`)
+    .filter((path) => path.endsWith('.test.ts') && !path.endsWith('/proof-form.test.ts'))
+    .filter((path) => textOf(path).includes('/proof-form.ts'))
+  expect(inPart.length).toBeGreaterThan(10)
+  const proofs = textOf('scripts/proof.ts')
+  expect(inPart.filter((path) => !proofs.includes(`'${path}'`))).toEqual([])
 })

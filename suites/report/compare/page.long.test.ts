@@ -29,20 +29,35 @@ const second: Report = {
 const elsewhere: Report = { ...first, meta: { ...first.meta, target: 'http://b.example' } }
 const own: Report = { ...second, meta: { ...second.meta, target: `http://mine.example/${hostile.slice(0, 60)}` } }
 
+interface Opened {
+  page: Page
+  complaints: string[]
+}
+
 describe.skipIf(chromiumMissing !== '')(
   `the page of many servers in Chromium${chromiumMissing}`,
   { timeout: 30_000 },
   () => {
     let browser: Browser
+    let usual: Opened
     beforeAll(async () => {
       const comparison = [first, elsewhere, second].reduce(addReport, noComparison)
       writeFileSync(file, await comparisonPage(comparison, { version: '0.1.0', made: new Date(0) }))
       writeFileSync(ownFile, JSON.stringify(own))
       browser = await launchChromium()
+      usual = await openWindow()
     }, 60_000)
     afterAll(() => browser?.close())
 
-    async function open(hash = '', options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+    /** Opens the page again, in a new browser window if it needs special settings. */
+    async function open(hash = '', options?: BrowserContextOptions): Promise<Opened> {
+      const opened = options === undefined ? usual : await openWindow(options)
+      opened.complaints.length = 0
+      await opened.page.goto('about:blank')
+      await opened.page.goto(pathToFileURL(file).href + hash)
+      return opened
+    }
+    async function openWindow(options: BrowserContextOptions = {}): Promise<Opened> {
       const page = await (await browser.newContext(options)).newPage()
       const complaints: string[] = []
       page.on('pageerror', (error) => complaints.push(error.message))
@@ -50,7 +65,6 @@ describe.skipIf(chromiumMissing !== '')(
       page.on('request', (request) => {
         if (!request.url().startsWith('file:')) complaints.push(request.url())
       })
-      await page.goto(pathToFileURL(file).href + hash)
       return { page, complaints }
     }
     const rows = (page: Page) => page.locator('tbody tr').count()

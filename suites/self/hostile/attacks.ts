@@ -10,16 +10,18 @@ import { attacksOfTime } from './attacks-of-time.ts'
 import { attacksOfValues } from './attacks-of-values.ts'
 import { attacksOnCommands } from './attacks-on-commands.ts'
 
-/** Every known attack on a run: by servers, files and the machine. */
-export const attacks: readonly Attack[] = [
-  ...attacksOfAnswers,
-  ...attacksOfBytes,
-  ...attacksOfTime,
-  ...attacksOfValues,
-  ...attacksOfFiles,
-  ...attacksOfKeys,
-  ...attacksOfTheModel,
-  ...attacksOfHttp,
-  ...attacksOfOutput,
-  ...attacksOnCommands,
+/** Every known attack on a run, by what attacks: servers, files and the machine. */
+export const attackKinds: readonly (readonly Attack[])[] = [
+  attacksOfAnswers,
+  attacksOfBytes,
+  attacksOfTime,
+  attacksOfValues,
+  attacksOfFiles,
+  attacksOfKeys,
+  attacksOfTheModel,
+  attacksOfHttp,
+  attacksOfOutput,
+  attacksOnCommands,
 ]
+
+export const attacks: readonly Attack[] = attackKinds.flat()
