@@ -1,6 +1,6 @@
 /**
- * Counts the statements of the source without comments, blank lines and tests. Biome prints all files at one width, so that a line is a
- * comparable unit.
+ * Counts the statements of the source without comments, blank lines and tests. Biome prints all files at one width, which makes
+ * a line a comparable unit.
  *
  *     npm run statements [-- DIR]    DIR: another checkout to compare with
  */
@@ -10,7 +10,7 @@ import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 
 const folders = ['mock-server', 'suites', 'scripts', 'spec']
 
-/** A line that ends a statement, a property or a declaration: what is left after comments, blank lines and lone brackets. */
+/** Counts the lines of a statement, a property or a declaration: not comments, blank lines and lone brackets. */
 function countLines(text: string): number {
   const bare = text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
   return bare.split('\n').filter((line) => /[\w'"`]/.test(line)).length
@@ -28,7 +28,7 @@ function count(root: string): Map<string, number> {
     for (const name of names) {
       const file = `${folder}/${name.replaceAll('\\', '/')}`
       const isSource =
-        file.endsWith('.ts') && !/\.test\.ts$|\/self\/|mock-server\/(mutants|variants|independent)/.test(file)
+        file.endsWith('.ts') && !/\.test\.ts$|\/self\/|mock-server\/(test-|mutants|variants|independent)/.test(file)
       if (!isSource) continue
       const room = file
         .split('/')

@@ -1,6 +1,6 @@
 import { groupBy } from '../engine/group.ts'
 import { line, lines, type Printable, printable } from '../engine/printable.ts'
-import { table as layOut } from '../report/lines.ts'
+import { printedTable } from '../report/lines.ts'
 import type { Difference } from './compare.ts'
 import type { PlayedCall } from './play.ts'
 
@@ -24,7 +24,7 @@ export function renderServerDiff({ a, b, calls, differences }: ServerDiff): Prin
     line`A  ${a}`,
     line`B  ${b}`,
     printable(''),
-    ...(differences.length === 0 ? [] : [...table(rowsOf(differences)), printable('')]),
+    ...(differences.length === 0 ? [] : [...printedTable(head, rowsOf(differences)), printable('')]),
     line`${calls - differences.length} of ${calls} calls are answered alike; ${verdicts} differ in their outcome`,
   ])
 }
@@ -43,10 +43,4 @@ function describe({ outcome, status, code, shape }: PlayedCall): string {
   return `${outcome}, ${http}${code === null ? '' : `, error ${code}`}`
 }
 
-const longestCell = 60
 const head = ['call', 'A', 'B', 'differs in', 'times']
-
-function table(rows: readonly string[][]): Printable[] {
-  const cells = [head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))
-  return layOut(cells).map((one) => printable(one))
-}

@@ -1,16 +1,12 @@
 /** Calls of a session that grant, use and refresh tokens. */
 import { basic, type Call, type Caller, token } from '../facts/caller.ts'
-import { pairOf, requestGrant, requestRefresh } from '../facts/granted.ts'
+import { type GrantOptions, pairOf, requestGrant, requestRefresh } from '../facts/granted.ts'
 import { type Memory, pairAt, type SessionCall } from './memory.ts'
 
 const foreignAddress = '203.0.113.7'
 const junkToken = 'svc-no-such-token'
 
-function granting(
-  name: string,
-  scope: readonly string[],
-  more?: (caller: Caller) => Omit<Call, 'method' | 'params'>,
-): SessionCall {
+function granting(name: string, scope: readonly string[], more?: (caller: Caller) => GrantOptions): SessionCall {
   return {
     name: `grant, ${name}`,
     needs: 'sessions',
@@ -22,12 +18,6 @@ function granting(
     },
   }
 }
-
-const grantingWith = (name: string, params: (caller: Caller) => object): SessionCall => ({
-  name: `grant, ${name}`,
-  needs: 'sessions',
-  make: (caller) => caller.call({ method: 'manager/auth', params: params(caller) }),
-})
 
 function using(name: string, what: (caller: Caller, access: string) => Call): SessionCall {
   return {
@@ -67,19 +57,13 @@ export const tokenCalls: readonly SessionCall[] = [
   granting('session two', ['solution', 'session:svc-diff-two']),
   granting('a right header', ['solution'], (caller) => ({ auth: basic(caller) })),
   granting('a wrong header', ['solution'], (caller) => ({ auth: basic(caller, { secret: 'svc-wrong-secret' }) })),
-  grantingWith('wrong secret', ({ keyId: apiKeyId }) => ({
-    grantType: 'api_key_credentials',
-    scope: ['solution'],
-    apiKeyId,
-    apiKeySecret: 'svc-wrong-secret',
-  })),
-  grantingWith('unknown key', ({ secret: apiKeySecret }) => ({
-    grantType: 'api_key_credentials',
-    scope: ['solution'],
-    apiKeyId: 'svc-no-such-key',
-    apiKeySecret,
-  })),
-  grantingWith('unknown grant type', () => ({ grantType: 'svc' })),
+  granting('wrong secret', ['solution'], () => ({ secret: 'svc-wrong-secret' })),
+  granting('unknown key', ['solution'], () => ({ id: 'svc-no-such-key' })),
+  {
+    name: 'grant, unknown grant type',
+    needs: 'sessions',
+    make: (caller) => caller.call({ method: 'manager/auth', params: { grantType: 'svc' } }),
+  },
   using('listing', (caller, access) => ({ auth: token(caller, access) })),
   using('listing again', (caller, access) => ({ auth: token(caller, access) })),
   using('with a forwarding header', (caller, access) => ({

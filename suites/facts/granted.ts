@@ -10,14 +10,20 @@ export interface Pair {
   scope: string[]
 }
 
-/** Requests a pair with the credentials of the root key. */
+export interface GrantOptions extends Omit<Call, 'method' | 'params'> {
+  /** Instead of the id of the root key. */
+  id?: string
+  /** Instead of the secret of the root key. */
+  secret?: string
+}
+
+/** Requests a pair with the credentials of the root key, or with others. */
 export function requestGrant(
   caller: Caller,
   scope: readonly string[],
-  more: Omit<Call, 'method' | 'params'> = {},
+  { id = caller.keyId, secret = caller.secret, ...more }: GrantOptions = {},
 ): Promise<Reply> {
-  const { keyId: apiKeyId, secret: apiKeySecret } = caller
-  const params = { grantType: 'api_key_credentials', scope, apiKeyId, apiKeySecret }
+  const params = { grantType: 'api_key_credentials', scope, apiKeyId: id, apiKeySecret: secret }
   return caller.call({ ...more, method: 'manager/auth', params })
 }
 

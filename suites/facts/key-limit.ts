@@ -4,7 +4,7 @@ import type { Profile } from '../targets/bundled.ts'
 import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import { amount, type Fact, type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
-import { grant, pairOf, works } from './granted.ts'
+import { grant, pairOf, requestGrant, works } from './granted.ts'
 import { type KeyMaker, ordinaryScope } from './key-maker.ts'
 
 /** One more than fit. */
@@ -93,11 +93,10 @@ async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
   const session = (what: string): string[] => ['solution', `session:${caller.unique}-${what}`]
   const mine = await grant(caller, session('of-root'))
   if (key === null || key.secret === null || mine === null) return { facts: [] }
-  const credentials = { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret }
+  const { id, secret } = key
   let opened = 0
   for (let number = 0; number < sessionLimit; number += 1) {
-    const params = { ...credentials, scope: session(`of-other-${number}`) }
-    if (pairOf(await caller.call({ method: 'manager/auth', params })) !== null) opened += 1
+    if (pairOf(await requestGrant(caller, session(`of-other-${number}`), { id, secret })) !== null) opened += 1
   }
   if (opened < sessionLimit) return { facts: [] }
   const isAlive = await works(caller, mine.access)

@@ -35,13 +35,9 @@ export async function measureRefusals(caller: Caller, mayGrant: boolean): Promis
   const replies: Replies = new Map()
   await refuseWithoutTokens(caller, replies)
   if (mayGrant) await refuseWithTokens(caller, replies)
-  const refusals = [...replies].map(([kind, { outcome, status, code, message }]) => ({
-    kind,
-    outcome,
-    status,
-    code,
-    message,
-  }))
+  const refusals = [...replies].map(([kind, { outcome, status, code, message }]): Refusal => {
+    return { kind, outcome, status, code, message }
+  })
   return { refusals, givesAway: givenAway(replies), finding: shapeOf(replies) }
 }
 
@@ -64,15 +60,9 @@ async function refuseWithoutTokens(caller: Caller, replies: Replies): Promise<vo
 }
 
 async function refuseWithTokens(caller: Caller, replies: Replies): Promise<void> {
-  const { keyId, secret, instance } = caller
   const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
-  const credentials = (apiKeyId: string, apiKeySecret: string | undefined): Promise<Reply> =>
-    caller.call({
-      method: 'manager/auth',
-      params: { grantType: 'api_key_credentials', scope: ['solution'], apiKeyId, apiKeySecret },
-    })
-  await note('grant, wrong secret', credentials(keyId, 'svc-wrong-secret'))
-  await note('grant, unknown key', credentials('svc-no-such-key', secret))
+  await note('grant, wrong secret', requestGrant(caller, ['solution'], { secret: 'svc-wrong-secret' }))
+  await note('grant, unknown key', requestGrant(caller, ['solution'], { id: 'svc-no-such-key' }))
   await note('grant, unknown grant type', caller.call({ method: 'manager/auth', params: { grantType: 'svc' } }))
   await note('refresh, junk token', requestRefresh(caller, 'svc-no-such-token'))
   const narrow = await grant(caller, ['context'])
@@ -88,7 +78,7 @@ async function refuseWithTokens(caller: Caller, replies: Replies): Promise<void>
   await note('token, revoked', caller.call({ auth: token(caller, old.access) }))
   await note('refresh, revoked token', requestRefresh(caller, old.refresh))
   // Servers may round an expiry to the next second.
-  await instance.clock.sleep(2500)
+  await caller.instance.clock.sleep(2500)
   await note('token, expired', caller.call({ auth: token(caller, short.access) }))
 }
 

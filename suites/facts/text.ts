@@ -1,6 +1,6 @@
 import { groupBy } from '../engine/group.ts'
 import { line, lines, type Printable, printable } from '../engine/printable.ts'
-import { table as layOut } from '../report/lines.ts'
+import { printedTable } from '../report/lines.ts'
 import type { Fact } from './fact.ts'
 import type { FactSheet } from './measure.ts'
 import type { GivenAway, Refusal } from './refusals.ts'
@@ -17,10 +17,10 @@ export function renderFacts(sheet: FactSheet, target: string): Printable {
     ...factTable(facts),
     printable(''),
     printable('How refusals are answered'),
-    ...table(['refusal', 'HTTP', 'code', 'message'], sheet.refusals.map(refusalRow)),
+    ...printedTable(['refusal', 'HTTP', 'code', 'message'], sheet.refusals.map(refusalRow)),
     printable(''),
     printable('What refusals give away, for information only'),
-    ...table(['a caller with', 'and one with', 'in', 'can be told apart'], sheet.givesAway.map(givenAwayRow)),
+    ...printedTable(['a caller with', 'and one with', 'in', 'can be told apart'], sheet.givesAway.map(givenAwayRow)),
     ...(sheet.left.length === 0 ? [] : [printable('')]),
     ...[...groupBy(sheet.left, ({ reason }) => reason)].map(
       ([reason, left]) => line`Not measured, since ${reason}: ${left.map(({ name }) => name).join(', ')}`,
@@ -49,7 +49,7 @@ function factTable(facts: readonly Fact[]): Printable[] {
     return own.length === 0 ? [] : [{ heading, own }]
   })
   const rows = groups.flatMap(({ own }) => own.map(factRow))
-  const [head, ...printed] = table(['measured', 'value', 'open question'], rows)
+  const [head, ...printed] = printedTable(['measured', 'value', 'open question'], rows)
   let from = 0
   const body = groups.flatMap(({ heading, own }) => {
     const lines = printed.slice(from, from + own.length)
@@ -80,10 +80,3 @@ const givenAwayRow = ({ one, other, where, by }: GivenAway): string[] => [
   where,
   by === 'no' ? 'no' : `yes, by ${by}`,
 ]
-
-const longestCell = 60
-
-function table(head: readonly string[], rows: readonly string[][]): Printable[] {
-  const cells = [head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))
-  return layOut(cells).map((one) => printable(one))
-}

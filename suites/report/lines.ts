@@ -1,5 +1,6 @@
 /** Laying out plain text. */
 import { styleText } from 'node:util'
+import { type Printable, printable } from '../engine/printable.ts'
 
 type Style = 'red' | 'green' | 'yellow' | 'dim' | 'bold'
 
@@ -34,6 +35,15 @@ export function table(rows: readonly (readonly (string | number)[])[], indent = 
         )
         .join('  ')
     ).trimEnd(),
+  )
+}
+
+const longestCell = 60
+
+/** A table with a heading for a terminal; long cells are cut. */
+export function printedTable(head: readonly string[], rows: readonly (readonly string[])[]): Printable[] {
+  return table([head, ...rows].map((row) => row.map((cell) => printable(cell, longestCell)))).map((one) =>
+    printable(one),
   )
 }
 
