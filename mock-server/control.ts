@@ -51,7 +51,7 @@ export const controlRoutes: ReadonlyMap<string, Route> = new Map<string, Route>(
 ])
 
 /**
- * The control port as a function: it takes `Authorization: Bearer <token>` and JSON, and answers JSON. A wrong token is 401, an unknown
+ * The control port as a function: it requires `Authorization: Bearer <token>`, reads JSON and answers with JSON. A wrong token is 401, an unknown
  * route 404, a wrong body 400 with `{ message }`.
  */
 export function createControl(server: MockHandler, token: string): Handle {

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { timingSafeEqual } from 'node:crypto'
 
-/** Equal texts, compared in constant time; their lengths are no secret. */
+/** Whether two texts are equal, compared in constant time; their lengths are not secret. */
 export function sameText(received: string, expected: string): boolean {
   return (
     received.length === expected.length &&

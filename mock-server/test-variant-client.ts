@@ -17,7 +17,7 @@ interface Key {
   secret: string
 }
 
-/** A client of one server of a variant, for tests. It knows what a user would tell the suite. */
+/** A client of one server of a variant, for tests. It knows what a target file for this server would say. */
 export class VariantClient {
   readonly server: MockServer
   private readonly scheme: string

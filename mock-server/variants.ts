@@ -7,11 +7,11 @@ export interface Variant {
   /** The open questions that it answers otherwise. */
   questions: readonly string[]
   profile: Partial<Profile>
-  /** Decisions that no switch covers: how ids, secrets and tokens look, say. */
+  /** Decisions that no switch covers, for example how ids, secrets and tokens look. */
   rules?: Partial<Rules>
   /** Not combined with others: one more reading of a switch that many have would take many more servers. */
   alone?: true
-  /** What a user would tell the suite about such a server. */
+  /** What a target file for such a server would say. */
   settings?: { scheme: string }
 }
 

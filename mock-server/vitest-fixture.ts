@@ -1,7 +1,7 @@
 import { type MockServer, type StartOptions, startMockServer } from './start.ts'
 
 /**
- * A vitest fixture: `const test = base.extend({ mock: mockServerFixture() })` gives every test a server of its own, with a clock that
+ * A vitest fixture: `const test = base.extend({ mock: mockServerFixture() })` gives every test its own server, with a clock that
  * stands still until it is moved.
  */
 export function mockServerFixture(options: StartOptions = {}) {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --only ID]… [--turns N] [--compare FILE] [--write]`: prints every figure with the measure of the same run that it is
- * held against, and writes bench.json. `--compare` shows what became slower than in another bench.json; `--write` puts the figures into
+ * `npm run bench [-- --only ID]… [--turns N] [--compare FILE] [--write]`: prints every figure with the reference of the same run that it is
+ * compared with, and writes bench.json. `--compare` shows what became slower than in another bench.json; `--write` puts the figures into
  * README.md and scripts/bench/last.json. Exit 1: a figure is worse than wanted. The figures mean something on a quiet machine only.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

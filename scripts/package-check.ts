@@ -10,9 +10,9 @@ import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 
 const supported = ['20.19', '22', '24']
 const unsupported = ['12', '18', '20.18']
-/** A major version other than ours, which the project of a user may have. */
+/** Another major version than ours, which the project of a user may have installed. */
 const foreignVitest = '3'
-/** Nobody, who may read node_modules of root but not write there. */
+/** The user "nobody", who may read node_modules of root but not write there. */
 const nobody = 65_534
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-package-'))

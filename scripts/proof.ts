@@ -1,7 +1,7 @@
 /**
  * Runs the long proofs, one after the other: `npm run proof`. `npm test` has a short form of each.
  *
- * What passed for the sources as they are is not run again, so that an interrupted proof goes on where it stopped; `--again` runs all.
+ * Proofs that passed for the current sources are not run again: an interrupted run continues where it stopped. `--again` runs all.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: a million signed calls and some thousand grants to one standalone server whose clock moves on in between, so that nonces
- * and tokens come to their end; then callers that would use a server up. Its memory must stay flat.
+ * `npm run soak`: a million signed calls and some thousand grants to one standalone server whose clock moves on in between, until nonces
+ * and tokens expire; then callers that try to exhaust a server. Its memory must stay flat.
  *
  *     npm run soak [-- CALLS]     the number of calls; 0 leaves only the hostile callers
  */

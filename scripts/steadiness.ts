@@ -1,5 +1,5 @@
 /**
- * The same server, asked again and again in another order each time, must be judged the same: runs of the built command line
+ * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
  * against the bundled server and against served ones, each of them fresh; and against served ones with 16 calls under way at once,
  * with a busy loop on each core.
  *

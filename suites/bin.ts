@@ -7,9 +7,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
 } else {
   const argv = process.argv.slice(2)
   const start = async (): Promise<void> => {
-    // Asked by scripts, and in no need of a parser of options.
+    // Scripts use it, and it needs no option parser.
     if (argv[0] === '--version') return console.log((await import('./commands/package-version.ts')).packageVersion())
-    // What comes next takes some tenths of a second, in which Ctrl-C is to count already.
+    // Loading the rest takes some tenths of a second; Ctrl-C must already work then.
     if (argv[0] === 'run') (await import('./run/ending/signals.ts')).leaveOnSignal()
     const [cli, output] = await Promise.all([import('./cli.ts'), import('./commands/output-errors.ts')])
     const errors = output.listenForOutputErrors(argv[0] === 'serve')

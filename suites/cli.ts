@@ -25,7 +25,7 @@ const commands: { readonly [name: string]: () => Promise<(program: Command) => v
   lab: async () => (await import('./commands/lab.ts')).registerLab,
 }
 
-/** Of one line of an error. */
+/** The maximum length of one line of an error. */
 const longestMessage = 4000
 
 /** Where a defect of the suite itself is reported. */
@@ -55,7 +55,7 @@ function demandTopic([command, topic]: readonly string[]): void {
     throw usageError(`Unknown command "${topic}"${suggestion(topic, names)}`)
 }
 
-/** With the named command alone where it is known; else with all of them, for the help and the did-you-mean. */
+/** Loads only the named command if it is known; otherwise all of them, for the help and the did-you-mean. */
 async function commandLine(name: string | undefined): Promise<Command> {
   const program = new Command('svc-conformance')
     .description(

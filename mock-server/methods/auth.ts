@@ -109,7 +109,7 @@ function grantScopes(
   )
 }
 
-/** What a grant was decided to give. */
+/** The decision on a grant: what it will give. */
 interface Decided {
   requested: string[]
   scope: string[]

@@ -49,7 +49,7 @@ export const scopeRules = {
   /** Open question sessions/reused-name: what happens with the name of a live session of the user. */
   reusedSessionName: (profile: Profile): 'replaces' | 'adds' | 'joins' | 'refused' => profile.reusedSessionName,
 
-  /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once, whichever the key. */
+  /** sessions/sixteen-live, sessions/at-most-sixteen: sixteen at once, for every key. */
   sessionLimit: (_key: ApiKey): number => 16,
 
   /** sessions/oldest-removed: a grant that is refused creates no session. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * The measure of the benchmark, run as a process of its own: a bare node:http server that parses a call, checks its signature and nothing
+ * The reference of the benchmark, a separate process: a bare node:http server that parses a call, checks its signature and nothing
  * else, and answers with two solutions. It prints its port. Arguments: `hmac` and a secret, or `ecc` and a public key in PEM form.
  */
 const [kind, material = ''] = process.argv.slice(2)

@@ -8,7 +8,7 @@ export interface LoadResult {
 
 /**
  * Sends every request once over kept connections, `connections` at a time, and waits for the answer before the next one on the same
- * connection. All answers must be alike in length and carry a result; else it rejects: a fast refusal is no speed.
+ * connection. All answers must have a result and the same length; otherwise it rejects, because fast refusals prove nothing.
  */
 export async function sendAll(port: number, requests: readonly Buffer[], connections: number): Promise<LoadResult> {
   const latencies = new Float64Array(requests.length)

@@ -4,7 +4,7 @@ const body = '{"jsonrpc":"2.0","id":1,"method":"solution/listSolutions","params"
 
 export type Signer = { id: string; secret: string } | { id: string; privateKey: KeyObject }
 
-/** `count` signed calls of solution/listSolutions as they go over the wire, each with a nonce of its own. */
+/** `count` signed calls of solution/listSolutions as they go over the wire, each with its own nonce. */
 export function signedRequests(signer: Signer, count: number, timestampMs = Date.now()): Buffer[] {
   return Array.from({ length: count }, () => {
     const nonce = randomBytes(12).toString('base64')
@@ -18,7 +18,7 @@ export function signedRequests(signer: Signer, count: number, timestampMs = Date
   })
 }
 
-/** `count` grants of tokens for a key, each with a session of its own name. */
+/** `count` grants of tokens for a key, each with another session name. */
 export function grantRequests(key: { id: string; secret: string }, count: number): Buffer[] {
   return Array.from({ length: count }, () => {
     const scope = ['solution', `session:${randomBytes(6).toString('hex')}`]

@@ -93,7 +93,7 @@ interface UrlRun {
 
 const disposable = ['--disposable', '--no-explore']
 
-/** Runs against a server that is far away take long enough: the fewer turns, the further. */
+/** Runs against distant servers take long, so they get fewer turns. */
 const urlRuns: readonly UrlRun[] = [
   { name: 'A disposable run on the loopback', roundTripMs: 0, args: disposable, atMost: 6, turns: 5 },
   { name: 'Without --allow, 100 ms away', roundTripMs: 100, args: [], atMost: 8, turns: 3 },
@@ -114,7 +114,7 @@ export const urlMeasure: Measure = {
   },
 }
 
-/** Against a server of its own, in the state of a fresh start. */
+/** Against its own, freshly started server. */
 async function urlRunSeconds(roundTripMs: number, args: string[]): Promise<number> {
   const server = await startScript(new URL('../../suites/bin.js', import.meta.url).href, [
     'serve',
@@ -132,7 +132,7 @@ async function urlRunSeconds(roundTripMs: number, args: string[]): Promise<numbe
   }
 }
 
-/** Not the synchronous kind of process: the proxy in this one must go on. */
+/** Not spawnSync: the proxy in this process must keep running. */
 async function urlRun(args: string[], folder: string): Promise<void> {
   const child = spawn(process.execPath, [bin, ...args, '--report', 'json=report.json'], {
     cwd: folder,

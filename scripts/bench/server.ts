@@ -12,7 +12,7 @@ const script = (name: string): string => new URL(name, import.meta.url).href
 const serve = script('../../suites/bin.js')
 const connections = 16
 const callsATurn = 20_000
-/** They do not count: code runs slowly until it was run often. */
+/** Not measured: code runs slowly until it has run often. */
 const warmUpTurns = 2
 const secret = 'not-a-secret-0001'
 
@@ -85,7 +85,7 @@ async function besideBare({ name, signer, bareArgs, serveArgs }: Compared, turns
 
 const journalTurns = 9
 
-/** CPU time, not the time of a clock: what else the machine does counts for neither side. */
+/** CPU time, not elapsed time, so that other work of the machine does not count. */
 export const journalMeasure: Measure = {
   id: 'journal',
   async run() {

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Callers that would use a server up. Each is repeated: what one round leaves behind shows in the next one. */
+/** Callers that try to exhaust a server. Each is repeated: memory that one round leaves occupied shows in the next one. */
 interface Callers {
   name: string
   /** Attacks the server at `port` once, and describes the result. */

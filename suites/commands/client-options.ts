@@ -31,7 +31,7 @@ export interface ClientOptions {
   strict: boolean
   known: ClientKnownEntry[]
   reports: ReportRequest[]
-  /** The command that repeats this run, without what selects checks. */
+  /** The command that repeats this run, without the flags that select checks. */
   again: string
 }
 

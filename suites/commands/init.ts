@@ -24,7 +24,7 @@ export function registerInit(program: Command): void {
     })
 }
 
-/** Where an editor finds the schema, seen from the file: this package in the project's node_modules, or as it lies on this machine. */
+/** The path of the schema for editors, relative to the file: in the project's node_modules, or where this package is installed. */
 function schemaFor(file: string): string {
   const schema = join(packageRoot, 'spec', 'schemas', 'target.schema.json')
   const [project = ''] = packageRoot.split(`${sep}node_modules${sep}`)

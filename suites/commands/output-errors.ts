@@ -11,7 +11,7 @@ export interface OutputErrors {
   exitCode(): number | undefined
 }
 
-/** @param endsAtOnce a command that would go on for ever, such as `serve`, is ended by an error */
+/** @param endsAtOnce a command that would run for ever, such as `serve`, is ended by an error */
 export function listenForOutputErrors(endsAtOnce: boolean): OutputErrors {
   let exitCode: number | undefined
   const onError = (error: NodeJS.ErrnoException): void => {

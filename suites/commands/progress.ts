@@ -27,7 +27,7 @@ const clearLine = '\r\u001b[K'
 type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
 
 interface Clocks {
-  /** In ms, of a clock that goes on steadily. */
+  /** In ms, on a monotonic clock. */
   now(): number
   /** In ms since 1970. */
   wall(): number

@@ -54,7 +54,7 @@ export function addTargetFlags(command: Command, heading = 'Target'): Command {
     .option('--rate <number>', 'maximum number of calls a second')
 }
 
-/** Adds the flags that name a server and its root key. @param parse what is kept of a value and the earlier ones */
+/** Adds the flags that name a server and its root key. @param parse combines a value with the earlier ones */
 export function addServerFlags<T>(command: Command, heading: string, parse: (value: string, earlier: T) => T): Command {
   return command
     .optionsGroup(heading)

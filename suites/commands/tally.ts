@@ -36,7 +36,7 @@ export function startTally(total: number, shown: number, work: ReadonlyMap<strin
   }
 }
 
-/** Counts an event of the run. @param nowMs of any clock that goes on steadily */
+/** Counts an event of the run. @param nowMs on a monotonic clock */
 export function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
   if (event.kind === 'case-started') {
     tally.startedMs ??= nowMs

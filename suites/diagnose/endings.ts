@@ -29,7 +29,7 @@ export function endingsOf(
 /**
  * A quick look at computed bytes: can the received text come from them at all? Decides by three bytes at the places where a cut may
  * begin, so that the slow way through all endings is taken for one candidate in a million. Endings that lose information
- * (`signature/lower-case`) are not seen.
+ * (`signature/lower-case`) are not found.
  */
 export function canEndIn(received: string): (whole: Uint8Array) => boolean {
   const starts = new Set<number>()

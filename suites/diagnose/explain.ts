@@ -86,7 +86,7 @@ function search(
   return readings > 2 ? [] : searchSeveral([timesOf, pairsOf], right, simple, verify)
 }
 
-/** Where the caller's own data are what was signed: how they differ from the right ones, and which mistakes come on top. */
+/** If the caller's own data were signed: how they differ from the right data, and which further mistakes were made. */
 function searchInOwnData(
   input: DiagnoseInput,
   fields: HeaderFields,

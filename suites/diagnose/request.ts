@@ -30,7 +30,7 @@ function headerValue(text: string): string {
     .replace(/^(["'])(.*)\1$/s, '$2')
 }
 
-/** Flags of curl that stand alone; every other one takes the next word. */
+/** Flags of curl without a value; every other flag takes the next word. */
 const alone = new Set(
   '-s -S -i -v -k -f -L -N -g -I -G -# -O -J -4 -6 -0 -a -j -l -n -p -q -R -Z --silent --show-error --include --verbose --compressed --insecure --fail --fail-with-body --location --no-buffer --globoff --http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 --ipv4 --ipv6 --no-keepalive --raw --path-as-is --tcp-nodelay --no-progress-meter --progress-bar --remote-name --head --get'.split(
     ' ',

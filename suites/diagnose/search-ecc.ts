@@ -31,7 +31,7 @@ export function byVerifying(received: string): Explain {
   }
 }
 
-/** The key that checks what a draft signs: a wrong seed has a public key of its own. */
+/** The key that checks what a draft signs: a wrong seed has another public key. */
 function publicKeyFor({ key, around }: Draft): Uint8Array | null {
   if (key.length === 32) return publicKeyOfSeed(key)
   return around.key.kind === 'ed25519-public' ? around.key.publicKey : null

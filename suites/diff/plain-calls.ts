@@ -49,7 +49,7 @@ const withNonce = (caller: Caller, memory: Memory): Authorize => {
   return signed(caller, { nonce: memory.lastNonce })
 }
 
-/** Two calls of the kinds that follow one another often enough in a session. */
+/** Calls that use a nonce twice. */
 const repeated: readonly SessionCall[] = [
   {
     name: 'signature, a nonce that will be used again',

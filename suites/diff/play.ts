@@ -1,4 +1,4 @@
-/** Plays one session of mixed calls to a server, and keeps how each was answered. */
+/** Plays one session of mixed calls to a server, and records each answer. */
 import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
 import { type Random, seededRandom, shuffled } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'

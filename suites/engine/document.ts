@@ -1,4 +1,4 @@
-/** Numbers and names of the document that several rooms need. */
+/** Numbers and names of the document that several folders need. */
 
 /** The scheme word of signatures, unless a service uses another (part 5.1). */
 export const defaultScheme = 'svc-hmac-sha256'

@@ -1,5 +1,5 @@
 /**
- * Printing text that somebody else wrote. A server under test chooses error messages, ids and header names, and our output ends in terminals
+ * Printing text that others wrote. A server under test chooses error messages, ids and header names, and our output ends in terminals
  * and build logs that obey escape sequences and words such as `::error::`. So everything that prints takes `Printable`, and only this file makes it.
  */
 
@@ -8,7 +8,7 @@ declare const brand: unique symbol
 /** Text that is safe to print: visible characters on one line, and no word that a terminal or a build log obeys. */
 export type Printable = string & { readonly [brand]: 'printable' }
 
-/** Text that somebody else may have written. Every string counts as foreign until it is printable. */
+/** Text that others may have written. Every string counts as foreign until it is printable. */
 type Foreign = string
 
 /** The default limit: a longer text does not tell a reader more. */

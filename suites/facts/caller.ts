@@ -56,7 +56,7 @@ export interface Caller {
   readonly counts: { calls: number; refusals: number; grants: number; throttled: number }
   /** The word before a token, set by the probe of tokens. */
   tokenPrefix: string
-  /** Knows the secret of the key and every granted token, which no sheet may show. */
+  /** Knows the secret of the key and every granted token, which no output may show. */
   readonly redactor: Redactor
   /** The server's clock in ms, according to the Date headers. */
   serverNowMs(): number

@@ -43,7 +43,7 @@ export async function beRefused(caller: Caller, maker: KeyMaker): Promise<void> 
     await maker.create({ name: `svc-facts-${caller.unique}-wrong-${number}`, scope: 'no list' })
 }
 
-/** Creates keys until one is refused, or one more than may be was created. @returns the last answer */
+/** Creates keys until one is refused, or until one beyond the limit was created. @returns the last answer */
 async function fillPlaces(caller: Caller, maker: KeyMaker): Promise<Reply> {
   for (let number = 0; ; number += 1) {
     const name = `svc-facts-${caller.unique}-fill-${number}`
@@ -66,7 +66,7 @@ async function eleventhKey(caller: Caller, maker: KeyMaker, last: Reply): Promis
 const switchFor = (eleventh: string): Partial<Profile> =>
   eleventh === 'refused' ? { eleventhKey: 'refused' } : eleventh === 'created' ? {} : { eleventhKey: 'oldest-removed' }
 
-/** Where the target says how keys are removed: whether that makes room. */
+/** Whether removing a key frees its place, where the target file names a method for it. */
 async function freedPlace(caller: Caller, maker: KeyMaker): Promise<Fact | null> {
   const before = maker.created.keys.length
   if (!(await maker.removeAll()) || maker.created.keys.length === before) return null

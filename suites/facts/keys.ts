@@ -59,7 +59,7 @@ function unknownScopes(unknown: Reply, unshown: Reply | null): Profile['unknownK
   return unshown?.outcome === 'accepted' ? 'refused' : 'all-but-shown-refused'
 }
 
-/** Together first: where all three are accepted, one place is enough. */
+/** Tries all three together first: if they are accepted, one place is enough. */
 async function restrictions(caller: Caller, maker: KeyMaker): Promise<Finding> {
   const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', `session:${caller.unique}`]
   const create = async (what: string, some: readonly string[]) =>
@@ -74,7 +74,7 @@ async function restrictions(caller: Caller, maker: KeyMaker): Promise<Finding> {
   return { facts }
 }
 
-/** A neutral point: everybody can sign for it. */
+/** A neutral point: anyone can sign for it. */
 const neutralPoint = Uint8Array.from({ length: 32 }, (_, index) => (index === 0 ? 1 : 0))
 
 async function publicKeys(caller: Caller, maker: KeyMaker): Promise<Finding> {
@@ -127,7 +127,7 @@ async function nameLengths(caller: Caller, maker: KeyMaker): Promise<Finding> {
   }
 }
 
-/** In the order of their worth: without a way to remove keys the ten places do not last for all of them. */
+/** The most useful ones first: without a way to remove keys the ten places do not last for all of them. */
 export const keyProbes: readonly KeyProbe[] = [
   { name: 'names of keys used again', needs: ['keys'], cost: { calls: 1, refusals: 0, keys: 1 }, run: names },
   {

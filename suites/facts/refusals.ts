@@ -138,7 +138,7 @@ function shapeOf(replies: Replies): Finding {
   }
 }
 
-/** Which of two refusals a call gets that has both wrong. */
+/** Which refusal a call gets that deserves two. */
 function paramsOrScope(replies: Replies): Fact[] {
   const scope = replies.get('token, beyond its scope')
   const both = replies.get('token, beyond its scope, and wrong params')

@@ -6,7 +6,7 @@ import { acceptance, amount, type Fact, type Finding, type Probe, type ProbeOpti
 import { findLargest } from './search.ts'
 
 const day = 24 * 60 * 60_000
-/** Nobody means a wider window than this. */
+/** No server has a wider window on purpose. */
 const widestWindowMs = 400 * day
 const secondsOf = (ms: number): number => Math.round(ms / 1000)
 
@@ -48,7 +48,7 @@ async function nonceLength(caller: Caller): Promise<Finding> {
   }
   const accepts = (length: number) => isAccepted(caller, { nonce: ofLength(length) })
   const { largest, unbounded } = await findLargest(accepts, { from: 16, limit: 4096, resolution: 1 })
-  // A nonce of one character may have been used before, so that a refusal would say little.
+  // A nonce of one character may have been used before, so its refusal would show little.
   const shortest = await accepts(3)
   return {
     facts: [

@@ -30,7 +30,7 @@ export function renderFacts(sheet: FactSheet, target: string): Printable {
   ])
 }
 
-/** The parts of the sheet, by how the ids of their open questions begin; what has no part of its own comes last. */
+/** The parts of the sheet, by how the ids of their open questions begin; questions without their own part come last. */
 const parts: readonly (readonly [heading: string, areas: readonly string[]])[] = [
   ['Requests', ['envelope', 'solutions']],
   ['Signatures', ['signatures']],

@@ -46,7 +46,7 @@ function formOf(text: string): string {
   return /^[\w+/]+=*$/.test(text) ? 'base64' : 'other'
 }
 
-/** So many grants at different parts of a second show whether expiries are rounded. */
+/** The number of grants, at different parts of a second, that show whether expiries are rounded. */
 const samples = 4
 const betweenMs = 137
 

@@ -88,7 +88,7 @@ function isWorse(one: CaseReport, other: CaseReport): boolean {
   return one.verdict !== other.verdict && worst([one.verdict, other.verdict]) === one.verdict
 }
 
-/** An entry is stale when some shard says so and none saw the failure. */
+/** An entry is stale if at least one shard says so and no shard found the failure. */
 function mergeStale(reports: readonly Report[], cases: readonly CaseReport[]): KnownEntry[] {
   const stale = new Map(
     reports.flatMap((report) => report.stale.map((entry) => [JSON.stringify(entry), entry] as const)),

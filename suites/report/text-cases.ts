@@ -60,7 +60,7 @@ export function notRun(report: PrintedReport, paint: Paint): string[][] {
   })
 }
 
-/** Cases that a frozen set does not judge, under a heading of their own. */
+/** Cases that a frozen set does not judge, under a separate heading. */
 export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
   const { newer } = report
   const broken = brokenNewer(report)

@@ -12,7 +12,6 @@ import type { Plan } from '../report/report.ts'
 
 /** About how many calls the preflight makes. */
 const preflightCalls = 20
-/** The number of API keys that can be created (part 8). */
 
 /** What a plan must know about the target. */
 export interface PlannedTarget {

@@ -137,7 +137,7 @@ async function startVitest(
         fileParallelism: workers > 1,
         maxWorkers: workers,
         watch: false,
-        // Which cases of one server run at once is for the schedule to say.
+        // The schedule decides which cases of one server run at the same time.
         maxConcurrency: request.items.length + 1,
         testTimeout: 0,
         hookTimeout: 0,

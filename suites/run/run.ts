@@ -137,7 +137,7 @@ export interface RunAllOptions extends Pick<RunSetup, 'target' | 'corpus' | 'lis
   seed?: number
   /** From the seed, unless given. */
   random?: Random
-  /** Whether this outcome is the last that is wanted. */
+  /** Whether the run ends after this outcome. */
   isLast?: (outcome: CaseOutcome) => boolean
 }
 

@@ -35,7 +35,7 @@ const requestTimeoutMs = 10_000
 const mostConnections = 64
 
 /**
- * The bundled server as a target: every instance is in the state of a fresh start, with a virtual clock of its own that `sleep`
+ * The bundled server as a target: every instance is in the state of a fresh start, with its own virtual clock that `sleep`
  * moves. A server whose case has ended is reset and used again, since opening a port takes longer than most cases.
  *
  * @param server how it departs from the reference: rules of a mutant, the profile of a variant

@@ -58,7 +58,7 @@ export function openWire(options: WireOptions): Wire {
     send: async (request) => {
       const wasIdle = isIdle()
       const answer = await sendOne(baseUrl, request, agentFor(request), limits)
-      // A server that serves one connection at a time would wait for a request that comes on another.
+      // A server that serves one connection at a time would not answer on another one.
       if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
       return answer
     },

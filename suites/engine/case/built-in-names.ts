@@ -84,7 +84,7 @@ function freshTinyText({ run }: Caller): string {
 }
 
 /**
- * `$bob.publicKey` is the PEM of bob's public key, and `$bob.derived.sha256PemHex` bob's id with a secret that anybody can compute from it.
+ * `$bob.publicKey` is the PEM of bob's public key, and `$bob.derived.sha256PemHex` bob's id with a secret that anyone can compute from it.
  * Both are computed only when a fixture uses them.
  */
 function withPublicKey(

@@ -28,7 +28,7 @@ export async function perform(caller: Caller, step: CallStep | SendStep, names: 
 /** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum counts. */
 function isOrdered(step: CallStep | SendStep): boolean {
   if ('send' in step || step.call !== 'solution/listSolutions') return true
-  // Of the same call made again and again, one after another may be answered differently than all at once.
+  // A server may answer repeated calls differently one after another than all at once.
   return step.observe !== undefined && step.for === undefined
 }
 

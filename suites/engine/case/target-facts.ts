@@ -25,7 +25,7 @@ export interface TargetFacts extends JunkControl {
   unnamedReplaced?: true
   /** Whether a grant without a session takes a place among the sessions; undefined until a case showed it. */
   unnamedTakePlaces?: boolean
-  /** Whether each key has sessions of its own, and not all keys the same; undefined until a case showed it. */
+  /** Whether the sessions of each key are counted separately, not those of all keys together; undefined until a case showed it. */
   sessionsPerKey?: boolean
   /** How many sessions the target granted in this run. */
   sessionsGranted?: number

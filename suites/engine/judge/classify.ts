@@ -14,8 +14,8 @@ export type Classified =
 type Headers = { [name: string]: string }
 /**
  * Accepted: 2xx and a JSON object with `result` and no `error`. Refused: a JSON-RPC `error`, a 4xx of any body (429 apart), a 5xx
- * that carries an error. Throttled: 429, or 503 with Retry-After. Unread: longer than the suite reads. Broken: everything else, JSON
- * that is nested deeper than any use of it too.
+ * that carries an error. Throttled: 429, or 503 with Retry-After. Unread: longer than the suite reads. Broken: everything else, also
+ * JSON that is nested too deep.
  *
  * @param nowMs the server's time, to read a Retry-After that is a date
  */

@@ -6,7 +6,7 @@ const digests = { md5, sha1, sha256 }
 const spellings = { Hex: toHex, Base64: toBase64 }
 
 /**
- * Secrets that anybody can compute from a public key, by name such as `sha256PemHex`: the digest of the PEM as created or of the 32 raw
+ * Secrets that anyone can compute from a public key, by name such as `sha256PemHex`: the digest of the PEM as created or of the 32 raw
  * bytes, in hex or base64. A server that makes the secret of a key in such a way lets in everyone who knows the public key.
  */
 export function derivedSecrets(publicKey: Uint8Array): { [name: string]: string } {

@@ -41,7 +41,7 @@ export const labMistakes: readonly KnownMistake[] = [
 
 const byId = new Map([...mistakes, ...labMistakes].map((mistake) => [mistake.id, mistake]))
 
-/** The words that stand under `data:`, `signature:` or `fields:` of a fixture. */
+/** The words for `data:`, `signature:` or `fields:` in a fixture. */
 export function wordsOf(group: 'data' | 'signature' | 'fields'): string[] {
   return mistakes.filter(({ id }) => id.startsWith(`${group}/`)).map(({ id }) => id.slice(group.length + 1))
 }

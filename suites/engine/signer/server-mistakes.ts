@@ -14,7 +14,7 @@ export interface ServerMistake {
 }
 
 /**
- * Likely mistakes only, the most likely first, because each one costs a refused call on somebody's server. Mistakes that depend on the
+ * Likely mistakes only, the most likely first, because each one costs a refused call on the server of a user. Mistakes that depend on the
  * characters of a nonce are left out, and so are those that a server accepts only if it accepts anything.
  */
 const mistakeIds = [

@@ -31,7 +31,7 @@ interface AfterCases {
   /** Everything recorded about created keys. */
   readonly entries: readonly CreatedKeysEntry[]
   readonly testKeys: readonly CreatedKey[]
-  /** Nobody else uses the target, and places for keys are free, because the cases that fill them come later. */
+  /** Only this run uses the target, and places for keys are free, because the cases that fill them come later. */
   readonly hasPlaces: boolean
   /** Of the table and the matrix, these rows alone; null: everything. */
   readonly only: readonly string[] | null

@@ -65,7 +65,7 @@ export function count(flag: string, text: string): number {
   return number
 }
 
-/** A whole number from 0 on; 0 when the flag was not given. @throws SuiteError (`usage`) */
+/** A whole number, 0 or more; 0 when the flag was not given. @throws SuiteError (`usage`) */
 export function wholeNumber(flag: string, text: string | undefined, most: number): number {
   const value = positive(flag, text, 0)
   if (Number.isInteger(value) && value <= most) return value

@@ -26,7 +26,7 @@ export async function learnAddress(caller: Caller, allow: readonly SafetyClass[]
 }
 
 /**
- * Tries the second local address. It counts only if the server receives its calls and sees the address: behind a proxy all calls come from
+ * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
  * one address.
  */
 export async function trySecondAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {

@@ -74,7 +74,7 @@ function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
 /** Cases that show more about the target start first, then those that wait or must keep an order, then those that block others. */
 function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
   if (claims.tellsWhatCounts) return 0
-  // Where the clock is moved nothing is won by what follows.
+  // Where the clock is moved, the following order saves no time.
   if (movesClock) return 1
   if (isAgain) return 5
   if (claims.waits || claims.makesKeys || claims.fills === 'sessions' || claims.isLong) return 1

@@ -26,7 +26,7 @@ export function createSlot(item: Item, isAsked: boolean): Slot {
     settle = resolve
     fail = reject
   })
-  // The caller of `runItem` gets the error; until then nobody handles it.
+  // The caller of `runItem` gets the error; until then it is unhandled.
   outcome.catch(() => {})
   return {
     key: item.key,
