@@ -32,19 +32,15 @@ export interface JournalEntry {
 }
 
 /** Where a pair of tokens came from and how it ended. */
-export interface LineageEntry {
+export interface LineageEntry
+  extends Pick<TokenPair, 'generation' | 'scope' | 'issuedMs' | 'accessExpiryMs' | 'refreshExpiryMs'> {
   pair: string
   /** All pairs of one grant share it. */
   family: string
   /** The pair that was refreshed; null for a grant. */
   parent: string | null
-  generation: number
   keyId: string
-  scope: string[]
   session: string | null
-  issuedMs: number
-  accessExpiryMs: number
-  refreshExpiryMs: number
   revokedMs: number | null
 }
 

@@ -30,13 +30,7 @@ function pairProblem({ rules, now }: ServerContext, { kind, pair }: Token, use: 
 }
 
 /** What is fixed about a pair before it is issued. */
-interface PairPlan {
-  key: TokenPair['key']
-  scope: string[]
-  scopeEcho: string[]
-  addresses: string[]
-  session: Session | undefined
-  expiresInMs: number | undefined
+interface PairPlan extends Pick<TokenPair, 'key' | 'scope' | 'scopeEcho' | 'addresses' | 'session' | 'expiresInMs'> {
   /** The pair that is refreshed. */
   old?: TokenPair
 }

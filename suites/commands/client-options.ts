@@ -5,21 +5,16 @@ import { parseClientKnown } from '../client/report/known.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
 import { usageError } from '../engine/errors.ts'
 import { shellWord } from '../report/shell.ts'
+import type { RunFlags } from '../run/options/flags.ts'
 import { type Environment, given, readText } from '../run/options/inputs.ts'
 import { oneOf, portNumber, positive, type ReportRequest, readReports, readSkips } from '../run/options/values.ts'
 
 /** The flags of `client` as they were typed. */
-export interface ClientFlags {
+export interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {
   command?: string
   listen?: boolean
   port?: string
   auth?: string[]
-  only?: string[]
-  skip?: string[]
-  strict?: boolean
-  known?: string
-  report?: string[]
-  timeout?: string
   list?: boolean
 }
 

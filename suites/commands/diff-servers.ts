@@ -14,14 +14,9 @@ const perServer = ['keyId', 'keySecret', 'keySecretFile', 'privateKey', 'target'
 
 type PerServer = { [flag in (typeof perServer)[number]]?: string[] }
 
-export interface DiffServersFlags extends PerServer {
+export interface DiffServersFlags extends PerServer, Pick<RunFlags, 'allow' | 'disposable' | 'rate' | 'wait' | 'seed'> {
   url?: string[]
-  allow?: string
-  disposable?: boolean
-  rate?: string
-  wait?: string
   calls?: string
-  seed?: string
   json?: boolean
 }
 

@@ -10,13 +10,7 @@ import { signatureIsRight, verify } from './verify.ts'
 
 export type { DiagnoseInput } from './diagnose-input.ts'
 
-export interface NamedMistake {
-  id: string
-  title: string
-  /** Id of the requirement that it breaks. */
-  requirement: string
-  fix: string
-}
+export type NamedMistake = Pick<KnownMistake, 'id' | 'title' | 'requirement' | 'fix'>
 
 export interface Diagnosis {
   valid: boolean

@@ -1,21 +1,16 @@
 /** A report as a list of tests, for the formats that know nothing but tests: JUnit and CTRF. */
+
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { blockedByKnown } from './causes.ts'
 import { caseLines, explainCase, notRunBecause } from './explain.ts'
 import { findingLines, verdictOfFinding } from './findings.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
-import type { CaseReport, Report } from './report.ts'
+import type { CaseReport, Meta, Report } from './report.ts'
 import { entryWords } from './verdict-words.ts'
 
-export interface TestRun {
-  /** Of the suite. */
-  version: string
+export interface TestRun extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'shard'> {
   /** What was judged: a URL, or the command of a client. */
   target: string
-  /** ISO 8601. */
-  started: string
-  durationMs: number
-  shard: string | null
   exitCode: number
   tests: readonly ReportedTest[]
   /** Facts about the run that are not about a test. */

@@ -2,17 +2,12 @@
 import { counted } from '../engine/group.ts'
 import { blockedByKnown, groupByCause } from './causes.ts'
 import { groupNotTestable, isLeftOutByOnly } from './explain.ts'
-import type { CaseReport, Finding, KnownEntry, RequirementReport, RunVerdict, Summary } from './report.ts'
+import type { CaseReport, Finding, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
-interface Evidence {
-  summary: Summary
-  cases: readonly CaseReport[]
+interface Evidence extends Pick<Report, 'summary' | 'cases' | 'newer' | 'requirements'> {
   findings: readonly Finding[]
-  /** What the frozen set does not judge. */
-  newer: { cases: readonly CaseReport[]; findings: readonly Finding[] }
   set: string
-  requirements: readonly RequirementReport[]
   strict: boolean
   /** Cases that `--only` or a shard leaves out never count against the run, not even a strict one. */
   partial: 'only' | 'shard' | null

@@ -5,24 +5,23 @@
 import { signatureHint } from '../diagnose/signature-hint.ts'
 import { closeCaller, endRun, openCaller, type Run, startRun } from '../engine/case/caller.ts'
 import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
-import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
 import { standInOf } from '../engine/case/stand-in.ts'
 import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus, SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
-import type { Instance, Target } from '../engine/target.ts'
+import type { Instance } from '../engine/target.ts'
 import type { Listening } from '../explore/listen.ts'
 import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending/ending.ts'
 import { preflight } from './preflight/preflight.ts'
 import { createRunner } from './schedule/schedule.ts'
 
-export interface RunSetup {
-  target: Target
-  corpus: Corpus
+export interface RunSetup
+  extends Pick<Run, 'target' | 'corpus' | 'unique'>,
+    Partial<Pick<Run, 'trace' | 'keptTestKeys' | 'earlierKeys'>> {
   items: readonly Item[]
   /** Which lasting effects are allowed. */
   allow: readonly SafetyClass[]
@@ -30,15 +29,8 @@ export interface RunSetup {
   seed: number
   /** For keys and nonces: the system's randomness for a real server. */
   random: Random
-  /** Makes the names of created keys and sessions differ from those of other runs. */
-  unique: string
   /** What the preflight found, if it already ran; otherwise the run starts with it. */
   facts?: TargetFacts | null
-  /** Print exchanges unredacted, secrets included. */
-  trace?: boolean
-  keptTestKeys?: readonly CreatedKey[]
-  /** What was recorded about created keys before this run. */
-  earlierKeys?: readonly CreatedKeysEntry[]
   /** Ends the run after this many failures that are not in the baseline. */
   bail?: { failures: number; isKnown: (outcome: CaseOutcome) => boolean } | null
   /** Ends the run from outside. */

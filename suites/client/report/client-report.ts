@@ -1,5 +1,6 @@
 /** The report about a client, as every format prints it. Plain data: it is also the JSON report (spec/schemas/client-report.schema.json). */
-import type { Level } from '../check.ts'
+import type { Meta } from '../../report/report.ts'
+import type { Check } from '../check.ts'
 
 export type ClientVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 export type CheckVerdict = 'passed' | 'failed' | 'warned' | 'not-exercised'
@@ -18,21 +19,12 @@ export interface ClientReport {
   stale: ClientKnownEntry[]
 }
 
-export interface ClientMeta {
-  /** Of the suite. */
-  version: string
+/** `again` repeats the run; `--only ID` is added to it. */
+export interface ClientMeta extends Pick<Meta, 'version' | 'started' | 'durationMs' | 'node' | 'again' | 'stopped'> {
   /** The judged command; null: a listening server judged every call. */
   command: string | null
-  /** ISO 8601. */
-  started: string
-  durationMs: number
-  node: string
   /** The ways to authorize that were tried. */
   auth: string[]
-  /** The command that repeats this run; `--only ID` is added to it. */
-  again: string
-  /** Why the run ended early; null: it did not. */
-  stopped: string | null
   /** What `--skip` left out, with reasons. */
   skipped: { id: string; reason: string }[]
 }
@@ -48,15 +40,8 @@ export interface ClientSummary {
   stale: number
 }
 
-export interface CheckReport {
-  id: string
-  level: Level
+export interface CheckReport extends Omit<Check, 'judge'> {
   verdict: CheckVerdict
-  /** A claim in the present tense. */
-  title: string
-  /** What the document says, or what the source recommends. */
-  sentence: string
-  source: string
   /** Those that decide the verdict. */
   scenarios: string[]
   /** The first finding, or why there is none. */

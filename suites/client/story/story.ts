@@ -1,19 +1,13 @@
 import type { JsonObject } from '../../engine/json.ts'
-import type { Exchange, JournalKey, Setting, Start } from '../journal.ts'
+import type { Exchange, Journal } from '../journal.ts'
 import type { Authorization } from './authorization.ts'
 import type { Outcome } from './outcome.ts'
 import type { Body } from './rpc.ts'
 
-/** A journal prepared for checks: every request with its kind, its outcome, and its tokens. */
-export interface Story {
-  scenario: string
-  setting: Setting
-  /** Those of the journal, and those that the client created. */
-  keys: readonly JournalKey[]
+/** A journal prepared for checks: every request with its kind, its outcome, and its tokens. `keys` includes those that the client created. */
+export interface Story extends Omit<Journal, 'exchanges'> {
   /** Whole requests, in the order in which they began to arrive. */
   requests: readonly Request[]
-  elsewhere: readonly Exchange[]
-  starts: readonly Start[] | null
   pairs: readonly Pair[]
   secrets: ReadonlySet<string>
 }

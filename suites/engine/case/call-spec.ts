@@ -1,15 +1,23 @@
 import type { Auth, BodyForm } from '../fixture/fixture-types.ts'
 
-/** A JSON-RPC call with its references resolved. */
-export interface CallSpec {
+interface AnySpec {
   method: string
-  params: unknown
   auth: Auth
+  from?: 'first-address' | 'second-address' | undefined
+  /** How long to wait for the answer, if shorter than usual. */
+  timeoutMs?: number | undefined
+  /** How many calls a step makes whose answers are judged together. */
+  sharedBy?: number | undefined
+  mayBeRefused?: boolean
+}
+
+/** A JSON-RPC call with its references resolved. */
+export interface CallSpec extends AnySpec {
+  params: unknown
   /** Chosen where undefined. */
   id?: unknown
   form?: BodyForm | undefined
   headers?: { [name: string]: string } | undefined
-  from?: 'first-address' | 'second-address' | undefined
   /** The private key of a `publicKey` param, to use the key that is created. */
   privateKey?: string
   /** Not on a kept connection. */
@@ -22,22 +30,11 @@ export interface CallSpec {
   member?: string
   /** A correct server refuses it, so it takes no session. */
   mustBeRefused?: boolean
-  /** How long to wait for the answer, if shorter than usual. */
-  timeoutMs?: number | undefined
-  /** How many calls a step makes whose answers are judged together. */
-  sharedBy?: number | undefined
-  mayBeRefused?: boolean
 }
 
 /** Raw HTTP with its references resolved. */
-export interface RawSpec {
-  method: string
+export interface RawSpec extends AnySpec {
   path: string
   headers: { [name: string]: string }
   body: Uint8Array
-  auth: Auth
-  from?: 'first-address' | 'second-address' | undefined
-  timeoutMs?: number | undefined
-  sharedBy?: number | undefined
-  mayBeRefused?: boolean
 }

@@ -81,18 +81,8 @@ export interface Caller extends Line {
   tokenExpiries: Map<string, number>
 }
 
-interface RunOptions {
-  target: Target
-  corpus: Corpus
-  facts: TargetFacts
-  random: Random
-  unique: string
-  trace?: boolean
-  keptTestKeys?: readonly CreatedKey[]
-  earlierKeys?: readonly CreatedKeysEntry[]
-  emit?: RunListener
-  diagnose?: Diagnose
-}
+type RunOptions = Pick<Run, 'target' | 'corpus' | 'facts' | 'random' | 'unique' | 'diagnose'> &
+  Partial<Pick<Run, 'trace' | 'keptTestKeys' | 'earlierKeys' | 'emit'>>
 
 export function startRun(options: RunOptions): Run {
   const emit = options.emit ?? (() => {})

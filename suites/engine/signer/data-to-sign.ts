@@ -27,6 +27,7 @@ export interface SignedParts {
   nonce: string
   /** In any case; it is signed in upper case. */
   method: string
+  /** `/api` as a rule. */
   uri: string
   /** Exactly as sent. */
   body: Uint8Array

@@ -1,6 +1,8 @@
 /** Signs a request, rightly or with one deliberate mistake. Pure: time and nonces come in. */
+
 import { SuiteError } from '../errors.ts'
 import { utf8 } from './bytes.ts'
+import type { SignedParts } from './data-to-sign.ts'
 import { type Origin, piece } from './data-to-sign.ts'
 import { type Draft, rightDraft, type Signed, type SigningKey, signDraft } from './draft.ts'
 import { sha256 } from './hmac.ts'
@@ -32,19 +34,11 @@ export interface Mistake {
 
 export type { Signed, SigningKey } from './draft.ts'
 
-export interface SignInput {
+export interface SignInput extends SignedParts {
   /** The scheme word of the header. */
   scheme: string
   keyId: string
   key: SigningKey
-  method: string
-  /** What is signed as the URI, `/api` as a rule. */
-  uri: string
-  /** Exactly as sent. */
-  body: Uint8Array
-  /** Milliseconds since 1970, as written. */
-  timestamp: string
-  nonce: string
   /** The whole URL that is called; only mistakes use it. */
   url?: string | undefined
 }

@@ -3,30 +3,28 @@ import { suggestion } from '../../../engine/fixture/did-you-mean.ts'
 import type { SafetyClass } from '../../../engine/fixture/fixture-types.ts'
 import { problemWith } from '../../../engine/fixture/schemas.ts'
 import { type Problem, readYaml, type YamlSource } from '../../../engine/fixture/yaml-source.ts'
+import type { TargetSettings } from '../../../engine/target.ts'
+import type { Tls } from '../../../targets/agents.ts'
 import { pathToItself } from '../yaml-circle.ts'
 
 /** The content of a target file; every key is optional. Paths are as written. */
-export interface TargetFile {
+export interface TargetFile
+  extends Partial<
+    Pick<TargetSettings, 'scheme' | 'signedUri' | 'scopeNames' | 'solutions' | 'concurrency' | 'rate' | 'headers'>
+  > {
   url?: string
   root?: { id: string; secret?: string; privateKeyFile?: string }
-  scheme?: string
   tokenPrefix?: string
-  signedUri?: string
-  scopeNames?: { [name: string]: string }
   allow?: SafetyClass[]
   testKeys?: string
   secondAddress?: string
   clientAddress?: string
   probes?: { [area: string]: { method: string; params?: unknown; scope?: string[] } }
   absent?: string[]
-  solutions?: string[]
   cleanup?: { method: string; params?: unknown }
   requestTimeoutMs?: number
   maxAnswerBytes?: number
-  concurrency?: number
-  rate?: number
-  headers?: { [name: string]: string }
-  tls?: { ca?: string; cert?: string; key?: string; insecure?: boolean }
+  tls?: Tls
 }
 
 /** Which parts of a target file hold secrets. */
