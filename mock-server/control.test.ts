@@ -73,7 +73,7 @@ test('the file describes the routes of the server, and no others', () => {
   expect(described.sort()).toEqual([...controlRoutes.keys()].sort())
 })
 
-test('every route answers as the file says', async () => {
+test('every route answers as spec/control.openapi.json describes', async () => {
   expect((await call('get', '/clock')).json).toEqual({ nowMs: Date.UTC(2026, 0, 1), frozen: true })
   expect((await call('post', '/clock/advance', { ms: 500 })).json.nowMs).toBe(Date.UTC(2026, 0, 1) + 500)
   expect((await call('post', '/clock/advance', { ms: -1 })).status).toBe(400)

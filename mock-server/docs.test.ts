@@ -6,7 +6,7 @@ import * as door from './index.ts'
 const page = readFileSync(new URL('../docs/mock.md', import.meta.url), 'utf8')
 const section = /<!-- mock:begin -->([\s\S]*)<!-- mock:end -->/.exec(page)?.[1] ?? ''
 
-test('the lines of docs/mock.md run as they stand', async () => {
+test('the example in docs/mock.md runs unchanged', async () => {
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(section) ?? []
   const [, names, rest = ''] = /^import \{ (.*) \} from 'svc-conformance\/mock-server'\n([\s\S]*)$/.exec(code) ?? []
   expect(names).toBe('startMockServer')

@@ -163,7 +163,7 @@ function openSocket(port: number, firstBytes: string): Promise<Socket> {
   })
 }
 
-test('2,000 connections that idle or abort their upload leave nothing behind', async () => {
+test('2,000 connections that idle or abort their upload leave no memory in use', async () => {
   const { handle, context } = createHandler({ clock: 'virtual' })
   const httpServer = createHttpServer(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
   await listenOn(httpServer, 0, '127.0.0.1')

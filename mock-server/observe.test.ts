@@ -31,7 +31,7 @@ describe('the journal', () => {
     for (const secret of secrets) expect(text).not.toContain(secret)
   })
 
-  test('tells which grant and which refresh a pair came from', async () => {
+  test('shows which grant and which refresh a pair came from', async () => {
     const client = createTestClient()
     const { result } = (await client.grant(['solution', 'session:s'])).json
     client.clock.advance(1000)
@@ -95,7 +95,7 @@ describe('a fault', () => {
     await expect(list()).rejects.toThrow('JSON')
   })
 
-  test('asks to wait, redirects and refuses before any effect', async () => {
+  test('throttles, redirects and refuses before any effect', async () => {
     const client = createTestClient()
     const location = 'http://127.0.0.1:9/api'
     const { result } = (await client.grant(['solution'])).json

@@ -56,7 +56,7 @@ test('the method is looked at first, then authorization, params and scope', asyn
   expect(await client.call('solution/listSolutions', {}, { token: accessToken })).toEqual(no(24878))
 })
 
-test('a batch is one caller, so that its one signature is enough', async () => {
+test('a batch has one caller, so one signature is enough', async () => {
   const client = createTestClient({ profile: { batch: 'answered' } })
   const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'solution/listSolutions', params: {} })
   const body = JSON.stringify([list(1), list(2), 7])

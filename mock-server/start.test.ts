@@ -23,7 +23,7 @@ const basic = ({ id, secret }: { id: string; secret: string }) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
 
-test('a server answers over HTTP, dates its answers by its own clock, and tells its solutions', async () => {
+test('a server answers over HTTP, dates its answers by its own clock, and names its solutions', async () => {
   const server = await start({ profile: { clockOffsetMs: 60_000 } })
   const answer = await httpCall(`${server.url}/api`, { headers: basic(server.rootKey), body: listing })
   expect(answer.json.result.list.map(({ id }: { id: string }) => id)).toEqual(server.solutions)

@@ -251,7 +251,7 @@ describe('compare', () => {
     expect(captured.out).toContain('| signatures/hmac | must | ✗ |')
   })
 
-  test('says what is no report', async () => {
+  test('names a file that is not a report', async () => {
     const other = join(folder, 'other.json')
     writeFileSync(other, '{"verdict":"conforms"}')
     expect(await call('compare', other)).toBe(2)
@@ -271,7 +271,7 @@ describe('compare', () => {
     expect(captured.complaints).toBe('Choose one of "--html" and "--markdown"\n')
   })
 
-  test('diff says which verdicts differ, by its exit code too', async () => {
+  test('diff shows which verdicts differ, and exits with 1', async () => {
     const changed = join(folder, 'changed.json')
     const made = madeUpReport()
     const cases = made.cases.map((one) => ({ ...one, verdict: 'passed' as const }))

@@ -8,7 +8,7 @@ const all = { auth: clientAuths, only: [], skip: [] }
 const idsOf = (only: string[], auth: readonly (typeof clientAuths)[number][] = clientAuths): string[] =>
   selectChecks({ ...all, auth, only }).scenarios.map(({ id }) => id)
 
-test('every check has a scenario of its own, or applies to every scenario', () => {
+test('every check has its own scenario, or applies to every scenario', () => {
   const made = new Set(scenarios.flatMap(({ check, exercises }) => [check, ...exercises]))
   const everywhere = checks.map(({ id }) => id).filter((id) => !made.has(id))
   expect(everywhere.filter((id) => !/^(request|signature|keys|secrets\/not-in-url)/.test(id))).toEqual([])

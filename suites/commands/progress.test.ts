@@ -34,7 +34,7 @@ test('without a terminal a line is printed from time to time, with the remaining
   expect(written()).toBe('2 of 20 cases, about 18 s left\n4 of 20 cases, about 16 s left\n')
 })
 
-test('on a terminal the line says what is being waited for', () => {
+test('on a terminal the line names the case that waits', () => {
   const { progress, endCase, written } = progressOn(true)
   progress.start(20, 20)
   endCase('a/1')
@@ -44,7 +44,7 @@ test('on a terminal the line says what is being waited for', () => {
   expect(written().endsWith('\r\u001b[K')).toBe(true)
 })
 
-test('on a terminal the line says how many cases run, and what is waited for', () => {
+test('on a terminal the line shows how many cases run, and which one waits', () => {
   const { progress, endCase, written } = progressOn(true)
   progress.start(20, 20)
   for (const key of ['a/one', 'a/two', 'a/three']) progress.listener({ kind: 'case-started', key })

@@ -13,7 +13,7 @@ describe('visible bytes', () => {
   })
 
   const noShell = process.platform === 'win32' ? ' (NOT RUN: needs sh)' : ''
-  test.skipIf(noShell !== '')(`a shell reads the curl line as it was meant${noShell}`, () => {
+  test.skipIf(noShell !== '')(`a shell reads the curl line with the right words${noShell}`, () => {
     const echo = (text: Uint8Array) =>
       curlLine(`http://h/it's`, 'POST', right, text).replace(/^curl|(?<=\| )curl/, 'printf %s\\\\n')
     const { stdout } = spawnSync('sh', ['-c', echo(utf8(`{"a":"it's $HOME \\n"}`))])

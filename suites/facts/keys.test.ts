@@ -137,7 +137,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8, 9])(
   },
 )
 
-test('a key that nobody may create is not requested', async () => {
+test('without permission no key is created', async () => {
   const { sheet, created } = await measured({}, {}, { allow: [] })
   expect([factsOf(sheet), created.keys, created.perhapsCounted]).toEqual([[], [], 0])
 })

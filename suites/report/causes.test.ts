@@ -86,7 +86,7 @@ describe('cases of what looks like one cause', () => {
     expect(keysOf([testCase('a', accepted, { hint }), testCase('b', wrongType, { hint })])).toEqual([['a', 'b']])
   })
 
-  test('are those that are blocked for one reason, whatever they prove', () => {
+  test('are those that are blocked for one reason, even if they prove different requirements', () => {
     const blocked = (key: string, id: string) =>
       testCase(key, { kind: 'no-way-to-create' }, { requirements: [id] }, 'blocked')
     expect(keysOf([blocked('a', 'envelope/post-api'), blocked('b', 'signatures/hmac')])).toEqual([['b', 'a']])
@@ -124,7 +124,7 @@ describe('a case is blocked by a failure', () => {
     expect(blockerOf(testCase('a', wrongType), wrongType, { inPreparation, requirements: [] })).toBe('a')
   })
 
-  test('if a test key is missing, or nobody is refused', () => {
+  test('if a test key is missing, or no call is refused', () => {
     const missing: ProblemFacts = { kind: 'test-key-missing', testKey: 'bob', tried: [], fresh: true }
     expect(blockerOf(testCase('test-keys/bob'), missing)).toBe('test-keys/bob')
     const open = testCase('authorization/required', accepted, { requirements: ['authorization/required'] })

@@ -37,7 +37,7 @@ test('however long the answers are, every format of a report stays below 5 MB', 
   for (const [format, size] of Object.entries(sizes)) expect(size, format).toBeLessThan(5_000_000)
 })
 
-test('what fits stays as it is, and what is cut says how long it was', () => {
+test('short evidence is unchanged, and cut evidence shows its original length', () => {
   expect(boundEvidence(report.cases)).toEqual(report.cases)
   const [first] = boundEvidence(longest(800))
   expect(first?.problem?.exchanges[0]?.answer[1]).toContain('… (4096 characters)')

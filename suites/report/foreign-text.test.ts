@@ -89,7 +89,7 @@ describe.each(Object.entries(renderers))('%s', (format, render) => {
   })
 })
 
-test('a plan tells foreign text as it tells a report', () => {
+test('a plan makes foreign text printable, as a report does', () => {
   const plan = { cases: 1, total: 10, notSelected: 0, seconds: 3, calls: 1, refusals: 0, creates: [attack] }
   const text = renderPlan(
     { ...plan, cannot: [{ reason: attack, cases: 1, requirements: [attack] }] },

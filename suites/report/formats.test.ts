@@ -90,7 +90,7 @@ describe('junit', () => {
 describe('markdown', () => {
   const text = renderMarkdown(report)
 
-  test('tells failures, and lets no answer become mark-up', () => {
+  test('describes failures, and lets no answer become markup', () => {
     expect(text).toContain('## ✗ http://127.0.0.1:9111: does not conform')
     expect(text).toContain('<code>signatures/hmac-accepted/all-in-one-line</code>')
     expect(text).toContain('> POST /api')

@@ -184,7 +184,7 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
     await page.locator('tr:target').waitFor()
   })
 
-  test('says at the top what made it, of what, when, and what is wrong', async () => {
+  test('names its maker, the target, the date and the problems at the top', async () => {
     const { page } = await open()
     const top = (await page.locator('header').textContent()) ?? ''
     for (const part of [

@@ -124,7 +124,7 @@ describe('no verdict, cause or group depends on the words of a message', () => {
     expect(conclusionsOf(reworded)).toEqual(conclusionsOf(build()))
   })
 
-  test.each(Object.values(madeUpProblems))('$kind has a sentence of its own', (facts) => {
+  test.each(Object.values(madeUpProblems))('$kind has its own sentence', (facts) => {
     const others = Object.values(madeUpProblems).filter(({ kind }) => kind !== facts.kind)
     expect(problemText(facts)).toMatch(/^[^\n]{10,}[^.]$/)
     expect(problemText(facts)).not.toMatch(/undefined|null|\[object/)

@@ -69,7 +69,7 @@ const judge = (outcomes: CaseOutcome[], bySet: boolean, findings: Omit<Finding, 
     options: { strict: false, partial: null },
   })
 
-test('a case that was added turns no verdict, and is told apart', () => {
+test('an added case changes no verdict, and is reported separately', () => {
   const outcomes = [...passed, madeUpCase({ key: 'new/case', verdict: 'failed', proves: ['a/one', 'a/three'] })]
   expect([judge(outcomes, false).verdict, judge(outcomes, false).exitCode]).toEqual(['does-not-conform', 1])
   const report = judge(outcomes, true)
@@ -102,7 +102,7 @@ test('a case that was added turns no verdict, and is told apart', () => {
   })
 })
 
-test('what a walk finds turns no verdict either', () => {
+test('a finding of a walk changes no verdict either', () => {
   expect(judge(passed, false, [finding]).exitCode).toBe(1)
   const report = judge(passed, true, [finding])
   expect([report.verdict, report.exitCode, report.findings, report.newer.findings.length]).toEqual([
@@ -146,7 +146,7 @@ test('a case of the set that fails still fails', () => {
   expect(judge([broken, two], true).exitCode).toBe(1)
 })
 
-test('a case of the set that is no longer there leaves its requirement open', () => {
+test('a removed case of the set leaves its requirement open', () => {
   const [one] = passed as [CaseOutcome, CaseOutcome]
   expect(judge([one], true).requirements[1]).toMatchObject({ id: 'a/two', verdict: 'not-testable' })
 })

@@ -12,7 +12,7 @@ const report = madeUpReport()
 describe('text', () => {
   const text = renderText(report, { colour: false })
 
-  test('a failure says sentence, step, what was seen, hint, bytes and how to repeat it', () => {
+  test('a failure shows its sentence, step, received answer, hint, bytes and the command that repeats it', () => {
     expect(text).toContain(`✗ signatures/hmac-accepted/all-in-one-line
   A request signed with HMAC is accepted
 
@@ -51,7 +51,7 @@ describe('text', () => {
     )
   })
 
-  test('a case that proves no sentence leaves no gap where the sentences stand', () => {
+  test('a case that proves no sentence leaves no gap in place of the sentences', () => {
     const testCase = report.cases.find(({ verdict }) => verdict === 'blocked') as CaseReport
     const problem = {
       kind: 'clock-jumped' as const,
@@ -95,7 +95,7 @@ describe('text', () => {
     expect(longest(300)).toBeLessThanOrEqual(110)
   })
 
-  test('an observation says what was tried for each answer', () => {
+  test('an observation names what was tried for each answer', () => {
     const answers = [
       { answer: 'accepted', cases: ['a/b/one', 'a/b/two'], asked: ['one', 'two'] },
       { answer: 'refused', cases: ['a/b/null'], asked: ['null'] },
@@ -114,7 +114,7 @@ describe('text', () => {
       expect(text.replaceAll(/<[^>]+>/g, ' ')).toMatch(/accepted: +one; two +refused: +null/)
   })
 
-  test('says what is known, stale, not testable, observed, left, and ends with the verdict and what would change it', () => {
+  test('lists what is known, stale, not testable, observed and left, and ends with the verdict and what would change it', () => {
     for (const part of [
       "Your server's clock is 5 min ahead",
       '! keys/warned',
@@ -154,7 +154,7 @@ describe('text', () => {
 `)
   })
 
-  test('tells what a failure blocks under it', () => {
+  test('lists what a failure blocks below it', () => {
     const cases = report.cases.map((one) => (one.verdict === 'blocked' ? { ...one, blockedBy: 'basic/hostile' } : one))
     const said = renderText({ ...report, cases }, { colour: false })
     expect(said).toMatch(/Again .*basic\/hostile --trace\n {2}Blocks {2}3 cases:\n/)
@@ -187,12 +187,12 @@ describe('text', () => {
     ])
   })
 
-  test('says nothing twice but the sentences that several blocks are about', () => {
+  test('repeats nothing except sentences that several blocks are about', () => {
     const own = text.split('\n').filter((line) => line.length > 30 && !/^ *([<>] |MUST|IMPLIED|spec\/)/.test(line))
     expect(own.filter((line, index) => own.indexOf(line) !== index)).toEqual([])
   })
 
-  test('a finding says its sentence, its steps, whether it repeats, and draws calls at the same time', () => {
+  test('a finding shows its sentence, its steps, whether it repeats, and a drawing of simultaneous calls', () => {
     expect(text).toContain(`✗ found/tokens/authorize/pair-is-current
   An access token was accepted after the refresh that ended it
 
@@ -226,13 +226,13 @@ describe('text', () => {
     expect(said.split('Found by the model.')).toHaveLength(2)
   })
 
-  test('has no colour unless asked, and nothing a server sends may colour the terminal', () => {
+  test('has no colour by default, and no text from a server colours the terminal', () => {
     expect(text).not.toContain('\u001b')
     expect(renderText(report, { colour: true })).toContain('\u001b[31m✗ signatures')
     expect(renderText(report, { colour: true })).not.toContain('\u0000')
   })
 
-  test('a plan says what will be created, and what cannot run, by area', () => {
+  test('a plan lists what will be created, and what cannot run, by area', () => {
     const many = [...Array(9)].map((_, index) => `a/${index}`)
     const plan = {
       cases: 9,

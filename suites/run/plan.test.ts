@@ -22,7 +22,7 @@ test('never more keys than the ten that are possible', () => {
   )
 })
 
-test('where keys stay, the plan says what changes that', () => {
+test('where keys stay, the plan names what would change that', () => {
   const advice = expect.stringContaining('"cleanup" in a target file names a method that removes them')
   expect(makePlan(items, target).creates).toContainEqual(advice)
   expect(makePlan(items, { ...target, lasts: false }).creates).not.toContainEqual(advice)

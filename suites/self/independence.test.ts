@@ -61,7 +61,7 @@ describe('two witnesses that share no code', () => {
     expect(outside).toEqual([])
   })
 
-  test('spec/ imports nothing, and fixtures/ holds recipes that stand alone', () => {
+  test('spec/ imports nothing, and the recipes in fixtures/ import nothing of ours', () => {
     expect(modules.filter((file) => file.startsWith('spec/'))).toEqual([])
     const besideIt = ({ file, imported }: Line): boolean => dirname(imported) === dirname(file)
     const recipes = lines.filter(({ file }) => file.startsWith('fixtures/'))

@@ -52,7 +52,7 @@ async function call(method: string, params: Json): Promise<Json> {
   return result as Json
 }
 
-test('every method of spec/openrpc.json answers on the bundled server as its schemas say', async () => {
+test('every method of spec/openrpc.json answers on the bundled server as its schemas describe', async () => {
   const key = await call('manager/createApiKey', { name: 'a', scope: ['solution', 'context'] })
   const { id, secret } = key
   const grant = { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret, scope: ['solution'] }

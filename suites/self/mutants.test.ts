@@ -34,7 +34,7 @@ describe('a mutant is killed at the requirement that it breaks, by failed for a 
   })
 })
 
-test('a scenario that kills no mutant says why, and only such a one', () => {
+test('only a scenario that kills no mutant gives a reason, and each of these does', () => {
   expect(hunts, 'run all mutants to see this').toHaveLength(mutants.length)
   const idle = idleScenarios(corpus, hunts)
   // Outside of a proof each hunt ends with its first kill, so scenarios that kill some mutant may have had no turn.

@@ -188,7 +188,7 @@ describe('the matrix of shards', () => {
   }
   const commands = (steps: ActionStep[]): string[] => steps.flatMap(({ run }) => (run === undefined ? [] : [run]))
 
-  test('runs every shard on a server of its own and merges them into one report', { timeout: 120_000 }, async () => {
+  test('runs every shard on a separate server and merges the reports into one', { timeout: 120_000 }, async () => {
     const cwd = join(folder, 'shards')
     const all = jobs.shard.strategy.matrix.shard
     // Outside of a proof as if the matrix had two shards.

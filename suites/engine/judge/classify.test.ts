@@ -46,7 +46,7 @@ describe('how an answer counts', () => {
     expect(classify(answer(status, body), 0).outcome).toBe(outcome)
   })
 
-  test('no answer is broken, and says whether the connection was refused', () => {
+  test('a missing answer is broken, and shows whether the connection was refused', () => {
     const none = { kind: 'none', reason: 'gone', refusedConnection: true, stale: false } as const
     expect(classify(none, 0)).toMatchObject({ outcome: 'broken', status: null, refusedConnection: true })
   })
@@ -63,7 +63,7 @@ describe('how long a throttled call waits', () => {
     expect(classify(answer(429, '', headers), now)).toMatchObject({ outcome: 'throttled', retryAfterMs })
   })
 
-  test.each([{ 'retry-after': 'soon' }, {}])('%j does not say it', (headers) => {
+  test.each([{ 'retry-after': 'soon' }, {}])('%j names no time to wait', (headers) => {
     expect(classify(answer(429, '', headers), now)).not.toHaveProperty('retryAfterMs')
   })
 

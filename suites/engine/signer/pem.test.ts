@@ -55,7 +55,7 @@ describe('a public key', () => {
     expect(() => publicKeyFromPem(weak)).toThrow(`Expected a usable Ed25519 public key: ${problem}`)
   })
 
-  test('a certificate is none', () => {
+  test('a certificate is not a public key', () => {
     expect(() => publicKeyFromPem(pem('CERTIFICATE', utf8('x')))).toThrow(
       'Expected a PEM labelled "PUBLIC KEY", got a certificate: "openssl x509 -in FILE -pubkey -noout" prints its public key',
     )

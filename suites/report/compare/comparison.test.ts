@@ -19,7 +19,7 @@ const later: Report = {
 }
 const elsewhere: Report = { ...report, meta: { ...report.meta, target: 'bundled' } }
 
-test('reports of one target are one server, in the order of time, whatever the order of the files', () => {
+test('reports of one target are one server, ordered by time and not by file', () => {
   const comparison = [later, elsewhere, report].reduce(addReport, noComparison)
   expect(comparison.servers.map(({ name, reports }) => [name, reports.length])).toEqual([
     ['http://127.0.0.1:9111', 2],

@@ -83,7 +83,7 @@ describe.skipIf(chromiumMissing !== '')(
       expect(complaints).toEqual([])
     })
 
-    test('a cell leads to its cases, with what was seen, and has an address', async () => {
+    test('a cell leads to its cases, with the received answer, and has an address', async () => {
       const { page } = await open()
       await page.getByRole('button', { name: 'signatures/hmac, http://b.example: failed' }).click()
       const dialog = page.getByRole('dialog', { name: 'signatures/hmac' })

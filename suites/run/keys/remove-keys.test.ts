@@ -28,7 +28,7 @@ test('a cleanup method that is refused is reported once, with its answer', async
   expect(caller.createdKeys.keys.map(({ id }) => id)).toEqual(['one', 'three'])
 })
 
-test('where every key is removed there is nothing to say', async () => {
+test('if every key is removed nothing is reported', async () => {
   const caller = await callerWithKeys(['one', 'two', 'three'], { status: 401 })
   expect(await removeKeys(caller, [...caller.createdKeys.keys])).toEqual({ left: [], problems: [] })
 })

@@ -35,6 +35,6 @@ test.each([
   expect(refusal(place(name))).toBe(`Cannot write the report "${place(name)}": it is ${what}; name another file`)
 })
 
-test('a report with a path of its own is accepted', () => {
+test('a report with its own path is accepted', () => {
   expect(refusal(place('report.json'))).toBe('taken')
 })

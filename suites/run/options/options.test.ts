@@ -49,7 +49,7 @@ tls: { insecure: true }
 `,
   )
 
-  test('the target file alone says everything', () => {
+  test('the target file alone is enough', () => {
     expect(readRunOptions({ target }, { XDG_STATE_HOME: '/state', HTTPS_PROXY: 'proxy.example:3128' })).toEqual({
       target: {
         url: 'https://from-file.example/base',

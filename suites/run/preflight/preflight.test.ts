@@ -49,7 +49,7 @@ test('the address that the server sees is the likely one that a token is good fo
   expect(await learnedAddress('172.17.0.1', likely)).toBe('172.17.0.1')
 })
 
-test('where no likely address works it is not known, so that nothing is judged by it', async () => {
+test('if no likely address works our address is unknown, and nothing is judged by it', async () => {
   expect(await learnedAddress('198.51.100.1', likely)).toBeUndefined()
 })
 
@@ -154,7 +154,7 @@ test('a server that adds an error to every result is used, because the cases jud
   await expect(look(madeUpTarget({ answer }), [])).resolves.toBeDefined()
 })
 
-test('a first answer that is too long to be read ends the run, and says what allows more', async () => {
+test('a first answer that is too long to be read ends the run, and the error names the setting that allows more', async () => {
   const target = madeUpTarget({ answer: () => ({ result: {} }) })
   const unread = { kind: 'unread', status: 200, headers: {}, limitBytes: 100 } as const
   const open = async () => ({ ...(await target.open()), send: async () => unread })
@@ -175,7 +175,7 @@ test('a target that throttles for a day ends the run at once, and the error name
   expect(calls).toBe(1)
 })
 
-test('a server that leaves refusals unanswered is there, and takes no longer for that', async () => {
+test('a server that leaves refusals unanswered is usable, and its run takes no longer', async () => {
   const answer = ({ authorization }: MadeUpCall) =>
     authorization?.startsWith('Basic cm9vd') === true ? { result: {} } : ('dropped' as const)
   expect((await look(madeUpTarget({ answer }), [])).roundTripMs).toBeLessThan(100)

@@ -74,7 +74,7 @@ describe('what may start', () => {
   })
 })
 
-describe('nobody takes the place of a session that somebody still needs', () => {
+describe('no case takes the place of a session that another case still needs', () => {
   const waiting = running('a', { grants: 2, waits: true }, { startedAfter: { grants: 4, named: 4 } })
   const other = entry('b', { grants: 3 })
   const promised = (grants: number, named = grants) => ({ promised: { grants, named } })
