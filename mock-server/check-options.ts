@@ -21,7 +21,7 @@ const optionNames = [
   'control',
 ]
 
-/** Names of the options that are objects, each with the names of its own members. */
+/** Names of the options that are objects, each with the names of its members. */
 const nested: { readonly [option: string]: readonly string[] } = {
   rootKey: ['id', 'secret', 'publicKey'],
   rules: Object.keys(rules),

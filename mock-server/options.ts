@@ -32,7 +32,7 @@ export interface ServerOptions {
   journal?: { size?: number; bytes?: number }
   /** Keeps every exchange byte by byte, secrets included, up to this many bytes; off by default. */
   recording?: { bytes: number }
-  /** Says in the header `x-refused-at` where a call was refused, and in the journal what was computed for its signature. */
+  /** Names the stage that refused a call in the header `x-refused-at`, and records in the journal what was computed for its signature. */
   explain?: boolean
   /** Origins of browser clients that may call, `*` for any; none by default. */
   cors?: readonly string[]

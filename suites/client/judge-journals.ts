@@ -21,41 +21,43 @@ export interface CheckResult {
 const diagnosesPerJournal = 2
 const diagnosesInAll = 12
 /** A search without a result tries every pair of mistakes, which takes half a second. */
-const searchesInVain = 2
+const searchesWithoutResult = 2
 
 /**
  * Judges journals by every check. Pure.
  *
- * @param paysFor the check to which a finding of the whole scenario belongs; null: there is no scenario
+ * @param checkOfScenario the check to which a finding of the whole scenario belongs; null: there is no scenario
  */
 export function judgeJournals(
   journals: readonly Journal[],
-  paysFor: (scenario: string) => string | null,
+  checkOfScenario: (scenario: string) => string | null,
 ): CheckResult[] {
-  const budget = { diagnoses: diagnosesInAll, inVain: searchesInVain }
+  const budget = { diagnoses: diagnosesInAll, withoutResult: searchesWithoutResult }
   const evidence = journals.map((journal): Evidence => {
     const story = readJournal(journal)
     return { story, signed: judgeSignatures(story, boundedExplain(budget)) }
   })
-  const takesErrors = evidence.some(({ story }) => paysFor(story.scenario) === errorIn200.id && saysTooManyOk(story))
+  const takesErrors = evidence.some(
+    ({ story }) => checkOfScenario(story.scenario) === errorIn200.id && saysTooManyOk(story),
+  )
   // A client that never reaches a server proves nothing, even if it prints results.
   const isInert = evidence.every(({ story }) => story.requests.length === 0)
   const findingsOf = (check: Check, story: Story): Finding[] => {
-    if (isInert || paysFor(story.scenario) !== check.id) return []
+    if (isInert || checkOfScenario(story.scenario) !== check.id) return []
     return scenarioFindings(story, takesErrors && check !== errorIn200)
   }
   return checks.map((check) => judgeCheck(check, evidence, findingsOf))
 }
 
 /** @param budget shared by all journals; used time is subtracted */
-function boundedExplain(budget: { diagnoses: number; inVain: number }): Explain {
+function boundedExplain(budget: { diagnoses: number; withoutResult: number }): Explain {
   let left = diagnosesPerJournal
   return (input) => {
-    if (left === 0 || budget.diagnoses === 0 || budget.inVain === 0) return null
+    if (left === 0 || budget.diagnoses === 0 || budget.withoutResult === 0) return null
     left -= 1
     budget.diagnoses -= 1
     const diagnosis = diagnose(input)
-    if (!diagnosis.explained) budget.inVain -= 1
+    if (!diagnosis.explained) budget.withoutResult -= 1
     return diagnosis
   }
 }

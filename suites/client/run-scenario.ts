@@ -97,7 +97,7 @@ function journalOf(scenario: Scenario, server: JudgedServer, starts: readonly St
   }
 }
 
-/** Of the same clock as the recording of the server. */
+/** On the same clock as the recording of the server. */
 function preciseNow(): number {
   return performance.timeOrigin + performance.now()
 }

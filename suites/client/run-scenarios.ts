@@ -28,7 +28,7 @@ const lagResolutionMs = 20
 /** A machine that answers within this time does not lag. */
 const usualLagMs = 100
 
-/** @param longestNs the longest time between two looks of a timer */
+/** @param longestNs the longest time between two ticks of a timer */
 function lagOf(longestNs: number): number {
   const lagMs = longestNs / 1e6 - lagResolutionMs
   return lagMs > usualLagMs ? Math.round(lagMs) : 0
@@ -36,7 +36,7 @@ function lagOf(longestNs: number): number {
 
 const withLag = (journal: Journal, lagMs: number): Journal => ({ ...journal, setting: { ...journal.setting, lagMs } })
 
-/** Runs every scenario, side by side. */
+/** Runs every scenario, all at the same time. */
 export async function runScenarios(options: RunOptions): Promise<RunResult> {
   const privateKey = makePrivateKeyFile()
   const ended = new AbortController()

@@ -26,7 +26,7 @@ export function addControlFlags(command: Command): Command {
     )
     .option(
       '--explain',
-      'say in the header x-refused-at where a call was refused, and in the journal (8 MiB at most) what was computed',
+      'name the stage that refused a call in the header x-refused-at, and record what was computed in the journal (8 MiB at most)',
     )
     .option(
       '--control',

@@ -130,7 +130,7 @@ function print(finished: FinishedRun, outlet: Outlet): Ran {
   return { exitCode: made.report.exitCode, again: failed.length === 0 ? null : failed }
 }
 
-/** A worker that does not end would keep the process alive, and vitest may still set an exit code of its own. */
+/** A worker that does not end would keep the process alive, and vitest may still set another exit code. */
 function leaveStuckWorker(exitCode: number): void {
   process.on('exit', () => {
     process.exitCode = exitCode

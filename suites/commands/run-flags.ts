@@ -27,7 +27,7 @@ export function addRunFlags(command: Command): Command {
     .option('--failed <report>', 'run only what failed or was blocked in this JSON report')
     .option('--watch', 'run the failed cases again whenever the target comes back after a restart')
     .option('--bail <number>', 'stop after this many failures')
-    .option('--fixtures <folder>', 'add scenarios of your own')
+    .option('--fixtures <folder>', 'add your own scenarios')
     .option('--seed <number>', 'use the order of an earlier run')
     .option('--explore', 'let the model of the document make further calls; on with --disposable')
     .option('--no-explore', 'run the cases only')

@@ -1,4 +1,4 @@
-/** Judges one test client as the command does, without a process of our own. */
+/** Judges one test client as the command does, but in this process. */
 import { judgeJournals } from '../client/judge-journals.ts'
 import { runScenarios } from '../client/run-scenarios.ts'
 import { scenarios } from '../client/scenarios.ts'

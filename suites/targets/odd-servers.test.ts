@@ -18,7 +18,7 @@ const request: WireRequest = {
 
 const ways: readonly [string, (wire: Wire) => Promise<WireAnswer | undefined>][] = [
   ['on a kept connection', (wire) => wire.send({ ...request, connection: 'kept' })],
-  ['on a connection of its own', (wire) => wire.send({ ...request, connection: 'fresh' })],
+  ['on a new connection', (wire) => wire.send({ ...request, connection: 'fresh' })],
   ['byte for byte', (wire) => wire.send({ ...request, raw: true })],
   ['in a race', async (wire) => (await wire.sendTogether([request, request]))[1]],
 ]

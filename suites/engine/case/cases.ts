@@ -57,7 +57,7 @@ export function answersTo(item: Item, id: string): boolean {
 const scenarioId = (item: Item): string => (item.kind === 'test-key' ? item.key : item.scenario.id)
 
 /**
- * The order of a run. Where every case has an instance of its own it is random. On a lasting target: the test keys first, then what
+ * The order of a run. It is random if every case has its own instance. On a lasting target: the test keys first, then what
  * creates nothing, then keys that should be refused, then keys that should not, and last what fills a limit, keys after sessions.
  *
  * @param standIn who calls where the secret of the root key is wanted; created first where it is not root

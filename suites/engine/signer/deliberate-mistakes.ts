@@ -13,7 +13,7 @@ export const deliberateMistakes: readonly KnownMistake[] = [
       id: 'signature/small-order-r',
       requirement: 'signatures/ecc',
       when: 'R of the ED25519 signature is a point of small order',
-      fix: 'Sign as RFC 8032 says, with an R of its own for every message',
+      fix: 'Sign as RFC 8032 says, with a new R for every message',
       found: false,
     },
     (draft) =>

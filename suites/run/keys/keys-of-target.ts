@@ -121,6 +121,6 @@ const lockFile = (file: string): string => `${file}.lock`
 
 function inUse({ url, rootId }: KeyRecordOwner, pid: number): SuiteError {
   return usageError(
-    `Cannot create API keys at "${url}" now: process ${pid} runs there with the same key "${rootId}", and two runs would use up one another's keys and sessions; wait until it ends, or give each run an instance and a key of its own`,
+    `Cannot create API keys at "${url}" now: process ${pid} runs there with the same key "${rootId}", and two runs would use up one another's keys and sessions; wait until it ends, or give each run its own instance and key`,
   )
 }

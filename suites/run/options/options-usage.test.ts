@@ -171,7 +171,7 @@ describe('wrong usage', () => {
 
   test('a shard on a shared URL', () => {
     expect(refusal({ url, ...key, shard: '1/2' })).toContain(
-      'give each shard an instance of its own and say so with "--disposable"',
+      'give each shard its own instance and say so with "--disposable"',
     )
     expect(readRunOptions({ url, ...key, shard: '1/2', disposable: true }, {}).selection.shard).toEqual({
       index: 1,

@@ -180,6 +180,6 @@ function againCommand(flags: RunFlags, target: TargetOptions | null, targetPath:
 
 function sharedShards(): SuiteError {
   return usageError(
-    'Cannot run a shard against a shared URL: shards would use up one another\'s keys and sessions; give each shard an instance of its own and say so with "--disposable"',
+    'Cannot run a shard against a shared URL: shards would use up one another\'s keys and sessions; give each shard its own instance and say so with "--disposable"',
   )
 }

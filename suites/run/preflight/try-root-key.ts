@@ -49,7 +49,7 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
       ? 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
       : first.answer.outcome === 'broken'
         ? `the answer from ${caller.instance.baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
-        : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has a scheme word of its own'
+        : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
   throw new SuiteError(
     'unreachable',
     `Cannot use ${caller.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,

@@ -14,7 +14,7 @@ const partsOf = new Map(clients.map(({ id, parts }) => [id, parts]))
 const ofKind = (kind: TestClient['kind']): TestClient[] => catalogue.filter((client) => client.kind === kind)
 
 describe('the catalogue', () => {
-  test('holds enough clients of each kind, with ids of their own', () => {
+  test('has enough clients of each kind, with unique ids', () => {
     expect(ofKind('right').length).toBeGreaterThanOrEqual(16)
     expect(ofKind('broken').length).toBeGreaterThanOrEqual(65)
     expect(ofKind('inert').length).toBeGreaterThanOrEqual(4)

@@ -17,7 +17,7 @@ const usualLimitMs = 20_000
 /** Output beyond this is counted and not kept. In bytes. */
 const mostKept = 8 * 1024 * 1024
 
-/** Runs one attack against the built command line in a folder of its own. */
+/** Runs one attack against the built command line in a separate folder. */
 export async function runAttack(attack: Attack): Promise<Finding> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-hostile-'))
   const setup = await attack.setUp(folder)

@@ -16,7 +16,7 @@ describe('an error never shows a secret', () => {
   test.each([
     ['a misspelt key', `root: { id: x, sercet: ${secret} }`, '1:16: unknown key "sercet", did you mean "secret"?'],
     [
-      'on a line of its own',
+      'on a separate line',
       `root:\n  id: x\n  sercet: ${secret}\n`,
       '3:3: unknown key "sercet", did you mean "secret"?',
     ],

@@ -16,7 +16,7 @@ const rewrites = (prefix, rewrite) =>
   asks((scope) => scope.map((entry) => (entry.startsWith(prefix) ? rewrite(entry.slice(prefix.length)) : entry)))
 const adds = (...entries) => asks((scope) => [...new Set([...scope, ...entries])])
 
-/** Requests a session of its own instead of the one in the scope. */
+/** Requests another session than the one in the scope. */
 const sessionOf = (nameOf) =>
   asks((scope, memory) => [...scope.filter((entry) => !entry.startsWith('session:')), `session:${nameOf(memory)}`])
 
@@ -27,7 +27,7 @@ export const scopeClients = [
     'Writes expiresIn in seconds',
     rewrites('expiresIn:', (ms) => `expiresIn:${Math.ceil(Number(ms) / 1000)}`),
   ),
-  lifetime('lifetime-as-param', 'Sends expiresIn as a param of its own', {
+  lifetime('lifetime-as-param', 'Sends expiresIn as a separate param', {
     ...without('expiresIn:'),
     grantParams(client) {
       const entry = client.scope.find((one) => one.startsWith('expiresIn:'))

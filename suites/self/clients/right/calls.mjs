@@ -69,7 +69,7 @@ export const callingClients = [
   {
     id: 'further-headers',
     auth: all,
-    about: 'Sends headers of its own: Accept, User-Agent, a request id',
+    about: 'Sends further headers: Accept, User-Agent, a request id',
     parts: {
       furtherHeaders: () => ({ Accept: 'application/json', 'User-Agent': 'svc-client/1.0', 'X-Request-Id': 'r1' }),
     },
@@ -112,7 +112,7 @@ export const callingClients = [
   {
     id: 'two-processes',
     auth: all,
-    about: 'Shares its parallel calls between two processes, each with tokens of its own',
+    about: 'Shares its parallel calls between two processes, each with its own tokens',
     parts: { runCalls: runInTwoProcesses },
   },
 ]
