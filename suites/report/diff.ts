@@ -2,7 +2,7 @@
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { summarySentence } from './explain.ts'
-import { table } from './lines.ts'
+import { joinSections, table } from './lines.ts'
 import type { Level, Report, RunVerdict } from './report.ts'
 import { casesOf, glyphs, words } from './verdict-words.ts'
 
@@ -75,8 +75,7 @@ export function renderDiff(raw: ReportDiff): Printable {
     [...onlyLines('A', diff.onlyOne), ...onlyLines('B', diff.onlyOther)],
     verdictsDiffer(raw) ? [] : ['No verdict differs'],
   ]
-  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'))
-  return vouchedFor(`${texts.join('\n\n')}\n`)
+  return vouchedFor(joinSections(sections))
 }
 
 function runLine(name: string, { target, started, version, verdict, summary }: ComparedRun): string {

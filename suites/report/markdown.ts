@@ -148,7 +148,7 @@ function failure(report: PrintedReport, { first: testCase, others }: Cause, bloc
 function alike({ verdict }: CaseReport, others: readonly CaseReport[]): string[] {
   if (others.length === 0) return []
   const what =
-    verdict === 'blocked' ? 'blocked by the same' : verdict === 'failed' ? 'fail like this' : 'warn like this'
+    verdict === 'blocked' ? 'blocked by the same cause' : verdict === 'failed' ? 'fail like this' : 'warn like this'
   const keys = others.slice(0, shownAlike).map(({ key }) => code(key))
   const more = others.length > shownAlike ? ` and ${others.length - shownAlike} more` : ''
   return [`<br>**Also** ${what}: ${keys.join(', ')}${more}`]

@@ -43,11 +43,11 @@ export function warnings(report: PrintedReport, paint: Paint): string[][] {
 export function blockedByThemselves(report: PrintedReport, paint: Paint): string[][] {
   return causesOfBlocked(report).map(({ first, others }) => [
     ...caseBlock(report, first, paint, true),
-    ...alike(first, others, 'is blocked by the same', paint),
+    ...alike(first, others, 'is blocked by the same cause', paint),
   ])
 }
 
-/** Cases that the run did not reach; details about them would help nobody. */
+/** Cases that the run did not reach, without useless details. */
 export function notRun(report: PrintedReport, paint: Paint): string[][] {
   const byReason = groupBy(casesWith(report, 'not-run'), (testCase) => notRunBecause(testCase) ?? '')
   return [...byReason].map(([reason, cases]) => {

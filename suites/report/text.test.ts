@@ -47,7 +47,7 @@ describe('text', () => {
   test('cases that are blocked by one cause are reported once', () => {
     expect(text.match(/The control was refused/g)).toHaveLength(1)
     expect(text).toContain(
-      '  Also    2 more cases are blocked by the same:\n          tokens/three\n          tokens/two\n',
+      '  Also    2 more cases are blocked by the same cause:\n          tokens/three\n          tokens/two\n',
     )
   })
 
