@@ -79,7 +79,7 @@ test('a body beyond the limit gets 413 and is not read to its end', async () => 
     pump()
   })
   expect(text).toMatch(/^HTTP\/1\.1 413 /)
-  expect(written).toBeLessThan(8 * 1024 * 1024)
+  expect(written).toBeLessThan(4 * 1024 * 1024)
   await stillAnswers()
 })
 
@@ -163,7 +163,7 @@ function openSocket(port: number, firstBytes: string): Promise<Socket> {
   })
 }
 
-test('2,000 connections that idle or abort their upload leave no memory in use', async () => {
+test('800 connections that idle or abort their upload leave no memory in use', async () => {
   const { handle, context } = createHandler({ clock: 'virtual' })
   const httpServer = createHttpServer(handle, { bounds: context.bounds, maxBodyBytes: context.profile.maxBodyBytes })
   await listenOn(httpServer, 0, '127.0.0.1')
@@ -172,7 +172,7 @@ test('2,000 connections that idle or abort their upload leave no memory in use',
   const before = await heldBytes()
   const upload = `POST /api HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(10_000)}`
   const sockets = await Promise.all(
-    Array.from({ length: 2000 }, (_, index) => openSocket(port, index % 2 === 0 ? '' : upload)),
+    Array.from({ length: 800 }, (_, index) => openSocket(port, index % 2 === 0 ? '' : upload)),
   )
   expect((await httpCall(`http://127.0.0.1:${port}/api`, { body: listing })).status).toBe(200)
   for (const socket of sockets.splice(0)) socket.destroy()

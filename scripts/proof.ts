@@ -39,6 +39,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     command: vitest(
+      'suites/explore/third-witness.test.ts',
       'suites/self/null-servers.test.ts',
       'suites/self/orders.test.ts',
       'suites/self/strange-results.test.ts',
@@ -57,6 +58,7 @@ const proofs: readonly Proof[] = [
       'suites/diagnose/diagnose.long.test.ts',
       'suites/self/clients/adapters.test.ts',
       'suites/self/clients/clients.test.ts',
+      'suites/self/pages.test.ts',
       'suites/self/recipes.test.ts',
     ),
     env: { SVC_PROOF: '1' },

@@ -23,7 +23,10 @@ const servers: Merged[] = [
 let unexpected = 0
 for (const server of servers) {
   for (const atOnce of server.ids.length === 1 ? [0, ...ways] : [0]) {
-    const { departures, messages } = await runVariant(server, atOnce > 0, Math.max(1, atOnce))
+    const { departures, messages } = await runVariant(server, {
+      lasting: atOnce > 0,
+      concurrency: Math.max(1, atOnce),
+    })
     const name = `${server.ids.join(' + ')}${atOnce > 0 ? ` (lasting, ${atOnce} at once)` : ''}`
     if (departures.join() === departuresOf(server.ids).join()) {
       console.log(`${name}: ${departures.length === 0 ? 'passed' : departures.join(', ')}`)

@@ -167,15 +167,6 @@ describe('list', () => {
     expect(captured.out).toMatch(/limits\/ten-keys {2}must {2}.+ \(\d+ cases, \d+ mutants\)\n/)
   })
 
-  test('--matrix', { timeout: 30_000 }, async () => {
-    expect(await call('list', 'key=ecc-a & way', '--matrix', '--json')).toBe(0)
-    const { covered, notCovered } = JSON.parse(captured.out)
-    expect(covered).toContain('key=ecc-a & way=ecc')
-    expect(notCovered).toContainEqual({ pair: 'key=ecc-a & way=token', why: 'a key with a public key gets no tokens' })
-    expect(await call('list', 'way=other', '--matrix')).toBe(2)
-    expect(captured.complaints).toContain('No pair of the matrix contains "way=other"')
-  })
-
   test('--mutants and --requirements', async () => {
     expect(await call('list', '--mutants', 'signatures')).toBe(0)
     expect(captured.out).toMatch(/whole-mac-expected +signatures\/hmac\n/)

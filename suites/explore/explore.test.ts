@@ -8,7 +8,6 @@ import { createHandler, loadMutants, type ServerOptions } from '../targets/bundl
 import { allPairs, coveringArray, pairsOf } from './covering.ts'
 import { readDeviations } from './deviations.ts'
 import { explore } from './explore.ts'
-import { coverageOfReference, coverageText } from './list-matrix.ts'
 import { readMatrix } from './matrix.ts'
 import { openMemoryWire } from './memory-wire.ts'
 import { changeBytes } from './operations.ts'
@@ -43,10 +42,10 @@ const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
 
 describe('an exploration', () => {
   test('finds nothing at the reference server', { timeout: 30_000 }, async () => {
-    const { findings, rootAccepted, calls } = await exploreServer({}, 1800)
+    const { findings, rootAccepted, calls } = await exploreServer({}, 900)
     expect(findings).toEqual([])
     expect(rootAccepted).toBe(true)
-    expect(calls).toBeGreaterThan(1500)
+    expect(calls).toBeGreaterThan(800)
   })
 
   test.each([
@@ -120,18 +119,6 @@ describe('the matrix', () => {
     for (const { where } of matrix.impossible)
       for (const [name, values] of where.flatMap((one) => Object.entries(one)))
         expect(matrix.dimensions[name]).toEqual(expect.arrayContaining([...values]))
-  })
-
-  test('the reference server is judged in nearly every possible pair', { timeout: 30_000 }, async () => {
-    const coverage = await coverageOfReference(20_260_101)
-    const { rows, impossible } = coveringArray(matrix, seededRandom(20_260_101))
-    for (const _ of rows);
-    expect(coverage.covered.size + coverage.reasons.size).toBe(coverage.all.length)
-    expect(coverage.covered.size).toBeGreaterThan(0.97 * (coverage.all.length - impossible.size))
-    expect(coverageText(coverage)).toContain('  method=list & way=token\n')
-    expect(coverageText(coverage)).toContain(
-      'Not covered: a key with a public key gets no tokens\n  key=ecc-a & way=token\n',
-    )
   })
 })
 

@@ -24,8 +24,10 @@ function longest(count: number): CaseReport[] {
   }))
 }
 
+const everythingLong = boundEvidence(longest(800))
+
 test('however long the answers are, every format of a report stays below 5 MB', { timeout: 30_000 }, () => {
-  const long: Report = { ...report, cases: boundEvidence(longest(800)) }
+  const long: Report = { ...report, cases: everythingLong }
   const sizes = {
     json: renderJson(long).length,
     html: renderHtml(long).length,
@@ -39,6 +41,6 @@ test('however long the answers are, every format of a report stays below 5 MB', 
 
 test('short evidence is unchanged, and cut evidence shows its original length', () => {
   expect(boundEvidence(report.cases)).toEqual(report.cases)
-  const [first] = boundEvidence(longest(800))
+  const [first] = everythingLong
   expect(first?.problem?.exchanges[0]?.answer[1]).toContain('… (4096 characters)')
 })

@@ -17,9 +17,9 @@ function clientNamed(id: string): TestClient {
 /** Clients, and the prefixes of the ids of their scenarios. */
 const part: [id: string, ...scenarios: string[]][] = [
   // Right
-  ['plain', 'plain/', 'error-in-200/', 'skew/'],
+  ['plain', 'plain/hmac', 'plain/ecc', 'error-in-200/'],
   ['pair-on-disk', 'restart/'],
-  ['lost-refresh-not-repeated', 'lost-refresh/', 'foreign-id-refresh/'],
+  ['lost-refresh-not-repeated', 'lost-refresh/'],
   // Broken
   ['signs-sorted-members', 'plain/hmac'],
   ['ecc-key-by-basic', 'plain/ecc'],
@@ -30,7 +30,7 @@ const part: [id: string, ...scenarios: string[]][] = [
   ['redirect-followed', 'redirect/'],
   ['answer-id-not-read', 'foreign-id/'],
   // Inert
-  ['ok-without-a-call', 'plain/'],
+  ['ok-without-a-call', 'plain/basic'],
 ]
 
 describe.concurrent('the judge of clients', { timeout: 240_000 }, () => {

@@ -197,7 +197,7 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
     if (status !== 0) throw new Error(`go build failed: ${stderr}`)
   }, buildMs)
 
-  test.concurrent.each(partUnlessProof(conforming, 2, 1))(
+  test.concurrent.each(partUnlessProof(conforming, 1, 1))(
     'conforms $name',
     { timeout: runMs },
     async ({ flags, only, warned }) => {
@@ -211,7 +211,7 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
     },
   )
 
-  test.concurrent.each(partUnlessProof(broken, 8))(
+  test.concurrent.each(partUnlessProof(broken, 6))(
     '$flag is $verdict at $requirement',
     { timeout: runMs },
     async (one) => {

@@ -16,7 +16,8 @@ const rootSecret = 'Planted/Root+Secret=0123456789'
 const broken = ['old-access-token-lives-on', 'seventeen-sessions-kept', 'basic-never-taken']
 const asked = [
   'basic',
-  'grants',
+  'grants/accepted',
+  'grants/result-of-every-kind',
   'keys/create',
   'tokens/authorize',
   'refresh/revokes',

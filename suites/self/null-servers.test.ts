@@ -65,7 +65,7 @@ const shownBy = async (server: NullServer, clocked: (target: Target) => Target):
   }
 }
 
-describe.each(partUnlessProof(nullServers, 4, 1))('a server that $name', (server) => {
+describe.each(partUnlessProof(nullServers, 3, 1))('a server that $name', (server) => {
   test('shows no guard and never conforms', { timeout: longerThanAnyRunMs }, async () => {
     const shown = await shownBy(server, server.isConvincing ? withMovedClock : asItIs)
     if (shown instanceof SuiteError) {

@@ -160,9 +160,20 @@ test('--bail ends a run after its first failure; --failed runs that case again, 
   const broken = await startMockServer({ rootKey, rules })
   const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
   const only = ['--only', 'test-keys', '--only', 'signatures']
-  const first = await ran(folder, ['--bail', '1', ...only, '--report', 'text', '--report', 'json=r.json'])
+  const first = await ran(folder, [
+    '--bail',
+    '1',
+    '--set',
+    '1.0',
+    ...only,
+    '--report',
+    'text',
+    '--report',
+    'json=r.json',
+  ])
   expect(first.code).toBe(1)
   expect(first.printed).toContain('a case failed (--bail 1)')
+  expect(JSON.parse(readFileSync(join(folder, 'r.json'), 'utf8')).meta.set).toBe('1.0')
   const kept = readFileSync(join(folder, 'kept.jsonl'), 'utf8')
   expect(kept).toContain('{"created"')
   const again = await ran(folder, ['--failed', 'r.json'])

@@ -1,3 +1,4 @@
+import { allItems } from '../engine/case/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'
@@ -17,19 +18,27 @@ interface VariantRun {
   departures: string[]
   /** The problem of each departure, for the reader of a failure. */
   messages: string[]
+  /** Whether a departure is of a case that was asked. */
+  wasAsked(departure: string): boolean
 }
 
-/**
- * Runs every case against a conforming variant.
- *
- * @param lasting one server for the whole run, by the way that URLs take, instead of a fresh one per case
- * @param concurrency calls to such a server that are under way at once
- */
-export async function runVariant(variant: Variant | Merged, lasting = false, concurrency = 1): Promise<VariantRun> {
+interface VariantRunOptions {
+  /** One server for the whole run, by the way that URLs take, instead of a fresh one per case. */
+  lasting?: boolean
+  /** Calls to such a server that are under way at once. */
+  concurrency?: number
+  /** Only every so many-th case, from the first one given on. */
+  part?: { every: number; first: number }
+}
+
+/** Runs every case against a conforming variant, or a part of them. */
+export async function runVariant(variant: Variant | Merged, options: VariantRunOptions = {}): Promise<VariantRun> {
+  const { lasting = false, concurrency = 1, part = { every: 1, first: 0 } } = options
+  const items = allItems(corpus).filter((_, index) => index % part.every === part.first % part.every)
   const { profile, rules = {}, settings } = variant
   const seed = 1
   const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })
-  const outcomes = await runAll({ target, corpus, seed, listens: lasting })
+  const outcomes = await runAll({ target, corpus, items, seed, listens: lasting })
   const report = buildReport({
     meta: madeUpMeta,
     outcomes,
@@ -39,11 +48,13 @@ export async function runVariant(variant: Variant | Merged, lasting = false, con
   })
   const departing = outcomes.filter(departs)
   const findings = listeningFindings(outcomes, [])
+  const asked = new Set(items.map(({ key }) => key))
   return {
     verdict: report.verdict,
     exitCode: report.exitCode,
     departures: [...departing.map(({ verdict, key }) => `${verdict} ${key}`), ...findings.map(({ id }) => id)].sort(),
     messages: departing.map(({ key, problem, envelope }) => `${key}: ${problemText(problem ?? envelope[0]?.problem)}`),
+    wasAsked: (departure) => asked.has(departure.slice(departure.indexOf(' ') + 1)),
   }
 }
 
