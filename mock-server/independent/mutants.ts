@@ -23,6 +23,13 @@ import { secondSessionMutants } from './mutants/second-sessions.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
+import { thirdCredentialMutants } from './mutants/third-credentials.ts'
+import { thirdEnvelopeMutants } from './mutants/third-envelope.ts'
+import { thirdKeyMutants } from './mutants/third-keys.ts'
+import { thirdRefreshMutants } from './mutants/third-refresh.ts'
+import { thirdSessionMutants } from './mutants/third-sessions.ts'
+import { thirdSignatureMutants } from './mutants/third-signatures.ts'
+import { thirdTokenMutants } from './mutants/third-tokens.ts'
 import { tokenMutants } from './mutants/tokens.ts'
 
 /** The second set: another author, who knows neither the cases nor the first set. */
@@ -36,6 +43,17 @@ export const secondMutants: readonly IndependentMutant[] = [
   ...secondScopeMutants,
   ...secondKeyMutants,
   ...secondEnvelopeMutants,
+]
+
+/** The third set: another author, who knows neither the cases nor more of the other sets than their ids. */
+export const thirdMutants: readonly IndependentMutant[] = [
+  ...thirdSignatureMutants,
+  ...thirdCredentialMutants,
+  ...thirdTokenMutants,
+  ...thirdRefreshMutants,
+  ...thirdSessionMutants,
+  ...thirdKeyMutants,
+  ...thirdEnvelopeMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
@@ -57,4 +75,5 @@ export const independentMutants: readonly IndependentMutant[] = [
   ...envelopeMutants,
   ...raceMutants,
   ...secondMutants,
+  ...thirdMutants,
 ]
