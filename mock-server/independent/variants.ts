@@ -15,6 +15,11 @@ import { secondSessionVariants } from './variants/second-sessions.ts'
 import { secondTokenVariants } from './variants/second-tokens.ts'
 import { sessionVariants } from './variants/sessions.ts'
 import { signatureVariants } from './variants/signatures.ts'
+import { thirdAnswerVariants } from './variants/third-answers.ts'
+import { thirdCombinedVariants } from './variants/third-combined.ts'
+import { thirdKeyVariants } from './variants/third-keys.ts'
+import { thirdSessionVariants } from './variants/third-sessions.ts'
+import { thirdTokenVariants } from './variants/third-tokens.ts'
 import { throttlingVariants } from './variants/throttling.ts'
 import { tokenVariants } from './variants/tokens.ts'
 import { transportVariants } from './variants/transport.ts'
@@ -27,6 +32,15 @@ export const secondVariants: readonly IndependentVariant[] = [
   ...secondTokenVariants,
   ...secondSessionVariants,
   ...secondCombinedVariants,
+]
+
+/** The third set: another author, who knows neither the cases nor more of the other sets than their ids. */
+export const thirdVariants: readonly IndependentVariant[] = [
+  ...thirdAnswerVariants,
+  ...thirdKeyVariants,
+  ...thirdTokenVariants,
+  ...thirdSessionVariants,
+  ...thirdCombinedVariants,
 ]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
@@ -45,4 +59,5 @@ export const independentVariants: readonly IndependentVariant[] = [
   ...sessionVariants,
   ...combinedVariants,
   ...secondVariants,
+  ...thirdVariants,
 ]
