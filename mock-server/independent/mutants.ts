@@ -45,7 +45,7 @@ export const secondMutants: readonly IndependentMutant[] = [
   ...secondEnvelopeMutants,
 ]
 
-/** The third set: another author, who knows neither the cases nor more of the other sets than their ids. */
+/** The third set: another author, who does not know the cases (README.md). */
 export const thirdMutants: readonly IndependentMutant[] = [
   ...thirdSignatureMutants,
   ...thirdCredentialMutants,

@@ -34,7 +34,7 @@ export const secondVariants: readonly IndependentVariant[] = [
   ...secondCombinedVariants,
 ]
 
-/** The third set: another author, who knows neither the cases nor more of the other sets than their ids. */
+/** The third set: another author, who does not know the cases (README.md). */
 export const thirdVariants: readonly IndependentVariant[] = [
   ...thirdAnswerVariants,
   ...thirdKeyVariants,
