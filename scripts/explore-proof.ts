@@ -1,14 +1,14 @@
 /**
  * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second] [--only PREFIX] [--ids A,B]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
  *                              [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
- * --set           only one of the two sets, each written by an author of its own
+ * --set           only one of the three sets, each written by an author of its own
  * --all           goes on after the first finding of a broken server
  * --print         asks nothing, prints the tables of what was asked before
  * --write         writes the summary into docs/model.md
@@ -24,7 +24,7 @@ import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
 import { missedGoals, proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
 import { withBlock } from '../suites/self/marked-block.ts'
-import { loadIndependentMutants, loadIndependentVariants, loadSecondSet } from '../suites/targets/bundled.ts'
+import { loadIndependentMutants, loadIndependentVariants, loadLaterSets } from '../suites/targets/bundled.ts'
 
 const { values } = parseArgs({
   options: {
@@ -65,8 +65,9 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
   create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
 }))
 
-const second = await loadSecondSet()
-const isInSet = (id: string): boolean => values.set === undefined || second.has(id) === (values.set === 'second')
+const later = await loadLaterSets()
+const setOf = (id: string): string => (later.second.has(id) ? 'second' : later.third.has(id) ? 'third' : 'first')
+const isInSet = (id: string): boolean => values.set === undefined || values.set === setOf(id)
 
 const done = new Map<string, ProofLine>()
 if (existsSync(values.out))
@@ -106,11 +107,11 @@ if (!values.print && !values.variants) await ask(mutants, !values.all)
 const known = new Set([...mutants, ...variants].map(({ id }) => id))
 // What was asked of servers that are no longer there does not count.
 const lines = [...done.values()].filter(({ id }) => known.has(id))
-console.log(proofTables(lines, second))
+console.log(proofTables(lines, later))
 const missed = missedGoals(lines)
 for (const one of missed) console.error(one)
 if (missed.length > 0) process.exitCode = 1
 if (values.write) {
   const file = join(packageRoot, 'docs', 'model.md')
-  writeFileSync(file, withBlock(readFileSync(file, 'utf8'), 'proof', proofSummary(lines, second)))
+  writeFileSync(file, withBlock(readFileSync(file, 'utf8'), 'proof', proofSummary(lines, later)))
 }

@@ -44,14 +44,21 @@ function counts(lines: readonly ProofLine[]): Named[] {
   ]
 }
 
-const setsOf = (lines: readonly ProofLine[], second: ReadonlySet<string>): [string, ProofLine[]][] => [
-  ['The first set', lines.filter(({ id }) => !second.has(id))],
+/** The ids of the servers of each later author; all others are of the first. */
+export interface LaterSets {
+  readonly second: ReadonlySet<string>
+  readonly third: ReadonlySet<string>
+}
+
+const setsOf = (lines: readonly ProofLine[], { second, third }: LaterSets): [string, ProofLine[]][] => [
+  ['The first set', lines.filter(({ id }) => !second.has(id) && !third.has(id))],
   ['The second set', lines.filter(({ id }) => second.has(id))],
+  ['The third set', lines.filter(({ id }) => third.has(id))],
 ]
 
-/** Every server that was missed, found elsewhere only, or accused, then the counts of each set. @param second ids of the second set */
-export function proofTables(lines: readonly ProofLine[], second: ReadonlySet<string>): string {
-  return setsOf(lines, second)
+/** Every server that was missed, found elsewhere only, or accused, then the counts of each set. @param later ids of the later sets */
+export function proofTables(lines: readonly ProofLine[], later: LaterSets): string {
+  return setsOf(lines, later)
     .filter(([, some]) => some.length > 0)
     .map(([name, some]) => [name, '', ...listsOf(counts(some)), '', table(counts(some))].join('\n'))
     .join('\n\n')
@@ -86,8 +93,8 @@ function table(named: readonly Named[]): string {
 }
 
 /** For docs/model.md: the counts, and what no way found. */
-export function proofSummary(lines: readonly ProofLine[], second: ReadonlySet<string>): string {
-  return setsOf(lines, second)
+export function proofSummary(lines: readonly ProofLine[], later: LaterSets): string {
+  return setsOf(lines, later)
     .filter(([, some]) => some.length > 0)
     .flatMap(([name, some]) => {
       const named = counts(some)

@@ -66,11 +66,12 @@ export const loadIndependentMutants = async () =>
   (await import('../../mock-server/independent/mutants.ts')).independentMutants
 export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
-/** The ids of those that another author wrote when the suite had been proved with the first set. */
-export const loadSecondSet = async (): Promise<ReadonlySet<string>> => {
-  const { secondMutants } = await import('../../mock-server/independent/mutants.ts')
-  const { secondVariants } = await import('../../mock-server/independent/variants.ts')
-  return new Set([...secondMutants, ...secondVariants].map(({ id }) => id))
+/** The ids of those that later authors wrote, when the suite had been proved with the earlier sets. */
+export const loadLaterSets = async (): Promise<{ second: ReadonlySet<string>; third: ReadonlySet<string> }> => {
+  const { secondMutants, thirdMutants } = await import('../../mock-server/independent/mutants.ts')
+  const { secondVariants, thirdVariants } = await import('../../mock-server/independent/variants.ts')
+  const idsOf = (...servers: readonly { id: string }[]): ReadonlySet<string> => new Set(servers.map(({ id }) => id))
+  return { second: idsOf(...secondMutants, ...secondVariants), third: idsOf(...thirdMutants, ...thirdVariants) }
 }
 
 /** One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers. */

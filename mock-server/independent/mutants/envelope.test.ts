@@ -3,7 +3,6 @@ import {
   accessWorks,
   basic,
   type Client,
-  creation,
   grantPair,
   inTurn,
   lineOfPairs,
@@ -45,7 +44,6 @@ describe('envelope', () => {
       await inTurn(3, () => send(c, '{'))
       return !works(await send(c, listingBody))
     },
-    'body-with-other-letters-than-ascii-refused': async (c) => !works(await c.createKey({ ...creation, name: 'clé' })),
     'pretty-printed-body-refused': async (c) =>
       !works(await send(c, JSON.stringify(JSON.parse(listingBody), undefined, 2))),
     'empty-params-refused-with-token': async (c) => !(await accessWorks(c, await grantPair(c))),

@@ -159,19 +159,6 @@ export const envelopeMutants: IndependentMutant[] = [
     },
   },
   {
-    id: 'body-with-other-letters-than-ascii-refused',
-    breaks: 'envelope/json-body',
-    create: () => ({
-      rules: {
-        parseBody: (text) => {
-          // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is meant
-          if (/[^\x00-\x7f]/.test(text)) throw new SyntaxError('Use ASCII')
-          return right.parseBody(text)
-        },
-      },
-    }),
-  },
-  {
     id: 'pretty-printed-body-refused',
     breaks: 'envelope/json-body',
     about: 'A JSON body with line feeds between its tokens is refused.',

@@ -26,7 +26,6 @@ describe('expiry', () => {
   testWitnesses(expiryMutants, {
     'expiry-compared-in-seconds': (c) => worksAfter(c, 1500, 1600),
     'expires-in-below-a-second-ignored': (c) => reportsOther(c, 500),
-    'expires-in-cut-to-whole-seconds': (c) => reportsOther(c, 1500),
     'whole-days-of-expires-in-lost': (c) => reportsOther(c, 25 * hourMs),
     'expires-in-above-an-hour-enforced-after-an-hour': async (c) => !(await worksAfter(c, 2 * hourMs, hourMs + 1)),
     'expires-in-above-two-to-the-31-ends-at-once': async (c) => {

@@ -27,18 +27,6 @@ export const expiryMutants: IndependentMutant[] = [
     }),
   },
   {
-    id: 'expires-in-cut-to-whole-seconds',
-    breaks: 'expires-in/reported',
-    create: () => ({
-      rules: {
-        accessLifeMs: (expiresInMs, profile) =>
-          expiresInMs !== undefined && expiresInMs > 1000
-            ? Math.floor(expiresInMs / 1000) * 1000
-            : right.accessLifeMs(expiresInMs, profile),
-      },
-    }),
-  },
-  {
     id: 'whole-days-of-expires-in-lost',
     breaks: 'expires-in/reported',
     about: 'The lifetime is kept as a time of day, so 25 hours become one.',

@@ -24,9 +24,7 @@ describe('refresh', () => {
     'fifth-refresh-refused': async (c) => (await lineOfPairs(c, 5)).at(-1)?.accessToken === undefined,
     'third-access-token-does-not-work': async (c) => !(await accessWorks(c, (await lineOfPairs(c, 2))[2])),
     'refresh-token-without-last-character-accepted': (c) => takesChanged(c, (text) => text.slice(0, -1)),
-    'white-space-around-refresh-token-ignored': (c) => takesChanged(c, (text) => `${text} `),
     'letter-case-of-refresh-token-ignored': (c) => takesChanged(c, swapCase),
-    'refresh-with-bearer-word-accepted': (c) => takesChanged(c, (text) => `Bearer ${text}`),
     'refreshes-in-same-second-repeat-tokens': async (c) => {
       const [, second, third] = await lineOfPairs(c, 2)
       return second?.accessToken === third?.accessToken

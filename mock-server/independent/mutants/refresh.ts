@@ -35,13 +35,6 @@ export const refreshMutants: IndependentMutant[] = [
     }),
   },
   {
-    id: 'white-space-around-refresh-token-ignored',
-    breaks: 'refresh/token',
-    create: () => ({
-      rules: { tokenNamed: (text, find, _all, use) => find(use === 'refresh' ? text.trim() : text) },
-    }),
-  },
-  {
     id: 'letter-case-of-refresh-token-ignored',
     breaks: 'refresh/token',
     create: () => ({
@@ -49,15 +42,6 @@ export const refreshMutants: IndependentMutant[] = [
         tokenNamed: (text, find, all, use) =>
           find(text) ??
           (use === 'refresh' ? all().find((token) => token.text.toLowerCase() === text.toLowerCase()) : undefined),
-      },
-    }),
-  },
-  {
-    id: 'refresh-with-bearer-word-accepted',
-    breaks: 'refresh/token',
-    create: () => ({
-      rules: {
-        tokenNamed: (text, find, _all, use) => find(use === 'refresh' ? text.replace(/^Bearer /, '') : text),
       },
     }),
   },

@@ -85,12 +85,6 @@ export const signedDataMutants: IndependentMutant[] = [
       }),
   },
   {
-    id: 'timestamp-signed-as-number',
-    breaks: 'signatures/timestamp',
-    about: 'A timestamp with leading zeros is signed without them.',
-    create: () => takesOnly(({ timestamp }) => ({ timestamp: String(Number.parseInt(timestamp, 10)) })),
-  },
-  {
     id: 'milliseconds-of-timestamp-not-covered',
     breaks: 'signatures/timestamp',
     about: 'A signature over the full second fits every timestamp within this second.',
