@@ -8,6 +8,7 @@ export interface MadeUpCall {
   params: { [name: string]: unknown }
   authorization: string | undefined
   from: WireRequest['from']
+  connection: WireRequest['connection']
   /** The time of the server in ms since 1970. */
   nowMs: number
 }
@@ -58,12 +59,12 @@ export function madeUpTarget(made: MadeUpTarget): Target {
       },
       controlled: false,
     },
-    send: async ({ headers, body, from }) => {
+    send: async ({ headers, body, from, connection }) => {
       localMs += callMs
       const { id, method, params } = parsed(body)
       const authorization = headers.find(([name]) => name === 'authorization')?.[1]
       const nowMs = localMs + skewMs()
-      const given = answer({ id, method, params, authorization, from, nowMs })
+      const given = answer({ id, method, params, authorization, from, connection, nowMs })
       if (given === 'dropped') {
         return { kind: 'none', reason: 'the connection was dropped', refusedConnection: false, stale: false }
       }

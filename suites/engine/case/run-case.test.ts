@@ -60,6 +60,16 @@ test('a key that is refused now and then is not locked out', async () => {
   expect((await ask(run, granted)).verdict).toBe('failed')
 })
 
+test('a key that is refused on used connections alone is not locked out', async () => {
+  let refuses = false
+  const answer = ({ connection }: MadeUpCall) => (refuses && connection !== 'fresh' ? { status: 401 } : { result: {} })
+  const run = runOf(madeUpTarget({ answer }))
+  await ask(run, right)
+  refuses = true
+  expect((await ask(run, granted)).verdict).toBe('failed')
+  expect(run.stopping.reason).toBeNull()
+})
+
 const soon = `  - call: manager/auth
     auth: none
     params: {}
