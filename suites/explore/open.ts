@@ -1,5 +1,6 @@
 /** Creates an explorer from the settings of a target. */
 
+import { areas } from '../engine/model/facts-of-scope.ts'
 import type { Key } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
@@ -86,6 +87,9 @@ export function openExplorer(options: OpenOptions): Explorer {
   })
 }
 
+/** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
+const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
+
 function asKnown({
   id,
   secret = '',
@@ -105,7 +109,7 @@ function asKnown({
     secret,
     publicKey,
     scope,
-    doubtful: [],
+    doubtful: scope === null ? perhapsMissing : [],
     works: 'unknown',
     origin: `test key ${member}`,
   }
@@ -135,7 +139,11 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
   return [
     { name: 'first-address', local: undefined, seen: clientAddress ?? '127.0.0.1' },
     { name: 'second-address', local: second, seen: second },
-    ...['127.0.0.11', '127.0.1.1', '127.1.0.1'].map((seen) => ({ name: `address-${seen}`, local: seen, seen })),
+    ...['127.0.0.11', '127.0.1.1', '127.1.0.1', '127.200.150.250'].map((seen) => ({
+      name: `address-${seen}`,
+      local: seen,
+      seen,
+    })),
   ]
 }
 

@@ -87,7 +87,7 @@ function wordFact(
       : unsure('sessions/created')
   if (word.startsWith('ipAddr:')) return alone && behind === from ? yes('addresses/bound') : unsure('addresses/bound')
   if (word.startsWith('expiresIn:')) return lifetimeFact(state, scope)
-  const has = key?.scope === null || (key?.scope.includes(word) === true && !key.doubtful.includes(word))
+  const has = key?.doubtful.includes(word) === false && (key.scope === null || key.scope.includes(word))
   if (!has) return unsure('scopes/within-key')
   if (word === 'solution' || word === 'context') return yes('grants/credentials', word)
   return areas.includes(word) || isApikeyWord(word)

@@ -20,8 +20,9 @@ function openerOf(state: State, method: string): string {
 
 /** keys/scope-held, keys/apikey-scope, keys/initial-full-access: whether a key's own scope covers a method. */
 export function keyScopeFact(state: State, key: Key, method: string): Fact {
-  if (key.scope === null) return yes('keys/initial-full-access', method)
   const opener = openerOf(state, method)
+  if (key.scope === null)
+    return key.doubtful.includes(opener) ? unsure('keys/scope-held') : yes('keys/initial-full-access', method)
   const scope = key.scope
   if (opener === 'apikey') {
     if (!scope.some(isApikeyWord)) return scope.some(isForeign) ? unsure('keys/apikey-scope') : no('keys/apikey-scope')

@@ -54,9 +54,9 @@ export interface Key {
   readonly secret: string
   /** The 32 bytes of its ED25519 public key. */
   readonly publicKey: Uint8Array | null
-  /** `null`: every scope (the initial key). */
+  /** `null`: every scope (the initial key), as far as it is not doubtful. */
   readonly scope: readonly string[] | null
-  /** Scope words whose effect is not certain, since the creator did not have them. */
+  /** Scope words whose effect is not certain: the creator did not have them, or the key may have been created without them. */
   readonly doubtful: readonly string[]
   /** unknown: an eleventh creation may have removed it, or an answer contradicted the model. */
   readonly works: 'yes' | 'unknown'
