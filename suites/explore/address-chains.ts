@@ -62,9 +62,11 @@ export async function addresses(caller: Caller, who: string): Promise<void> {
       if (second !== undefined) await expectRefused(x, list(token(pair), { from: second.name }))
     }
   }
-  if (second === undefined) return
-  const elsewhere = await granted(x, { who, scope: ['solution', `ipAddr:${second.seen}`], from: second.name })
-  if (elsewhere === undefined) return
-  await x.call(list(token(elsewhere), { from: second.name }))
-  await expectRefused(x, list(token(elsewhere)))
+  for (const there of [second, ...more]) {
+    if (there === undefined) continue
+    const elsewhere = await granted(x, { who, scope: ['solution', `ipAddr:${there.seen}`], from: there.name })
+    if (elsewhere === undefined) continue
+    await x.call(list(token(elsewhere), { from: there.name }))
+    await expectRefused(x, list(token(elsewhere)))
+  }
 }

@@ -5,6 +5,9 @@ const parsed = (body: string): { [name: string]: unknown } => JSON.parse(body) a
 /** Texts that encoders write in different ways: composed and decomposed letters, escapes, letters beyond the first plane. */
 const manyLetters = 'Gr\u00fc\u00dfe e\u0301 \u00e9 \u20ac \ud83d\ude00 <&> / + %41 \uff21 \u2028'
 
+/** Texts that a careless replacement or format reads as instructions. */
+const patterns = "$& $1 $$ $` $' \\1 %s %d {0} \\n"
+
 /** Other forms of a JSON text that a server does not notice if it parses the body and writes it again. */
 export const bodyForms: { readonly [name: string]: (body: string) => string } = {
   'space-in-front': (body) => ` ${body}`,
@@ -73,6 +76,7 @@ export const bodyForms: { readonly [name: string]: (body: string) => string } = 
   'with-many-letters': (body) => JSON.stringify({ ...parsed(body), note: manyLetters }),
   'with-escapes': (body) => body.replace('{', '{"note":"\\u0041\\/\\u00e9\\ud83d\\ude00",'),
   'with-numbers': (body) => body.replace('{', '{"note":[1.0,1e3,-0,0.10,12345678901234567890],'),
+  'with-patterns': (body) => JSON.stringify({ ...parsed(body), note: patterns }),
   'with-nesting': (body) => body.replace('{', '{"note":{"z":1,"a":{"c":null,"b":[ ]}},'),
 }
 
@@ -80,6 +84,7 @@ export const bodyForms: { readonly [name: string]: (body: string) => string } = 
 export const richForms = [
   'indented-with-crlf',
   'with-many-letters',
+  'with-patterns',
   'with-escapes',
   'with-numbers',
   'with-nesting',

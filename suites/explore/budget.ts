@@ -56,7 +56,7 @@ export function sizesFor(maxCalls: number): Sizes {
       firstTurns: 12,
       storms: 1,
       manySessions: 20,
-      users: 2,
+      users: 3,
       raceRounds: 2,
       crowd: 24,
       crossed: 6,

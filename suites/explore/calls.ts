@@ -1,5 +1,5 @@
 /** Steps that scripts are made of. */
-import type { Auth, CallStep, Change, Connection, Json } from './step.ts'
+import type { Auth, CallStep, Change, Connection } from './step.ts'
 
 const listMethod = 'solution/listSolutions'
 const createMethod = 'manager/createApiKey'
@@ -25,7 +25,7 @@ export const list = (auth: Auth, more: More = {}): CallStep => ({
 /** The grant api_key_credentials. */
 export function grant(who: string, scope: readonly string[], more: More = {}): CallStep {
   const params = { grantType: 'api_key_credentials', apiKeyId: `$${who}.id`, apiKeySecret: `$${who}.secret`, scope }
-  return { do: 'call', method: authMethod, params, auth: none, ...more }
+  return { do: 'call', method: authMethod, params: inSomeOrder(params), auth: none, ...more }
 }
 
 /** The grant refresh_token. */
@@ -34,8 +34,17 @@ export function refresh(pair: string, more: More = {}): CallStep {
   return { do: 'call', method: authMethod, params, auth: none, ...more }
 }
 
-export function create(auth: Auth, params: { readonly [name: string]: Json }, more: More = {}): CallStep {
-  return { do: 'call', method: createMethod, params, auth, ...more }
+export function create(auth: Auth, params: Params, more: More = {}): CallStep {
+  return { do: 'call', method: createMethod, params: inSomeOrder(params), auth, ...more }
+}
+
+type Params = CallStep['params']
+
+/** The order of params has no meaning. It follows from the params, so that a repeated step sends them in the same order. */
+function inSomeOrder(params: Params): Params {
+  const entries = Object.entries(params)
+  const first = JSON.stringify(params).length % Math.max(1, entries.length)
+  return Object.fromEntries([...entries.slice(first), ...entries.slice(0, first)])
 }
 
 export const changed = (step: CallStep, change: Change): CallStep => ({ ...step, change })

@@ -22,7 +22,13 @@ function describeBody(form: CallStep['form']): string {
   return typeof form === 'number' ? ` and a body of ${form} bytes` : ` and its body written otherwise (${form})`
 }
 
-const nonces = { digits: ' and a nonce of digits', padded: ' and a padded nonce', letters: ' and a nonce of letters' }
+const nonces = {
+  digits: ' and a nonce of digits',
+  padded: ' and a padded nonce',
+  letters: ' and a nonce of letters',
+  'leading-zero': ' and a MAC whose first byte is zero',
+  'trailing-zero': ' and a MAC whose last byte is zero',
+}
 
 const describeNonce = (nonce: CallStep['nonce']): string => (nonce === undefined ? '' : nonces[nonce])
 

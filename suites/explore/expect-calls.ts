@@ -3,7 +3,9 @@ import { create } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { Auth, CallStep } from './step.ts'
 
-export const creation = (auth: Auth): CallStep => create(auth, { name: 'deviation-$unique', scope: ['solution'] })
+/** @param publicKey of the key, if it has one */
+export const creation = (auth: Auth, publicKey?: string): CallStep =>
+  create(auth, { name: 'deviation-$unique', scope: ['solution'], ...(publicKey === undefined ? {} : { publicKey }) })
 
 /** Makes a wrong call only if the model says that it must be refused. */
 export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refused')

@@ -6,14 +6,24 @@ import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName, granted } from './keyring.ts'
 import type { Caller } from './table.ts'
 
+/** Pairs that expire soon. */
+export interface Expiring {
+  /** When all of them have expired, on the target's clock. */
+  readonly due: number
+  readonly pairs: readonly string[]
+  /** Pairs that were refreshed, and whose successors expire soon. */
+  readonly replaced: readonly string[]
+}
+
 /** Uses a pair of every kind, then waits until it has expired. */
-export async function beginExpiry(caller: Caller, users: readonly string[]): Promise<{ due: number; pairs: string[] }> {
+export async function beginExpiry(caller: Caller, users: readonly string[]): Promise<Expiring> {
   const { x } = caller
   x.script = 'expiry'
   const lifetimeMs = 3000
   const own = x.addresses[0]?.seen ?? ''
   const words = apikeyScope(x) ?? []
   const made: string[] = []
+  const replaced: string[] = []
   for (const who of users)
     for (const scope of [
       ['solution'],
@@ -30,9 +40,11 @@ export async function beginExpiry(caller: Caller, users: readonly string[]): Pro
     if (pair === undefined) continue
     const next = freshName(x)
     await x.call(refresh(pair, { as: next }))
-    if (x.lines.has(next)) made.push(next)
+    if (!x.lines.has(next)) continue
+    made.push(next)
+    replaced.push(pair)
   }
-  return { due: x.options.wire.now() + lifetimeMs + 1500, pairs: made }
+  return { due: x.options.wire.now() + lifetimeMs + 1500, pairs: made, replaced }
 }
 
 /** Using a token does not prolong it. */
@@ -41,8 +53,12 @@ export async function useWhileWaiting(x: Explorer, pairs: readonly string[]): Pr
 }
 
 /** expires-in/enforced, tokens/expire, refresh/after-access-expiry. */
-export async function endExpiry({ x, keyring }: Caller, pairs: readonly string[]): Promise<void> {
+export async function endExpiry({ x, keyring }: Caller, { pairs, replaced }: Expiring): Promise<void> {
   x.script = 'expiry'
+  for (const pair of replaced) {
+    await expectRefused(x, list(token(pair)))
+    await expectRefused(x, refresh(pair))
+  }
   for (const pair of pairs) {
     await expectRefused(x, list(token(pair)))
     await expectRefused(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
@@ -106,7 +122,10 @@ export async function endBeside(
 ): Promise<void> {
   x.script = 'expiry/beside'
   const pairs = await briefPairs(x, users)
+  for (const { lasting } of pairs) if (lasting !== undefined) await x.call(list(token(lasting)))
   await meanwhile(surelyEndedMs)
+  // That a shorter token of the same key ended does not end this one.
+  for (const { lasting } of pairs) if (lasting !== undefined) await x.call(list(token(lasting)))
   for (const { who, pair, lasting, isBound } of pairs) {
     await expectRefused(x, list(token(pair)))
     const other = await granted(x, { who, scope: ['solution'] })

@@ -95,7 +95,14 @@ async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Prom
   })
   const caller: Caller = { x, keyring, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
   const table: Table = openTable(cells(x.options.operations, plan.random).filter(({ id }) => isNamedBy(plan.only, id)))
-  return { caller, plan, sizes: sizesFor(x.options.maxCalls), table, stage, expiring: { due: 0, pairs: [] } }
+  return {
+    caller,
+    plan,
+    sizes: sizesFor(x.options.maxCalls),
+    table,
+    stage,
+    expiring: { due: 0, pairs: [], replaced: [] },
+  }
 }
 
 async function quietStages(all: Stages): Promise<void> {

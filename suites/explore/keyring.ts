@@ -51,7 +51,7 @@ function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?:
 
 export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
   const name = freshName(x)
-  const scope = kind.scope.map((word) => (word === 'session:' ? `session:${name}-$unique` : word))
+  const scope = inSomeOrder(kind.scope).map((word) => (word === 'session:' ? `session:${name}-$unique` : word))
   const more = {
     as: name,
     ...(kind.from === undefined ? {} : { from: kind.from }),
@@ -59,6 +59,13 @@ export async function granted(x: Explorer, kind: PairKind, connection?: Connecti
   }
   const seen = await x.call(grant(kind.who, scope, more))
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
+}
+
+/** The order of the words has no meaning, so a restriction comes first in half of the scopes. */
+function inSomeOrder(scope: readonly string[]): string[] {
+  const isRestriction = (word: string): boolean => word.includes(':')
+  const [areas, restrictions] = [scope.filter((word) => !isRestriction(word)), scope.filter(isRestriction)]
+  return scope.join().length % 2 === 0 ? [...areas, ...restrictions] : [...restrictions, ...areas]
 }
 
 /** A new name. */
@@ -89,8 +96,9 @@ interface Wanted {
 }
 
 const wide = [everyScope, documentedScope, plainScope]
+/** @param more words of scope that the token has as well */
 const byToken =
-  (who: string, generation = 0) =>
+  (who: string, generation = 0, more: readonly string[] = []) =>
   async (x: Explorer, pairs: Map<string, string>) => {
     const apikeyWords = apikeyScope(x)
     const pair =
@@ -98,7 +106,7 @@ const byToken =
         ? undefined
         : await pairOf(x, pairs, {
             who,
-            scope: ['solution', ...apikeyWords],
+            scope: ['solution', ...apikeyWords, ...more],
             ...(generation === 0 ? {} : { generation }),
           })
     return pair === undefined ? undefined : token(pair)
@@ -112,10 +120,10 @@ const wanted: readonly Wanted[] = [
   { name: 'by-ecc', scope: wide, by: by(ecc('ecc-a')) },
   { name: 'by-token', scope: wide, by: byToken('root') },
   { name: 'by-child', scope: wide, by: by(hmac('by-basic')) },
-  { name: 'ecc-b', scope: wide, withPublicKey: true, by: byToken('by-token', 1) },
+  { name: 'ecc-b', scope: wide, withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
   { name: 'context-key', scope: [['context']], by: by(basic('by-child')) },
   { name: 'ecc-context', scope: [['context']], withPublicKey: true, by: by(ecc('ecc-b')) },
-  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2) },
+  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2, ['expiresIn:15000']) },
 ]
 
 /** The words of scope that open manager/createApiKey for a token, as grants have shown; undefined: not known to be granted. */
@@ -147,9 +155,11 @@ export async function fillKeyring(
         await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
       await createKey(x, name, auth, { scopes: scope, pair: withPublicKey === true ? makeKeyPair() : undefined })
       if (!x.names.has(name)) await tryOtherwise(x, before)
-      // A token that created a key can still be refreshed.
+      // A token that created a key still works, and can be refreshed.
       const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
-      if (pair !== undefined) await x.call(refresh(pair, { as: freshName(x) }))
+      if (pair === undefined) continue
+      await x.call(list(auth))
+      await x.call(refresh(pair, { as: freshName(x) }))
     }
   }
 }
@@ -183,19 +193,23 @@ async function tryOtherwise(x: Explorer, before: number): Promise<void> {
 function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   const missing = wanted.filter(({ name }) => !x.names.has(name))
   if (missing.length <= most) return missing
-  const all = [...missing, besideTestKeys]
+  const all = [...besideTestKeys, ...missing]
   return scarce.slice(0, most).flatMap((name) => all.find((one) => one.name === name) ?? [])
 }
 
-const scarce = ['by-basic', 'ecc-solution', 'solution-key', 'by-child', 'ecc-context']
+const scarce = ['by-token', 'ecc-solution', 'solution-key', 'by-child', 'ecc-context']
 
-/** Asked for only where the test keys are there: another name of the first key with a public key, and a narrow scope. */
-const besideTestKeys: Wanted = {
-  name: 'ecc-solution',
-  scope: [['solution']],
-  withPublicKey: true,
-  by: byToken('by-basic', 1),
-}
+/** Where the test keys are there: a wide key and two narrow ones, one with the name of the first key with a public key. */
+const besideTestKeys: readonly Wanted[] = [
+  // No scope of the key is beyond that of its creator, where a refusal would be open.
+  {
+    name: 'by-token',
+    scope: [['apikey', 'apiKey', 'solution', 'context'], ...wide],
+    by: byToken('root', 0, ['context', 'expiresIn:15000']),
+  },
+  { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
+  { name: 'solution-key', scope: [['solution']], by: by(hmac('by-token')) },
+]
 
 function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {
   const { seed, publicKey } = x.names.get(`${name}-own`) ?? {}

@@ -11,8 +11,10 @@ const otherAreas = ['context', 'thread', 'store', 'inbox', 'stream']
 const limits: readonly (readonly string[])[] = [
   ...otherAreas.map((area) => [area]),
   ...otherAreas.flatMap((one, at) => otherAreas.slice(at + 1).map((other) => [one, other])),
-  ['context', 'session:'],
-  ['thread', 'expiresIn:15000'],
+  ...otherAreas.flatMap((area) => [
+    [area, 'session:'],
+    [area, 'expiresIn:15000'],
+  ]),
   ['store', 'inbox', 'thread'],
   ['context', 'solution:*'],
   ...['apikey', ...otherAreas].map((area) => [area, area]),
@@ -46,7 +48,7 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
     const next = freshName(x)
     await x.call(refresh(narrow, { as: next }))
     if (x.lines.has(next)) await expectRefused(x, list(token(next)))
-    if (creates() && x.lines.has(next)) await expectRefused(x, creation(token(next)))
+    if (creates() && x.lines.has(next)) await expectRefused(x, creation(token(next), '$spare.publicKey'))
   }
   for (const scope of opening) {
     const open = await granted(x, { who, scope })
@@ -63,7 +65,7 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
   const next = freshName(x)
   await x.call(refresh(only, { as: next }))
   await x.call(list(token(next)))
-  if (creates()) await expectRefused(x, creation(token(next)))
+  if (creates()) await expectRefused(x, creation(token(next), '$spare.publicKey'))
 }
 
 /** Checks that keys with a narrow scope open nothing else, with any kind of authorization. */
@@ -75,6 +77,7 @@ export async function narrowKeys({ x, keyring }: Caller): Promise<void> {
     await x.call(list(auth))
     await expectRefused(x, list(auth, { connection: 'new' }))
     if (creates()) await expectRefused(x, creation(auth))
+    if (creates()) await expectRefused(x, creation(auth, '$spare.publicKey'))
   }
   for (const who of keyring.narrow)
     for (const scope of [

@@ -60,7 +60,7 @@ async function makeSessions(
   for (let at = range[0]; at < range[1]; at++) {
     const as = freshName(x)
     // A session may be granted beside other words.
-    const words = at < 2 ? (apikeyScope(x) ?? []) : at % 5 === 3 ? [`ipAddr:${x.addresses[0]?.seen ?? ''}`] : []
+    const words = at < 2 ? (apikeyScope(x) ?? []) : (wordsBeside(x)[at % 5] ?? [])
     await x.call(
       grant(
         who,
@@ -72,6 +72,15 @@ async function makeSessions(
   }
   return made
 }
+
+/** Restrictions that some sessions have, of five. */
+const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [
+  [],
+  [],
+  [],
+  [`ipAddr:${x.addresses[0]?.seen ?? ''}`],
+  ['expiresIn:15000'],
+]
 
 /** Uses every session, whether the model can judge the call or only learns from its answer. */
 async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Sizes } from './budget.ts'
 import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
 import { callCells, grantsNothing, type Table } from './call-cells.ts'
 import { basic, create } from './calls.ts'
-import { beginExpiry, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
+import { beginExpiry, type Expiring, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
 import { lifetimes } from './lifetimes.ts'
@@ -29,7 +29,7 @@ export interface Stages {
   readonly sizes: Sizes
   readonly table: Table
   /** Pairs that expire soon, and when all of them have expired. */
-  expiring: { readonly due: number; readonly pairs: readonly string[] }
+  expiring: Expiring
   /** Runs one stage, then handles its findings. */
   stage(name: string, run: () => Promise<unknown>): Promise<void>
 }
@@ -165,7 +165,8 @@ async function expire(all: Stages, waits: boolean): Promise<void> {
   const { caller, stage } = all
   const { x } = caller
   const { wire } = x.options
-  const { pairs, due } = all.expiring
+  const { expiring } = all
+  const { pairs, due } = expiring
   if (pairs.length === 0) return
   if (waits && wire.controlled)
     for (let turn = 0; turn < 2; turn++) {
@@ -174,8 +175,8 @@ async function expire(all: Stages, waits: boolean): Promise<void> {
     }
   if (waits && wire.now() < due) await x.wait(due - wire.now())
   if (wire.now() < due) return
-  all.expiring = { due, pairs: [] }
-  await stage('expiry', () => endExpiry(caller, pairs))
+  all.expiring = { due, pairs: [], replaced: [] }
+  await stage('expiry', () => endExpiry(caller, expiring))
 }
 
 /** The last stage that disturbs nobody. */
