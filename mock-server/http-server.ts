@@ -96,9 +96,11 @@ function write(response: ServerResponse, answer: MockAnswer, complete: boolean):
     response.end(bytes.subarray(half))
     return
   }
-  answer.headers['content-length'] = String(Buffer.byteLength(answer.body))
+  const bytes = Buffer.byteLength(answer.body)
+  answer.headers['content-length'] = String(bytes)
   response.writeHead(answer.status, answer.headers)
-  response.end(answer.body)
+  // As many bytes as characters: all of them are ASCII, which is written faster if node is told so.
+  response.end(answer.body, bytes === answer.body.length ? 'latin1' : 'utf8')
 }
 
 /** Resolves when the server listens; rejects with the error of node:net when it cannot. */

@@ -1,6 +1,7 @@
 import type { ServerContext } from './context.ts'
 import type { MockAnswer, MockRequest } from './http.ts'
 import { demandKnownNames, demandWord } from './known-names.ts'
+import { methods } from './methods/index.ts'
 import type { RpcOutcome } from './rpc.ts'
 import type { Means, TokenPair } from './state.ts'
 
@@ -82,7 +83,10 @@ export function createJournal(context: ServerContext, { size, bytes }: JournalBo
   function entries(filter: JournalFilter = {}): JournalEntry[] {
     checkFilter(filter)
     const wanted = Object.entries(filter)
-    return ring.held().filter((entry) => wanted.every(([name, value]) => entry[name as keyof JournalFilter] === value))
+    return ring
+      .held()
+      .filter((place) => wanted.every(([name, value]) => place[name as keyof JournalFilter] === value))
+      .map(entryIn)
   }
   return {
     entries,
@@ -98,115 +102,160 @@ export function createJournal(context: ServerContext, { size, bytes }: JournalBo
     record(request, answer, outcome, faults) {
       if (size === 0) return
       total += 1
-      const entry = entryOf(context, total, request, { status: answer.status, outcome, faults })
-      ring.push(entry)
-      if (entry.stage !== undefined) answer.notes = { ...answer.notes, stage: entry.stage }
+      const place = ring.next()
+      note(place, context, request, { number: total, status: answer.status, outcome, faults })
+      ring.keep(place)
+      if (place.stage !== undefined) answer.notes = { ...answer.notes, stage: place.stage }
     },
   }
+}
+
+/** An entry in its place: every member is there, so that the places can be used again and again. */
+type Place = { [member in keyof Required<JournalEntry>]: JournalEntry[member] | undefined }
+
+const emptyPlace = (): Place => ({
+  number: 0,
+  timeMs: 0,
+  httpMethod: '',
+  path: '',
+  remoteAddress: '',
+  status: 0,
+  verdict: 'refused',
+  stage: undefined,
+  method: undefined,
+  grantType: undefined,
+  keyId: undefined,
+  means: undefined,
+  pair: undefined,
+  issued: undefined,
+  faults: undefined,
+  computed: undefined,
+})
+
+/** A copy for the reader, without the members that do not apply. */
+function entryIn(place: Place): JournalEntry {
+  return Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)) as unknown as JournalEntry
 }
 
 /** The size of an entry without the computed data: names, numbers and cut texts. */
 const entryBytes = 1024
 
-const bytesOf = ({ computed }: JournalEntry): number =>
+const bytesOf = ({ computed }: Place): number =>
   computed === undefined ? entryBytes : entryBytes + 2 * computed.dataToSign.length
 
-/** A ring of the newest entries; the oldest are dropped when places or bytes run out. */
+/**
+ * A ring of the newest entries; the oldest are dropped when places or bytes run out. A new object for each call would outlive the next
+ * garbage collection, and calls wait while it is moved.
+ */
 function createRing(size: number, mostBytes: number) {
-  let places: (JournalEntry | undefined)[] = []
+  let places: Place[] = []
   let first = 0
   let count = 0
   let held = 0
   function dropOldest(): void {
     const oldest = places[first]
-    if (oldest !== undefined) held -= bytesOf(oldest)
-    places[first] = undefined
+    if (oldest !== undefined) {
+      held -= bytesOf(oldest)
+      oldest.computed = undefined
+    }
     first = (first + 1) % size
     count -= 1
   }
   return {
     count: () => count,
-    held: () => [...places.slice(first), ...places.slice(0, first)].filter((entry) => entry !== undefined),
+    held: () => [...places.slice(first), ...places.slice(0, first)].slice(0, count),
     clear() {
       places = []
       first = 0
       count = 0
       held = 0
     },
-    push(entry: JournalEntry) {
+    /** The place for the next entry; it may hold an old one. */
+    next(): Place {
       if (count === size) dropOldest()
-      places[(first + count) % size] = entry
+      const at = (first + count) % size
+      places[at] ??= emptyPlace()
       count += 1
-      held += bytesOf(entry)
+      return places[at]
+    },
+    /** Call it when the entry is in its place. */
+    keep(place: Place) {
+      held += bytesOf(place)
       while (held > mostBytes && count > 1) dropOldest()
     },
   }
 }
 
 interface Recorded {
+  number: number
   status: number
   outcome: RpcOutcome | { stage: string }
   faults: string[] | undefined
 }
 
-function entryOf(
+function note(
+  place: Place,
   context: ServerContext,
-  number: number,
   request: MockRequest,
-  { status, outcome, faults }: Recorded,
-): JournalEntry {
-  const entry: JournalEntry = {
-    number,
-    timeMs: context.now(),
-    httpMethod: request.method,
-    path: bounded(request.target.split('?', 1)[0] ?? ''),
-    remoteAddress: request.remoteAddress,
-    status,
-    verdict: 'refused',
-  }
-  if (faults) {
-    entry.verdict = 'faulted'
-    entry.faults = faults
-  }
+  { number, status, outcome, faults }: Recorded,
+): void {
+  place.stage = place.method = place.grantType = place.keyId = place.means = undefined
+  place.pair = place.issued = place.computed = undefined
+  place.number = number
+  place.timeMs = context.now()
+  place.httpMethod = request.method
+  place.path = pathOf(request.target)
+  place.remoteAddress = request.remoteAddress
+  place.status = status
+  place.verdict = faults ? 'faulted' : 'refused'
+  place.faults = faults
   if ('stage' in outcome) {
-    entry.stage = outcome.stage
-    return entry
+    place.stage = outcome.stage
+    return
   }
   const { method, params, caller } = outcome
-  if (method !== undefined) entry.method = bounded(method)
-  if (typeof params?.grantType === 'string') entry.grantType = bounded(params.grantType)
+  if (method !== undefined) place.method = methods.get(method)?.name ?? bounded(method)
+  if (typeof params?.grantType === 'string') place.grantType = bounded(params.grantType)
   if (caller) {
-    entry.keyId = caller.key.id
-    entry.means = caller.means
-    if (caller.pair) entry.pair = caller.pair.id
-  } else if (params) nameGrant(context, entry, params)
+    place.keyId = caller.key.id
+    place.means = caller.means
+    place.pair = caller.pair?.id
+  } else if (params) nameGrant(context, place, params)
   if (outcome.outcome.ok) {
-    entry.verdict = 'accepted'
-    nameIssued(context, entry, outcome.outcome.value)
-    return entry
+    place.verdict = 'accepted'
+    nameIssued(context, place, outcome.outcome.value)
+    return
   }
   const { refusal } = outcome.outcome
-  entry.verdict = 'refused'
-  entry.stage = refusal.stage
-  if (refusal.computed) entry.computed = refusal.computed
-  return entry
+  place.verdict = 'refused'
+  place.stage = refusal.stage
+  place.computed = refusal.computed
+}
+
+/** Most calls have one path: one text for all of them. */
+const usualPath = '/api'
+
+function pathOf(target: string): string {
+  if (target === usualPath) return usualPath
+  const end = target.indexOf('?')
+  return bounded(end < 0 ? target : target.slice(0, end))
 }
 
 /** manager/auth has no caller; the key or the refresh token is in its params. */
-function nameGrant({ state }: ServerContext, entry: JournalEntry, params: { readonly [name: string]: unknown }): void {
+function nameGrant({ state }: ServerContext, place: Place, params: { readonly [name: string]: unknown }): void {
   const key = typeof params.apiKeyId === 'string' ? state.keys.get(params.apiKeyId) : undefined
   const pair = typeof params.refreshToken === 'string' ? state.tokens.get(params.refreshToken)?.pair : undefined
-  if (key) entry.keyId = key.id
+  if (key) place.keyId = key.id
   if (pair) {
-    entry.keyId = pair.key.id
-    entry.pair = pair.id
+    place.keyId = pair.key.id
+    place.pair = pair.id
   }
 }
 
-function nameIssued({ state }: ServerContext, entry: JournalEntry, value: unknown): void {
-  if (entry.grantType === undefined || typeof value !== 'object' || value === null || !('accessToken' in value)) return
+function nameIssued({ state }: ServerContext, place: Place, value: unknown): void {
+  if (place.grantType === undefined || typeof value !== 'object' || value === null || !('accessToken' in value)) return
   const issued = state.tokens.get(String(value.accessToken))
-  if (issued) entry.issued = issued.pair.id
+  if (issued) place.issued = issued.pair.id
 }
 
 function lineage({ state }: ServerContext): LineageEntry[] {

@@ -1,3 +1,5 @@
+import { createTextMap, type TextMap } from './text-map.ts'
+
 /** The used nonces, each remembered until a time in ms; bounded, the oldest forgotten first. */
 export interface NonceMemory {
   /** Whether the nonce was used and is still remembered at `nowMs`. */
@@ -8,14 +10,11 @@ export interface NonceMemory {
   readonly forgotten: number
 }
 
-/**
- * Two generations instead of one ordered list: the older one is dropped as a whole. Taking single entries out of the front of a large
- * Map leaves holes that every later look at the front has to pass.
- */
+/** Two generations instead of one ordered list: the older one is dropped as a whole. */
 export function createNonceMemory(bound: number): NonceMemory {
   const perGeneration = Math.max(Math.floor(bound / 2), 1)
-  let older = new Map<string, number>()
-  let newer = new Map<string, number>()
+  let older: TextMap = createTextMap()
+  let newer: TextMap = createTextMap()
   let newestEndMs = { older: 0, newer: 0 }
   let forgotten = 0
   return {
@@ -24,7 +23,7 @@ export function createNonceMemory(bound: number): NonceMemory {
       if (newer.size >= perGeneration || newestEndMs.newer <= nowMs) {
         if (newestEndMs.older > nowMs) for (const endMs of older.values()) if (endMs > nowMs) forgotten += 1
         older = newer
-        newer = new Map()
+        newer = createTextMap()
         newestEndMs = { older: newestEndMs.newer, newer: 0 }
       }
       newer.set(nonce, untilMs)
