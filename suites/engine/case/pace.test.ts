@@ -72,3 +72,49 @@ test('a live target is called slowly at first, and faster while it does not thro
   for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
   expect(caller.instance.clock.now() - later).toBeLessThan(12_000)
 })
+
+test('a target that throttled once is soon called as fast as before', async () => {
+  let calls = 0
+  const answer = (): MadeUpAnswer => {
+    calls += 1
+    return calls === 3 ? { status: 429 } : { result: {} }
+  }
+  const target = madeUpTarget({ callMs: 2, answer })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+  const caller = await openCaller(run)
+  const began = caller.instance.clock.now()
+  for (let made = 0; made < 2000; made += 1) await makeCall(caller, call)
+  // At the slowest pace it would take 400 s.
+  expect(caller.instance.clock.now() - began).toBeLessThan(30_000)
+})
+
+test('a target with a limit throttles ever more rarely', async () => {
+  const run = startRun({
+    target: limited(40, {}),
+    corpus,
+    facts: noFacts(),
+    random: seededRandom(1),
+    unique: 't',
+  })
+  const caller = await openCaller(run)
+  let throttled = 0
+  for (let made = 0; made < 8000; made += 1) throttled += (await makeCall(caller, call)).throttled > 0 ? 1 : 0
+  expect(throttled).toBeLessThan(30)
+})
+
+test('a declared rate is never exceeded, whatever the target bears', async () => {
+  const times: number[] = []
+  const target = madeUpTarget({
+    callMs: 0,
+    settings: { rate: 10 },
+    answer: ({ nowMs }): MadeUpAnswer => {
+      times.push(nowMs)
+      return times.length === 3 ? { status: 429 } : { result: {} }
+    },
+  })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 't' })
+  const caller = await openCaller(run)
+  for (let made = 0; made < 600; made += 1) await makeCall(caller, call)
+  for (const [index, at] of times.entries())
+    expect((times[index + 10] ?? Number.POSITIVE_INFINITY) - at).toBeGreaterThanOrEqual(990)
+})

@@ -1,4 +1,7 @@
-/** How fast a run calls its target: as fast as answers come, until the target throttles it; then at a pace that the target accepts. */
+/**
+ * How fast a run calls its target: as fast as answers come, until the target throttles it; then at a pace that the target accepts, and
+ * after a while faster again, because it may have been busy for a moment only.
+ */
 import type { Random } from '../random.ts'
 import type { Clock } from '../target.ts'
 import type { TargetFacts } from './target-facts.ts'
@@ -27,6 +30,11 @@ export const gentleStart = 20
 
 const slowerBy = 0.7
 const fasterBy = 1.5
+/** While all goes well a run becomes faster each second. In ms. */
+const calmMs = 1000
+/** After the target has throttled, it must have borne the slower pace for so long first; twice as long each time that it throttles again. */
+const firstPatienceMs = 15_000
+const longestPatienceMs = 120_000
 /** Above this pace, waiting spares the target nothing. */
 const fastEnough = 500
 /** The slowest pace: a target that is still too busy answers with Retry-After, which is waited out. */
@@ -37,8 +45,11 @@ const firstBackOffMs = 100
 const longestBackOffMs = 3000
 
 export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
-  let rate = lowest(limit > 0 ? limit : null, facts.callsPerSecond ?? start)
-  let mayGoFaster = facts.callsPerSecond === undefined && start !== null
+  const mostOf = (wanted: number | null): number | null => lowest(limit > 0 ? limit : null, wanted)
+  let rate = mostOf(facts.callsPerSecond ?? start)
+  let patienceMs = firstPatienceMs
+  /** How long the target must have borne this pace before the next faster one. */
+  let pauseMs = facts.callsPerSecond === undefined ? calmMs : patienceMs
   let freeAtMs = 0
   let slowedAtMs = Number.NEGATIVE_INFINITY
   let steadySinceMs: number | undefined
@@ -46,10 +57,13 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
   let recent: number[] = []
   const goFaster = (nowMs: number): void => {
     steadySinceMs ??= nowMs
-    if (!mayGoFaster || rate === null || nowMs - steadySinceMs < 1000) return
+    if (rate === null || nowMs - steadySinceMs < pauseMs) return
     steadySinceMs = nowMs
+    pauseMs = calmMs
+    // Only what the target has borne is remembered.
+    if (facts.callsPerSecond !== undefined) facts.callsPerSecond = rate
     const faster = rate * fasterBy
-    rate = lowest(limit > 0 ? limit : null, faster > fastEnough ? null : faster)
+    rate = mostOf(faster > fastEnough ? null : faster)
   }
   return {
     async take(clock, calls) {
@@ -65,8 +79,11 @@ export function createPace({ limit, start, facts, random }: PaceOptions): Pace {
     slowDown(clock) {
       const nowMs = clock.now()
       if (nowMs - slowedAtMs < burstMs) return
+      if (facts.callsPerSecond !== undefined && pauseMs === calmMs)
+        patienceMs = Math.min(2 * patienceMs, longestPatienceMs)
+      pauseMs = patienceMs
       slowedAtMs = nowMs
-      mayGoFaster = false
+      steadySinceMs = nowMs
       const measured = recent.filter((atMs) => atMs > nowMs - 1000).length
       rate = Math.max(leastCallsPerSecond, (rate ?? Math.max(1, measured)) * slowerBy)
       facts.callsPerSecond = rate
