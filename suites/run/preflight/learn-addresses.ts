@@ -9,7 +9,7 @@ import { accessTokenOf, call, grant, grantParams, listSolutions } from './calls.
  * Finds our address as the server sees it: the declared one, or the first likely one for which a token works. A server in a container does
  * not see 127.0.0.1.
  */
-export async function learnAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+async function learnAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
   const { clientAddress, likelyAddresses = [] } = caller.instance.settings
   const canAsk = allow.includes('sessions') && caller.instance.root.kind === 'secret'
   const [likeliest] = likelyAddresses
@@ -29,12 +29,21 @@ export async function learnAddress(caller: Caller, allow: readonly SafetyClass[]
  * Tries the second local address. It counts only if the server receives its calls and sees the address: through a proxy all calls come from
  * one address.
  */
-export async function trySecondAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+async function trySecondAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
   const address = caller.instance.settings.secondAddress
   if (address === undefined) return
   const stop = await secondAddressProblem(caller, address, allow)
   if (stop === undefined) caller.facts.secondAddress = address
   else caller.facts.secondAddressProblem = stop
+}
+
+/** Finds out both addresses; the calls for one need not wait for those for the other. */
+export async function learnAddresses(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
+  await Promise.all([learnAddress(caller, allow), trySecondAddress(caller, allow)])
+  const { facts } = caller
+  if (facts.secondAddress === undefined || facts.secondAddress !== facts.clientAddress) return
+  facts.secondAddressProblem = { kind: 'same-address', address: facts.secondAddress }
+  delete facts.secondAddress
 }
 
 async function secondAddressProblem(
@@ -60,8 +69,8 @@ async function secondAddressProblem(
     const { answer } = await fromSecond({ method: listSolutions, params: {}, auth: { token } })
     return answer.outcome === 'accepted'
   }
-  if (await worksThere(['solution', `ipAddr:${address}`])) return undefined
-  return (await worksThere(['solution']))
-    ? { kind: 'seen-as-another', address }
-    : { kind: 'no-token-accepted', address }
+  // On a target that is far away, asking the second one only after the first one has failed would take as long again.
+  const [bound, unbound] = await Promise.all([worksThere(['solution', `ipAddr:${address}`]), worksThere(['solution'])])
+  if (bound) return undefined
+  return { kind: unbound ? 'seen-as-another' : 'no-token-accepted', address }
 }

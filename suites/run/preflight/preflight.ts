@@ -2,9 +2,9 @@ import { type Caller, limitFor } from '../../engine/case/caller.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { tryJunk } from './junk-control.ts'
-import { learnAddress, trySecondAddress } from './learn-addresses.ts'
+import { learnAddresses } from './learn-addresses.ts'
 import { learnSpelling, learnTokens } from './learn-tokens.ts'
-import { firstCall, measureAccepted, measureRefused } from './reach-target.ts'
+import { firstCall, measureAccepted, measureGrant, measureRefused } from './reach-target.ts'
 import { tryRootKey } from './try-root-key.ts'
 
 /**
@@ -21,13 +21,19 @@ export async function preflight(caller: Caller, allow: readonly SafetyClass[], p
   stopping.pause()
   try {
     const first = await firstCall(caller, patientMs)
-    await measureRefused(caller, first)
-    await tryRootKey(caller, first, allow)
-    if (allow.includes('sessions')) await learnTokens(caller)
-    if (!caller.instance.clock.controlled) await measureAccepted(caller, allow)
-    // Only now is it known how far away the target is.
-    caller.limit = limitFor(caller.instance, caller.facts)
-    await Promise.all([tryJunk(caller, first, allow), learnAddresses(caller, allow)])
+    await measureRefused(caller, first, 1)
+    adaptLimit(caller)
+    await Promise.all([measureRefused(caller, first, 2), tryRootKey(caller, first, allow)])
+    const isTimed = !caller.instance.clock.controlled
+    if (allow.includes('sessions')) {
+      await Promise.all([learnTokens(caller), isTimed && measureAccepted(caller)])
+      if (isTimed) await measureGrant(caller)
+      adaptLimit(caller)
+      await Promise.all([tryJunk(caller, first, allow), learnAddresses(caller, allow)])
+    } else {
+      const isTimedMeanwhile = isTimed && measureAccepted(caller)
+      await Promise.all([isTimedMeanwhile, tryJunk(caller, first, allow), learnAddresses(caller, allow)])
+    }
     if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(caller)
     return caller.facts
   } finally {
@@ -35,7 +41,7 @@ export async function preflight(caller: Caller, allow: readonly SafetyClass[], p
   }
 }
 
-async function learnAddresses(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
-  await learnAddress(caller, allow)
-  await trySecondAddress(caller, allow)
+/** How many calls are made at once depends on how far away the target is. */
+function adaptLimit(caller: Caller): void {
+  caller.limit = limitFor(caller.instance, caller.facts)
 }

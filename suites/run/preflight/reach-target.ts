@@ -1,6 +1,6 @@
 import type { Caller } from '../../engine/case/caller.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import { printable } from '../../engine/printable.ts'
 import { call, grant, refusable } from './calls.ts'
@@ -68,24 +68,24 @@ function throttledFromTheStart(
 const afterWaiting = (patientMs: number): string =>
   patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
 
-/** How long a refused call takes. */
-export async function measureRefused(caller: Caller, first: Called): Promise<void> {
+/** Measures how long refused calls take. */
+export async function measureRefused(caller: Caller, first: Called, samples: number): Promise<void> {
   if (first.answer.status === null) return
-  for (let sample = 0; sample < 3; sample += 1) await timeCall(caller, () => call(caller, 'none'))
+  for (let sample = 0; sample < samples; sample += 1) noteTime(caller, await call(caller, 'none'))
 }
 
-/** How long an accepted call takes: a server may refuse fast and accept slowly. */
-export async function measureAccepted(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
-  await timeCall(caller, () => call(caller, { key: 'root' }))
-  if (allow.includes('sessions') && caller.instance.root.kind === 'secret') {
-    await timeCall(caller, () => grant(caller, ['solution']))
-  }
+/** Measures how long an accepted call takes: a server may refuse fast and accept slowly. */
+export async function measureAccepted(caller: Caller): Promise<void> {
+  noteTime(caller, await call(caller, { key: 'root' }))
 }
 
-/** The longest call counts; a throttled one says nothing about the latency. */
-async function timeCall({ instance, facts }: Caller, makeIt: () => Promise<Called>): Promise<void> {
-  const before = instance.clock.now()
-  const { throttled, wire } = await makeIt()
+/** Measures how long a grant takes. */
+export async function measureGrant(caller: Caller): Promise<void> {
+  if (caller.instance.root.kind === 'secret') noteTime(caller, await grant(caller, ['solution']))
+}
+
+/** The longest call counts, without what it waited for before it was sent; a throttled one says nothing about the latency. */
+function noteTime({ facts }: Caller, { throttled, wire, time }: Called): void {
   if (throttled === 0 && wire.kind === 'answer')
-    facts.roundTripMs = Math.max(facts.roundTripMs, instance.clock.now() - before)
+    facts.roundTripMs = Math.max(facts.roundTripMs, time.answeredAtMs - time.sentAtMs)
 }
