@@ -43,9 +43,9 @@ test('the limit grows up to sixteen while answers stay quick', () => {
 
 test('the limit shrinks when answers become slower, but not below the first one', () => {
   const limit = createCallLimit(null)
-  hear(limit, 8 + 12 + 16 + 20, 100)
-  expect(limit.atOnce).toBe(12)
-  hear(limit, 24, 200)
+  hear(limit, 8 + 12 + 18, 100)
+  expect(limit.atOnce).toBe(13)
+  hear(limit, 26, 200)
   expect(limit.atOnce).toBe(9)
   hear(limit, 200, 200)
   expect(limit.atOnce).toBe(4)
@@ -58,7 +58,7 @@ test('a few slow answers change nothing', () => {
     hear(limit, 1, 100)
     hear(limit, 1, 600)
   }
-  expect(limit.atOnce).toBe(8)
+  expect(limit.atOnce).toBe(9)
 })
 
 test('the limit shrinks when an answer is lost or throttled, until answers come again', () => {

@@ -67,7 +67,11 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
       const usualMs = lowerQuartile(took)
       quickestMs = Math.min(quickestMs, usualMs)
       const isSlow = usualMs > timesSlower * quickestMs + slowerByMs
-      change(isSlow ? Math.min(atOnce, Math.max(lowest, Math.floor(0.75 * atOnce))) : atOnce + 2)
+      change(
+        isSlow
+          ? Math.min(atOnce, Math.max(lowest, Math.floor(0.75 * atOnce)))
+          : Math.max(atOnce + 2, Math.floor(1.5 * atOnce)),
+      )
     },
   }
 }
