@@ -21,7 +21,7 @@ export interface Keyring {
 
 export interface PairKind {
   readonly who: string
-  /** Scope words. */
+  /** Scope words; `session:` stands for a session of its own, `ipAddr:` for our address. */
   readonly scope: readonly string[]
   /** How often it is refreshed before it is used. */
   readonly generation?: number
@@ -51,7 +51,10 @@ function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?:
 
 export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
   const name = freshName(x)
-  const scope = inSomeOrder(kind.scope).map((word) => (word === 'session:' ? `session:${name}-$unique` : word))
+  const own = x.addresses[0]?.seen ?? ''
+  const scope = inSomeOrder(kind.scope)
+    .filter((word) => word !== 'ipAddr:' || own !== '')
+    .map((word) => (word === 'session:' ? `session:${name}-$unique` : word === 'ipAddr:' ? `ipAddr:${own}` : word))
   const more = {
     as: name,
     ...(kind.from === undefined ? {} : { from: kind.from }),

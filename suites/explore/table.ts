@@ -183,6 +183,9 @@ const kinds: readonly Omit<PairKind, 'who'>[] = [
   { scope: ['solution', 'context'], generation: 2 },
   { scope: ['solution', 'session:'] },
   { scope: ['solution'], generation: 3 },
+  { scope: ['solution', 'ipAddr:'] },
+  { scope: ['solution', 'session:', 'expiresIn:15000'], generation: 1 },
+  { scope: ['solution', 'context', 'ipAddr:'], generation: 2 },
 ]
 
 /** A kind of pair for each turn: of every key, of every generation. */
