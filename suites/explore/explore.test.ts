@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
 import { seededRandom } from '../engine/random.ts'
 import { bareSettings } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { allPairs, coveringArray, pairsOf } from './covering.ts'
 import { readDeviations } from './deviations.ts'
@@ -14,7 +13,7 @@ import { changeBytes } from './operations.ts'
 import { changeText } from './text-operations.ts'
 import { sequences } from './walk.ts'
 
-const { requirements } = loadCorpus(packageRoot)
+const { requirements } = await openCorpus()
 async function exploreServer(server: Omit<ServerOptions, 'clock'>, maxCalls: number, seed = 1) {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root

@@ -1,13 +1,12 @@
 /** A server may put anything into an answer: the model survives it, and shows no secret that a server repeats. */
 import { expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
 import { bareSettings } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { explore } from './explore.ts'
 import { openMemoryWire } from './memory-wire.ts'
 
-const { requirements } = loadCorpus(packageRoot)
+const { requirements } = await openCorpus()
 const secret = 'a-root-secret-that-no-finding-may-show'
 
 type Body = { result?: object; [name: string]: unknown }
