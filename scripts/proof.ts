@@ -41,7 +41,10 @@ const proofs: readonly Proof[] = [
     command: vitest(
       'suites/explore/third-witness.test.ts',
       'suites/self/null-servers.test.ts',
+      'suites/self/list-matrix.test.ts',
+      'suites/self/order.test.ts',
       'suites/self/orders.test.ts',
+      'suites/self/reported-where.test.ts',
       'suites/self/strange-results.test.ts',
       'suites/self/unusual-targets.test.ts',
       'suites/self/saved-scenarios.test.ts',

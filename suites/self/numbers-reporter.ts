@@ -38,6 +38,6 @@ function doubt(what: string, modules: readonly TestModule[]): string {
     .filter(({ moduleId }) => confirmation.files.test(moduleId))
     .flatMap(({ children }) => [...children.allTests()])
   const failed = tests.filter((test) => !test.ok() || test.result().state === 'skipped').length
-  const part = confirmation.inPart && !isProof ? ' (a part of them here, all in npm run proof)' : ''
+  const part = confirmation.inPart && !isProof ? ' (in part here, in whole in npm run proof)' : ''
   return failed === 0 ? part : ` — NOT CONFIRMED: ${failed} of ${tests.length} tests behind this number did not pass`
 }

@@ -4,13 +4,15 @@ import type { Target } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { isProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 const mutants = await loadMutants()
 
-/** Every fourth case, those of Basic, and the one that fills the places for keys. */
+/** Every eighth case (in a proof every fourth), those of Basic, and the one that fills the places for keys. */
 const items = allItems(corpus).filter(
-  (item, index) => index % 4 === 0 || item.key.startsWith('basic/') || provesOf(item).includes('limits/ten-keys'),
+  (item, index) =>
+    index % (isProof ? 4 : 8) === 0 || item.key.startsWith('basic/') || provesOf(item).includes('limits/ten-keys'),
 )
 
 async function verdicts(target: Target, seed: number): Promise<Map<string, string>> {

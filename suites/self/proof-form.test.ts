@@ -2,12 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
-import { isProof, partUnlessProof } from './proof-form.ts'
+import { isProof, partUnlessProof, turnUnlessProof } from './proof-form.ts'
 
 test.skipIf(isProof)('a part is spread over the list', () => {
   expect(partUnlessProof([0, 1, 2, 3, 4, 5, 6], 3)).toEqual([0, 2, 4])
   expect(partUnlessProof([0, 1, 2, 3, 4, 5, 6], 3, 1)).toEqual([1, 3, 5])
   expect(partUnlessProof([0, 1], 3)).toEqual([0, 1])
+})
+
+test.skipIf(isProof)('turns share the items', () => {
+  expect([0, 1, 2].map((first) => turnUnlessProof(['a', 'b', 'c', 'd'], 3, first))).toEqual([['a', 'd'], ['b'], ['c']])
+  expect(turnUnlessProof(['a', 'b', 'c', 'd'], 3, 4)).toEqual(['b'])
 })
 
 test('npm run proof runs every test in whole that npm test runs in part', () => {

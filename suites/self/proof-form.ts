@@ -1,6 +1,14 @@
 /** `npm run proof` runs some tests in their whole form; `npm test` runs a part of them, because the whole takes too long. */
 export const isProof = process.env.SVC_PROOF !== undefined
 
+/**
+ * All items in a proof; otherwise every so many-th of them, from the index `first` on. With another first for each of several servers, each
+ * server and each item has its turn.
+ */
+export function turnUnlessProof<T>(items: readonly T[], every: number, first: number): T[] {
+  return items.filter((_, index) => isProof || index % every === first % every)
+}
+
 /** All items in a proof; otherwise `count` of them, spread evenly over the list from the index `first` on. */
 export function partUnlessProof<T>(items: readonly T[], count: number, first = 0): T[] {
   if (isProof || count >= items.length) return [...items]

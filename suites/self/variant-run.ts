@@ -8,6 +8,7 @@ import { runAll } from '../run/run.ts'
 import { bundledTarget, lastingTarget, loadVariants, type Variant } from '../targets/bundled.ts'
 import { madeUpMeta } from './made-up.ts'
 import type { Merged } from './merge-variants.ts'
+import { turnUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 
@@ -27,14 +28,14 @@ interface VariantRunOptions {
   lasting?: boolean
   /** Calls to such a server that are under way at once. */
   concurrency?: number
-  /** Only every so many-th case, from the first one given on. */
+  /** Outside of a proof, only every so many-th case, from the index `first` on. */
   part?: { every: number; first: number }
 }
 
 /** Runs every case against a conforming variant, or a part of them. */
 export async function runVariant(variant: Variant | Merged, options: VariantRunOptions = {}): Promise<VariantRun> {
   const { lasting = false, concurrency = 1, part = { every: 1, first: 0 } } = options
-  const items = allItems(corpus).filter((_, index) => index % part.every === part.first % part.every)
+  const items = turnUnlessProof(allItems(corpus), part.every, part.first)
   const { profile, rules = {}, settings } = variant
   const seed = 1
   const target = (lasting ? lastingTarget : bundledTarget)({ profile, rules }, { ...settings, concurrency })

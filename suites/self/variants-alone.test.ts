@@ -3,7 +3,7 @@ import { departuresOf } from './expected-departures.ts'
 import { partUnlessProof } from './proof-form.ts'
 import { runVariant, triedAlone } from './variant-run.ts'
 
-test.each(partUnlessProof(await triedAlone(), 3))(
+test.each(partUnlessProof(await triedAlone(), 2))(
   'nothing fails where the document is silent: $id',
   { timeout: 240_000 },
   async (variant) => {

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { loadVariants } from '../targets/bundled.ts'
 import { departuresOf } from './expected-departures.ts'
 import { coveringServers } from './merge-variants.ts'
-import { isProof, partUnlessProof } from './proof-form.ts'
+import { partUnlessProof } from './proof-form.ts'
 import { runVariant } from './variant-run.ts'
 
 const variants = await loadVariants()
 const longerThanAnyRunMs = 240_000
 
 /** Outside of a proof each of the three runs gets another part of the cases. */
-const part = (first: number) => ({ every: isProof ? 1 : 4, first })
+const part = (first: number) => ({ every: 4, first })
 
 describe('nothing fails on one server for the whole run', () => {
   const longest = [...coveringServers(variants)].sort((one, other) => other.ids.length - one.ids.length).slice(0, 1)

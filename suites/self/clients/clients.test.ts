@@ -102,7 +102,7 @@ test('right clients survive what servers do', timeout, async () => {
 })
 
 describe('a broken client starts, and ends as an adapter does', () => {
-  test.concurrent.each(partUnlessProof(cases('broken'), 60))('$name', timeout, ({ client, auth }) =>
+  test.concurrent.each(partUnlessProof(cases('broken'), 40))('$name', timeout, ({ client, auth }) =>
     withServer(auth, {}, async (_server, env) => {
       const { lines, complaints } = await runHere(client, env)
       expect(lines).toHaveLength(3)
