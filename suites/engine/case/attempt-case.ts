@@ -9,9 +9,8 @@ import { type Attempt, emptyAttempt } from '../judge/attempt.ts'
 import type { Called } from '../judge/called.ts'
 import { envelopeRequirements } from '../judge/envelope.ts'
 import { readable, type Schemas, type Side } from '../judge/expectation.ts'
-import { judgeStep, type StepEnd, type StepVerdict } from '../judge/judge-step.ts'
+import { judgeStep, type StepEnd, type StepVerdict, stepEnd } from '../judge/judge-step.ts'
 import type { CredentialKind } from '../judge/junk-control.ts'
-import type { ProblemFacts } from '../judge/problem.ts'
 import type { Caller } from './caller.ts'
 import { observation } from './observe.ts'
 import { hasRounds, perform } from './perform-step.ts'
@@ -77,7 +76,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
   const { caller, names } = context
   const { step } = placed
   const { reason } = caller.run.stopping
-  if (reason !== null) return end('blocked', { kind: 'not-run', because: reason })
+  if (reason !== null) return stepEnd('blocked', { kind: 'not-run', because: reason })
   try {
     if ('wait' in step) {
       const isOwn = isRequestedTime(step.wait, attempt)
@@ -86,7 +85,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
     const calls = await perform(caller, step, names)
     recordCalls({ step, calls, names }, placed.proves, attempt)
     if (calls.length === 0 && isJudged(step)) {
-      return end('not-testable', { kind: 'empty-list', list: String(step.for) })
+      return stepEnd('not-testable', { kind: 'empty-list', list: String(step.for) })
     }
     noteSessionFacts(caller.facts, step, calls)
     if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
@@ -99,7 +98,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       refreshLifeMs: caller.facts.refreshLifeMs,
     })
   } catch (error) {
-    return judgeUnasked(error, placed, attempt)
+    return judgeNotCalled(error, placed, attempt)
   }
 }
 
@@ -108,29 +107,25 @@ function isRequestedTime(wait: unknown, { requestedTimes }: Attempt): boolean {
   return referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
 }
 
-function end(kind: StepEnd['kind'], problem: ProblemFacts): StepEnd {
-  return { kind, problem, called: [] }
-}
-
 /** The verdict on a step whose call could not be made. */
-function judgeUnasked(error: unknown, { step, given, proves }: PlacedStep, attempt: Attempt): StepVerdict {
+function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, attempt: Attempt): StepVerdict {
   if (error instanceof UnresolvedReference) {
     const [name = ''] = error.reference.slice(1).split('.')
-    if (!attempt.notGiven.has(name)) return end('blocked', { kind: 'value-missing', reference: error.reference })
+    if (!attempt.notGiven.has(name)) return stepEnd('blocked', { kind: 'value-missing', reference: error.reference })
     // The values that this step would have kept are missing too.
     for (const kept of Object.keys(('keep' in step && step.keep) || {})) attempt.notGiven.add(kept)
     return { kind: 'nothing-expected' }
   }
   if (error instanceof UnusableValue) {
-    return end('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
+    return stepEnd('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
   }
   if (error instanceof UnsendableCredentials && error.isToken && !('wait' in step) && step.expect !== 'refused') {
     const judgesIt = !given && proves.includes(tokensAuthorize)
-    return end(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
+    return stepEnd(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
   }
   // The mistake changes nothing at this target: its scheme word may already be in capitals.
   if (error instanceof SuiteError && error.code === 'fixture') {
-    return end('not-testable', { kind: 'cannot-be-sent', reason: error.message })
+    return stepEnd('not-testable', { kind: 'cannot-be-sent', reason: error.message })
   }
   throw error
 }

@@ -3,6 +3,7 @@ import type { Names } from '../fixture/resolve.ts'
 import { countBy } from '../group.ts'
 import type { Called } from '../judge/called.ts'
 import { describe } from '../judge/classify.ts'
+import { showJson } from '../judge/show-json.ts'
 import { observedValue } from './observed-values.ts'
 import { hasRounds } from './perform-step.ts'
 
@@ -17,15 +18,10 @@ export function observation(step: CallStep | SendStep, calls: Called[], names: N
 function keptValues(step: CallStep | SendStep, names: Names): string {
   if (hasRounds(step)) return ''
   const kept = Object.keys(step.keep ?? {}).filter((name) => names[name] !== undefined)
-  return kept.map((name) => `; ${name} ${shortJson(names[name])}`).join('')
+  return kept.map((name) => `; ${name} ${showJson(names[name], longestKept)}`).join('')
 }
 
 const longestKept = 100
-
-function shortJson(value: unknown): string {
-  const text = JSON.stringify(value)
-  return text.length > longestKept ? `${text.slice(0, longestKept)}…` : text
-}
 
 /** Describes how often each outcome occurred. */
 function observed(calls: Called[]): string {

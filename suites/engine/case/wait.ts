@@ -1,4 +1,4 @@
-import { expiryProblem, type StepEnd } from '../judge/judge-step.ts'
+import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-step.ts'
 import { roundingMs } from '../judge/margins.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { showJson } from '../judge/show-json.ts'
@@ -33,11 +33,12 @@ export type Wait = string | { past: unknown } | { until: unknown }
 export async function waitStep(caller: Caller, wait: Wait, isRequestedTime: boolean): Promise<StepEnd | undefined> {
   const { clock, settings } = caller.instance
   if (typeof wait === 'object' && !isRequestedTime && !isClockKnown(caller))
-    return end('not-testable', { kind: 'clock-unknown' })
+    return stepEnd('not-testable', { kind: 'clock-unknown' })
   const ms = waitMs(caller, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
-  if (typeof ms === 'object') return end('blocked', ms)
+  if (typeof ms === 'object') return stepEnd('blocked', ms)
   if (caller.hurries && typeof wait === 'string') return undefined
-  if (!clock.controlled && ms > settings.maxWaitMs) return end('not-testable', { kind: 'wait-too-long', waitMs: ms })
+  if (!clock.controlled && ms > settings.maxWaitMs)
+    return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
   await sleepAs(caller, ms)
   return undefined
 }
@@ -48,8 +49,6 @@ async function sleepAs({ caseKey, emit, instance: { clock } }: Caller, ms: numbe
   await clock.sleep(ms)
   if (caseKey !== null) emit({ kind: 'wait-ended', key: caseKey })
 }
-
-const end = (kind: StepEnd['kind'], problem: ProblemFacts): StepEnd => ({ kind, problem, called: [] })
 
 /** How long a wait takes from now, in ms; `past` ends a second after a time on the server's clock, `until` over a second before. */
 function waitMs(caller: Caller, wait: Wait, doubt: ReturnType<typeof tokenClockDoubt>): number | ProblemFacts {

@@ -39,10 +39,10 @@ interface StepContext {
 }
 
 export function judgeStep(step: CallStep | SendStep, calls: Called[], names: Names, context: StepContext): StepVerdict {
-  if (judgesByClock(step) && !context.clockIsKnown) return end('not-testable', { kind: 'clock-unknown' }, [])
+  if (judgesByClock(step) && !context.clockIsKnown) return stepEnd('not-testable', { kind: 'clock-unknown' })
   const judgement = judgeAnswers(step, calls, names, context.schemas)
   if (judgement === undefined) return { kind: 'nothing-expected' }
-  if (judgement.kind === 'undecided') return end('blocked', judgement.problem, [judgement.called])
+  if (judgement.kind === 'undecided') return stepEnd('blocked', judgement.problem, [judgement.called])
   const late = judgeLateness(step, calls, names, context.tokenClockAheadMs)
   if (late !== undefined) return late
   if (judgement.kind === 'broke') return judgeFailure(step, calls, judgement, context)
@@ -50,7 +50,7 @@ export function judgeStep(step: CallStep | SendStep, calls: Called[], names: Nam
   return departure ?? { kind: 'held', sides: judgement.sides }
 }
 
-function end(kind: StepEnd['kind'], problem: ProblemFacts, called: Called[]): StepEnd {
+export function stepEnd(kind: StepEnd['kind'], problem: ProblemFacts, called: Called[] = []): StepEnd {
   return { kind, problem, called }
 }
 
@@ -63,21 +63,21 @@ function judgeFailure(
 ): StepEnd {
   const askedMs = wantsAcceptance(step) ? called.lifeAskedMs : undefined
   if (askedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(askedMs, refreshLifeMs)) {
-    return end('not-testable', { kind: 'lifetime-too-long', askedMs, refreshLifeMs }, [called])
+    return stepEnd('not-testable', { kind: 'lifetime-too-long', askedMs, refreshLifeMs }, [called])
   }
-  if (endedToken(step, calls, tokenClockAheadMs)) return end('token-ended', { kind: 'token-ended' }, [called])
-  if (!given) return end('broke', problem, [called])
+  if (endedToken(step, calls, tokenClockAheadMs)) return stepEnd('token-ended', { kind: 'token-ended' }, [called])
+  if (!given) return stepEnd('broke', problem, [called])
   const { outcome } = called.answer
   const reason = outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
-  if (reason !== undefined) return end('not-testable', { kind: 'as-declared', reason }, [called])
-  return { ...end('blocked', problem, [called]), inPreparation: true }
+  if (reason !== undefined) return stepEnd('not-testable', { kind: 'as-declared', reason }, [called])
+  return { ...stepEnd('blocked', problem, [called]), inPreparation: true }
 }
 
 /** Departures from the envelope are collected over the whole run. They fail a step only if the step is about them. */
 function judgeEnvelope(calls: Called[], proves: string[]): StepEnd | undefined {
   for (const called of calls) {
     const problem = called.departures.find(({ kind }) => proves.includes(envelopeRequirements[kind]))
-    if (problem !== undefined) return end('broke', problem, [called])
+    if (problem !== undefined) return stepEnd('broke', problem, [called])
   }
   return undefined
 }
@@ -93,13 +93,13 @@ function judgesByClock(step: CallStep | SendStep): boolean {
 function judgeLateness(step: CallStep | SendStep, calls: Called[], names: Names, aheadMs: number): StepEnd | undefined {
   if (step.before === undefined) return undefined
   const time = resolve(step.before, names)
-  if (typeof time !== 'number') return end('blocked', { kind: 'not-a-time', got: showJson(time) }, calls.slice(-1))
+  if (typeof time !== 'number') return stepEnd('blocked', { kind: 'not-a-time', got: showJson(time) }, calls.slice(-1))
   const wrong = expiryProblem(time)
-  if (wrong !== undefined) return end('blocked', wrong, calls.slice(-1))
+  if (wrong !== undefined) return stepEnd('blocked', wrong, calls.slice(-1))
   const isLate = calls.some(
     ({ time: { answeredAtMs, uncertaintyMs } }) => answeredAtMs + uncertaintyMs + aheadMs > time - roundingMs,
   )
-  return isLate ? end('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
+  return isLate ? stepEnd('too-late', { kind: 'too-late' }, calls.slice(-1)) : undefined
 }
 
 /** Returns why a reported expiry cannot be used: it is not a 13-digit timestamp. */
