@@ -30,7 +30,7 @@ export async function answerUnderFaults(
   const met = source.meet(peek(request.body))
   const names = met.map(({ fault }) => fault)
   for (const fault of met) {
-    const instead = await meetBefore(context, source, fault, request)
+    const instead = await applyBefore(context, source, fault, request)
     if (instead) return noteFaults(noteUnanswered(instead, names), names)
   }
   const right = await answer(names.some(spoils) ? names : undefined)
@@ -46,7 +46,7 @@ function noteFaults(answer: MockAnswer, faults: string[]): MockAnswer {
 }
 
 /** Applies a fault before the call has its effect: it does nothing, waits, or gives an answer instead. */
-async function meetBefore(
+async function applyBefore(
   context: ServerContext,
   source: FaultSource,
   fault: ArmedFault,

@@ -3,7 +3,7 @@ import { checks } from './all-checks.ts'
 import type { Check, Evidence, Finding } from './check.ts'
 import { errorIn200 } from './checks/answers.ts'
 import type { Journal } from './journal.ts'
-import { saysTooManyOk, scenarioFindings } from './scenario-findings.ts'
+import { printsTooManyOk, scenarioFindings } from './scenario-findings.ts'
 import { readJournal } from './story/read-journal.ts'
 import { type Explain, judgeSignatures } from './story/signatures.ts'
 import type { Story } from './story/story.ts'
@@ -38,7 +38,7 @@ export function judgeJournals(
     return { story, signed: judgeSignatures(story, boundedExplain(budget)) }
   })
   const takesErrors = evidence.some(
-    ({ story }) => checkOfScenario(story.scenario) === errorIn200.id && saysTooManyOk(story),
+    ({ story }) => checkOfScenario(story.scenario) === errorIn200.id && printsTooManyOk(story),
   )
   // A client that never reaches a server proves nothing, even if it prints results.
   const isInert = evidence.every(({ story }) => story.requests.length === 0)

@@ -15,7 +15,7 @@ export function scenarioFindings(story: Story, takesErrors: boolean): Finding[] 
 }
 
 /** Whether a client prints `ok` more often than its calls were accepted. */
-export function saysTooManyOk(story: Story): boolean {
+export function printsTooManyOk(story: Story): boolean {
   return story.starts !== null && tooManyOk(story, story.starts, false).length > 0
 }
 
@@ -26,7 +26,7 @@ function tooManyOk({ requests }: Story, starts: readonly Start[], takesErrors: b
   const ok = starts.reduce((sum, start) => sum + start.ok, 0)
   if (ok <= accepted + (takesErrors ? callsWith('refused') : 0)) return []
   const others = requests.filter(({ kind, outcome }) => kind === 'call' && outcome !== 'accepted')
-  const message = `The client says "ok" ${times(ok)}, and ${accepted} of its calls were accepted. Say "error" for a call without an accepted answer`
+  const message = `The client prints "ok" ${times(ok)}, and ${accepted} of its calls were accepted. Print "error" for a call without an accepted answer`
   return [finding(message, ...others.slice(0, 2))]
 }
 

@@ -31,10 +31,10 @@ export function registerDiff(program: Command): void {
     .addHelpText('after', afterHelp)
     .action(async (files: string[], flags: DiffServersFlags) => {
       const { json, ...ofServers } = flags
-      const asksServers = Object.keys(ofServers).length > 0
-      if (asksServers && files.length > 0)
+      const comparesServers = Object.keys(ofServers).length > 0
+      if (comparesServers && files.length > 0)
         throw usageError('Compare two reports or two servers, not both: remove the reports or the flags')
-      process.exitCode = asksServers ? await runDiffServers(flags) : diffReportFiles(files, json === true)
+      process.exitCode = comparesServers ? await runDiffServers(flags) : diffReportFiles(files, json === true)
     })
 }
 

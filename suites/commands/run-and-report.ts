@@ -77,7 +77,7 @@ async function runOnce(
   const set = readRequirementSet(reporting.set)
   const planned = again === null ? planRun(options, corpus) : planRun(options, corpus, again)
   demandOwnFiles(options)
-  if (!tellPlan(options, planned, outlet, progress)) return { exitCode: 0, again: null }
+  if (!printPlan(options, planned, outlet, progress)) return { exitCode: 0, again: null }
   const seed = selection.seed ?? randomInt(2 ** 32)
   const { runSuite } = await import('../run/run-suite.ts')
   const result = await runSuite({
@@ -96,7 +96,7 @@ async function runOnce(
 }
 
 /** @returns whether the run goes on */
-function tellPlan(
+function printPlan(
   { plan, target, selection }: RunOptions,
   planned: PlannedRun,
   outlet: Outlet,
@@ -124,7 +124,7 @@ function print(finished: FinishedRun, outlet: Outlet): Ran {
     outlet.stderr(lines([printable(baselineSentence(reporting.known, known, made.updated))]))
   }
   writeReports(made.report, reporting.reports, { ...outlet, observations: reporting.observations })
-  tellDefects(result.defects, outlet)
+  printDefects(result.defects, outlet)
   if (result.isStuck) leaveStuckWorker(made.report.exitCode)
   const failed = failedIds(made.report)
   return { exitCode: made.report.exitCode, again: failed.length === 0 ? null : failed }
@@ -138,7 +138,7 @@ function leaveStuckWorker(exitCode: number): void {
   setTimeout(() => process.exit(exitCode), stuckProcessMs).unref()
 }
 
-function tellDefects(defects: readonly string[], outlet: Outlet): void {
+function printDefects(defects: readonly string[], outlet: Outlet): void {
   const [defect] = defects
   if (defect === undefined) return
   const cases = counted(defects.length, 'case')

@@ -38,8 +38,8 @@ export const gapTexts: TextOfKind<Gap> = {
     const seconds = Math.ceil(waitMs / 1000)
     return `this takes ${seconds} s of waiting; --wait ${seconds} allows it`
   },
-  'lifetime-too-long': ({ askedMs, refreshLifeMs }) =>
-    `the target need not grant expiresIn:${askedMs}: its refresh tokens live for about ${Math.round(refreshLifeMs / 1000)} s`,
+  'lifetime-too-long': ({ requestedMs, refreshLifeMs }) =>
+    `the target need not grant expiresIn:${requestedMs}: its refresh tokens live for about ${Math.round(refreshLifeMs / 1000)} s`,
   'token-ended': () => 'a token had expired, or nearly, when it was used, so its refusal cannot be judged',
   'cannot-be-sent': ({ reason }) => reason,
   'test-key-kept': () => 'its key is kept from an earlier run; without the kept test keys a new one is created',

@@ -3,7 +3,7 @@ import { skipItem } from '../engine/case/cases.ts'
 import type { Need } from '../engine/fixture/fixture-types.ts'
 import { bareSettings } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up.ts'
-import { cannotAsk, capabilitiesOf } from './capabilities.ts'
+import { capabilitiesOf, whyNotRun } from './capabilities.ts'
 
 const offered = capabilitiesOf(
   { ...bareSettings, absent: ['inbox', 'context'] },
@@ -23,7 +23,7 @@ function verdictOf(needs: Need[]): string {
   const [testCase] = scenario?.cases ?? []
   if (scenario === undefined || testCase === undefined) throw new Error('no case')
   const item = { kind: 'case', key: 'a/b', scenario, testCase } as const
-  const reason = cannotAsk(item, offered)
+  const reason = whyNotRun(item, offered)
   return reason === undefined ? 'runs' : skipItem(item, reason).verdict
 }
 

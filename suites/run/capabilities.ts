@@ -67,7 +67,7 @@ export function refineCapabilities(capabilities: Capabilities, facts: TargetFact
 }
 
 /** Returns why an item cannot run against this target, and what would change that; undefined if it can. */
-export function cannotAsk(item: Item, capabilities: Capabilities): Gap | undefined {
+export function whyNotRun(item: Item, capabilities: Capabilities): Gap | undefined {
   const needs = needsOf(item, capabilities)
   const area = needs.flatMap(areaOf).find((one) => capabilities.absent.includes(one))
   if (area !== undefined) return { kind: 'area-absent', area }

@@ -3,7 +3,7 @@ import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { isLoopback } from '../engine/target.ts'
 import { envelopeCases } from '../report/envelope.ts'
 import type { Plan } from '../report/report.ts'
-import { cannotAsk } from './capabilities.ts'
+import { whyNotRun } from './capabilities.ts'
 import { expectedCapabilities } from './expected-capabilities.ts'
 import { earlierKeys } from './keys/keys-of-target.ts'
 import type { RunOptions } from './options/options.ts'
@@ -44,7 +44,7 @@ export function planRun(
   const ofAnswers = envelopeCases([]).length
   const atOnce = target?.settings.concurrency ?? usualAtOnce
   const plan = makePlan(
-    { selected, notSelected, all: all.length, ofAnswers, cannot: (item) => cannotAsk(item, capabilities) },
+    { selected, notSelected, all: all.length, ofAnswers, cannot: (item) => whyNotRun(item, capabilities) },
     {
       keptTestKeys: capabilities.keptTestKeys,
       cleanup: capabilities.cleanup,
@@ -57,7 +57,7 @@ export function planRun(
   const isPartial = again !== null || selection.only.length > 0 || selection.rowsAlone
   const timed = target === null ? [] : selected
   const work = new Map(
-    timed.map((item) => [item.key, cannotAsk(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
+    timed.map((item) => [item.key, whyNotRun(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
   )
   return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan, work }
 }

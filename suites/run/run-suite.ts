@@ -16,7 +16,7 @@ import type { WorkerRequest } from './worker-request.ts'
  */
 export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   const { endings, endsAtMs, stop } = limitTime(suite.options)
-  const stopListening = endOnSignals(endings, () => tellInterruption(suite))
+  const stopListening = endOnSignals(endings, () => printInterruption(suite))
   const request = requestOf(suite, endsAtMs)
   const runInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left' | 'exploration'>> => {
     const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
@@ -41,7 +41,7 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   }
 }
 
-function tellInterruption({ options, say }: SuiteRun): void {
+function printInterruption({ options, say }: SuiteRun): void {
   const cleansUp = options.target?.settings.cleanup !== undefined
   say(cleansUp ? 'Interrupted: cleaning up; press Ctrl-C again to leave at once' : 'Interrupted')
 }

@@ -73,7 +73,7 @@ export const madeUpProblems: { readonly [kind in ProblemFacts['kind']]: Extract<
   'empty-list': { kind: 'empty-list', list: '$created' },
   'clock-unknown': { kind: 'clock-unknown' },
   'wait-too-long': { kind: 'wait-too-long', waitMs: 60_000 },
-  'lifetime-too-long': { kind: 'lifetime-too-long', askedMs: 3_600_000, refreshLifeMs: 60_000 },
+  'lifetime-too-long': { kind: 'lifetime-too-long', requestedMs: 3_600_000, refreshLifeMs: 60_000 },
   'token-ended': { kind: 'token-ended' },
   'cannot-be-sent': { kind: 'cannot-be-sent', reason: 'the scheme is in capitals already' },
   'test-key-kept': { kind: 'test-key-kept' },

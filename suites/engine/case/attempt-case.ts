@@ -65,7 +65,7 @@ function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
 }
 
 /** A step with the calls that it made. */
-interface AskedStep {
+interface PerformedStep {
   step: CallStep | SendStep
   calls: Called[]
   names: Names
@@ -138,7 +138,7 @@ function isJudged(step: Step): boolean {
 }
 
 /** Stores the values that the fixture keeps, counts successful answers, and records observations. */
-function recordCalls({ step, calls, names }: AskedStep, proves: string[], attempt: Attempt): void {
+function recordCalls({ step, calls, names }: PerformedStep, proves: string[], attempt: Attempt): void {
   attempt.calls.push(...calls.map(({ request, wire, throttled: times }) => ({ request, wire, throttled: times })))
   attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
   keepValues({ step, calls, names })
@@ -162,7 +162,7 @@ function recordCalls({ step, calls, names }: AskedStep, proves: string[], attemp
 /** The path of a time that follows from the request alone, not from anything the server reported. */
 const requestedTime = 'sent.expiry'
 
-function keepValues({ step, calls, names }: AskedStep): void {
+function keepValues({ step, calls, names }: PerformedStep): void {
   const several = hasRounds(step)
   for (const [name, path] of Object.entries(step.keep ?? {})) {
     const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)

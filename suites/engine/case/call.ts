@@ -5,7 +5,7 @@ import type { CallSpec, RawSpec } from './call-spec.ts'
 import type { Caller } from './caller.ts'
 import { deliver, deliverTogether } from './deliver.ts'
 import { laneOf } from './grant-lanes.ts'
-import { keyName, learnAnswer, lifeAsked, tokenUsed, witnessed } from './learn-answer.ts'
+import { keyName, learnAnswer, requestedLife, tokenUsed, witnessed } from './learn-answer.ts'
 import { noteAccepted } from './patience.ts'
 import { type PreparedCall, prepareCall, prepareRaw } from './prepare-call.ts'
 
@@ -44,16 +44,16 @@ function conclude(caller: Caller, spec: CallSpec, { sent }: PreparedCall, answer
   const one = mayBeBeyondLimit(caller, spec) ? withLimitRefused(answered) : answered
   learnAnswer(caller, spec, one)
   noteAccepted(caller, one)
-  const lifeAskedMs = lifeAsked(spec)
+  const requestedLifeMs = requestedLife(spec)
   const tokenExpiryMs = caller.tokenExpiries.get(tokenUsed(spec))
   // The latest expiry that the requested lifetime allows.
-  if (lifeAskedMs !== undefined) sent.expiry = one.time.answeredAtMs + lifeAskedMs
+  if (requestedLifeMs !== undefined) sent.expiry = one.time.answeredAtMs + requestedLifeMs
   return {
     ...one,
-    time: lifeAskedMs === undefined ? one.time : witnessed(caller, one, lifeAskedMs),
+    time: requestedLifeMs === undefined ? one.time : witnessed(caller, one, requestedLifeMs),
     sent,
     departures: envelopeProblems(one.answer, sent.id, spec.method),
-    ...(lifeAskedMs === undefined ? {} : { lifeAskedMs }),
+    ...(requestedLifeMs === undefined ? {} : { requestedLifeMs }),
     ...(tokenExpiryMs === undefined ? {} : { tokenExpiryMs }),
   }
 }

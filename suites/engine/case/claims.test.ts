@@ -23,7 +23,7 @@ describe('the claims of a case follow from its needs and steps', () => {
       claims('sessions', grant.replace('solution', 'solution, "session:one"')),
       { grants: 1, named: 1, users: ['root'] },
     ],
-    ['how sessions count', claims('', plain.replace('errors/shape', 'sessions/counting')), { tellsWhatCounts: true }],
+    ['how sessions count', claims('', plain.replace('errors/shape', 'sessions/counting')), { observesCounting: true }],
     ['a grant that must be refused', claims('sessions', '{ grant: root, scope: [], expect: refused }'), {}],
     ['a refresh', claims('sessions', '{ refresh: $pair, observe: errors/shape }'), {}],
     ['a wait', claims('', '{ wait: 2s }'), { waits: true }],

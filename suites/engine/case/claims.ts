@@ -20,7 +20,7 @@ export interface Claims {
   /** The limit that it fills; meanwhile no other case may use what is limited. */
   fills: 'sessions' | 'keys' | null
   /** It shows which grants count as sessions, and whose, which decides what may run at the same time. */
-  tellsWhatCounts: boolean
+  observesCounting: boolean
   /** It makes calls at once: no call of another case may be under way then. */
   races: boolean
   /** It waits for a lifetime to pass; other cases may run meanwhile. */
@@ -36,7 +36,7 @@ export const noClaims: Claims = {
   users: [],
   makesKeys: false,
   fills: null,
-  tellsWhatCounts: false,
+  observesCounting: false,
   races: false,
   waits: false,
   isLong: false,
@@ -66,7 +66,7 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
     users: [...new Set(grants.map(({ user }) => user))],
     makesKeys: scenario.needs.includes('keys'),
     fills: limitOf(scenario) ?? null,
-    tellsWhatCounts: steps.some((step) => 'observe' in step && questionsOfCounting.has(step.observe ?? '')),
+    observesCounting: steps.some((step) => 'observe' in step && questionsOfCounting.has(step.observe ?? '')),
     races: steps.some((step) => 'parallel' in step),
     waits: steps.some((step) => 'wait' in step),
     isLong: steps.some((step) => 'repeat' in step && timesOf(step.repeat ?? 1) > manyCalls),

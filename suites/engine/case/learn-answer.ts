@@ -8,14 +8,14 @@ import { noteSession } from './session-facts.ts'
 import { sightTokenClock, tokenClockWitnesses } from './token-clock.ts'
 
 /** The time of a grant, with what other grants showed about the clock of expiries. Remembers what this grant shows. */
-export function witnessed({ facts }: Caller, { answer, time }: Delivered, lifeAskedMs: number): CallTime {
-  const witnesses = tokenClockWitnesses(facts, lifeAskedMs)
+export function witnessed({ facts }: Caller, { answer, time }: Delivered, requestedLifeMs: number): CallTime {
+  const witnesses = tokenClockWitnesses(facts, requestedLifeMs)
   if (answer.outcome === 'accepted')
-    sightTokenClock(facts, lifeAskedMs, membersOf(answer.result).accessTokenExpiry, time)
+    sightTokenClock(facts, requestedLifeMs, membersOf(answer.result).accessTokenExpiry, time)
   return { ...time, witnesses }
 }
 
-export function lifeAsked({ method, params }: CallSpec): number | undefined {
+export function requestedLife({ method, params }: CallSpec): number | undefined {
   const { scope } = membersOf(params)
   if (method !== 'manager/auth' || !Array.isArray(scope)) return undefined
   const lifetimesMs = scope.flatMap((word) => /^expiresIn:(\d+)$/.exec(String(word))?.[1] ?? [])

@@ -3,7 +3,7 @@ import type { Called } from '../judge/called.ts'
 import type { Obstacle } from '../judge/problem.ts'
 import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
-import { asksForSession } from './session-facts.ts'
+import { requestsSession } from './session-facts.ts'
 
 /** At most so many sessions per user (part 5.4). */
 const mostSessions = 16
@@ -38,7 +38,7 @@ function paramsOf(called: Called | undefined): { scope: unknown[] } | undefined 
   if (called === undefined) return undefined
   try {
     const { params } = JSON.parse(new TextDecoder().decode(called.request.body)) as { params?: unknown }
-    return asksForSession(params) ? params : undefined
+    return requestsSession(params) ? params : undefined
   } catch {
     return undefined
   }

@@ -233,13 +233,13 @@ ${right}${right}  - { call: solution/listSolutions, auth: { token: $pair.accessT
 })
 
 /** A proxy's Date, and a server whose clock is not the proxy's; `granted` is the lifetime that it gives for one that was asked for. */
-function behindProxy(granted: (askedMs: number) => number): Run {
+function behindProxy(granted: (requestedMs: number) => number): Run {
   return runOf(
     madeUpTarget({
       skewMs: () => 2400,
       answer: ({ nowMs, params }) => {
-        const [, asked] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
-        const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(asked)) }
+        const [, requested] = /expiresIn:(\d+)/.exec(String(params.scope)) ?? []
+        const result = { accessToken: 'a-token', accessTokenExpiry: nowMs - 2400 + granted(Number(requested)) }
         return { result, headers: { date: new Date(nowMs).toUTCString() } }
       },
     }),
@@ -257,7 +257,7 @@ test('a Date header from another clock fails no lifetime', async () => {
   expect(
     (
       await ask(
-        behindProxy((asked) => asked),
+        behindProxy((requested) => requested),
         lifetimes,
       )
     ).verdict,
@@ -273,7 +273,7 @@ test('a Date header from another clock fails no lifetime', async () => {
   expect(
     (
       await ask(
-        behindProxy((asked) => asked * 2),
+        behindProxy((requested) => requested * 2),
         lifetimes,
       )
     ).verdict,

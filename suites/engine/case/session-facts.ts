@@ -18,11 +18,11 @@ export function unnamedAreFree({ unnamedTakePlaces, unnamedReplaced }: TargetFac
 
 /** Counts the sessions that a run was granted; some may have been removed since. */
 export function noteSession(facts: TargetFacts, method: string, params: unknown): void {
-  if (method === 'manager/auth' && asksForSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
+  if (method === 'manager/auth' && requestsSession(params)) facts.sessionsGranted = (facts.sessionsGranted ?? 0) + 1
 }
 
 /** Whether the params of a grant request a session. */
-export function asksForSession(params: unknown): params is { scope: unknown[] } {
+export function requestsSession(params: unknown): params is { scope: unknown[] } {
   if (typeof params !== 'object' || params === null || !('scope' in params) || !Array.isArray(params.scope))
     return false
   return params.scope.some((word) => String(word).startsWith('session:'))

@@ -9,7 +9,7 @@ export interface TargetFacts extends JunkControl {
   /** How often the server's clock jumped. */
   clockJumps: number
   /** How far the clock of reported expiries is ahead of the one in the Date header, seen from granted lifetimes. */
-  tokenClock: { askedMs: number; earliestMs: number; latestMs: number }[]
+  tokenClock: { requestedMs: number; earliestMs: number; latestMs: number }[]
   roundTripMs: number
   /** The pace that the target accepts, if it throttled the run. */
   callsPerSecond?: number

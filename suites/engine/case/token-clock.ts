@@ -16,14 +16,14 @@ const leastDifferenceMs = 2 * roundingMs
 const mostOffMs = 10_000
 
 /** Remembers what a granted lifetime says about the clock of reported expiries. */
-export function sightTokenClock(facts: TargetFacts, askedMs: number, expiry: unknown, time: CallTime): void {
+export function sightTokenClock(facts: TargetFacts, requestedMs: number, expiry: unknown, time: CallTime): void {
   if (typeof expiry !== 'number' || expiry < firstTimestampMs) return
   const doubt = roundingMs + time.uncertaintyMs
-  const earliestMs = expiry - askedMs - time.answeredAtMs - doubt
-  const latestMs = expiry - askedMs - time.sentAtMs + doubt
+  const earliestMs = expiry - requestedMs - time.answeredAtMs - doubt
+  const latestMs = expiry - requestedMs - time.sentAtMs + doubt
   if (latestMs < -mostOffMs || earliestMs > mostOffMs) return
-  const others = facts.tokenClock.filter((sighting) => sighting.askedMs !== askedMs)
-  facts.tokenClock = [...others, { askedMs, earliestMs, latestMs }].slice(-keptSightings)
+  const others = facts.tokenClock.filter((sighting) => sighting.requestedMs !== requestedMs)
+  facts.tokenClock = [...others, { requestedMs, earliestMs, latestMs }].slice(-keptSightings)
 }
 
 /**
@@ -40,6 +40,6 @@ export function tokenClockDoubt({ tokenClock }: TargetFacts): { behindMs: number
 }
 
 /** The sightings of other lifetimes, which can confirm an expiry of this lifetime. */
-export function tokenClockWitnesses({ tokenClock }: TargetFacts, askedMs: number): ClockWitness[] {
-  return tokenClock.filter((sighting) => Math.abs(sighting.askedMs - askedMs) >= leastDifferenceMs)
+export function tokenClockWitnesses({ tokenClock }: TargetFacts, requestedMs: number): ClockWitness[] {
+  return tokenClock.filter((sighting) => Math.abs(sighting.requestedMs - requestedMs) >= leastDifferenceMs)
 }

@@ -22,7 +22,7 @@ export interface Called extends Delivered {
   /** What a fixture may keep as `sent.*`. */
   sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; expiry?: number }
   /** The number of a requested `expiresIn:NUMBER`. */
-  lifeAskedMs?: number
+  requestedLifeMs?: number
   /** Set after a broken answer to a call that must be refused: whether the call was refused in effect. */
   confirmation?: Confirmation
   /** For a call of a race: its round, from 0, and its connections. */

@@ -61,9 +61,9 @@ function judgeFailure(
   { problem, called }: Extract<Judgement, { kind: 'broke' }>,
   { given, refreshLifeMs, tokenClockAheadMs }: StepContext,
 ): StepEnd {
-  const askedMs = wantsAcceptance(step) ? called.lifeAskedMs : undefined
-  if (askedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(askedMs, refreshLifeMs)) {
-    return stepEnd('not-testable', { kind: 'lifetime-too-long', askedMs, refreshLifeMs }, [called])
+  const requestedMs = expectsAcceptance(step) ? called.requestedLifeMs : undefined
+  if (requestedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(requestedMs, refreshLifeMs)) {
+    return stepEnd('not-testable', { kind: 'lifetime-too-long', requestedMs, refreshLifeMs }, [called])
   }
   if (endedToken(step, calls, tokenClockAheadMs)) return stepEnd('token-ended', { kind: 'token-ended' }, [called])
   if (!given) return stepEnd('broke', problem, [called])
@@ -114,7 +114,7 @@ export function isLifetimeTooLong(lifeMs: number, refreshLifeMs: number): boolea
 }
 
 /** Whether a step fails when its call is refused. */
-function wantsAcceptance({ expect }: CallStep | SendStep): boolean {
+function expectsAcceptance({ expect }: CallStep | SendStep): boolean {
   if (expect === undefined || expect === 'refused') return false
   return typeof expect !== 'object' || !('refused-or' in expect)
 }

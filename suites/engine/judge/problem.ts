@@ -130,7 +130,7 @@ export type Gap =
   | { kind: 'empty-list'; list: string }
   | { kind: 'clock-unknown' }
   | { kind: 'wait-too-long'; waitMs: number }
-  | { kind: 'lifetime-too-long'; askedMs: number; refreshLifeMs: number }
+  | { kind: 'lifetime-too-long'; requestedMs: number; refreshLifeMs: number }
   | { kind: 'token-ended' }
   | { kind: 'cannot-be-sent'; reason: string }
   | { kind: 'test-key-kept' }

@@ -102,9 +102,9 @@ export function mistakesInBody(refused: Uint8Array, accepted: Uint8Array): Serve
   const draftWith = (body: Uint8Array) => draftOf({ ...sample, body, key: keys.hmac })
   const inRefused = draftWith(refused)
   const inAccepted = draftWith(accepted)
-  const tellsApart = ({ id, found, apply }: KnownMistake): boolean =>
+  const distinguishes = ({ id, found, apply }: KnownMistake): boolean =>
     id.startsWith('data/') && found && apply(inRefused) !== null && apply(inAccepted) === null
-  return mistakes.filter(tellsApart).map(asServerMistake)
+  return mistakes.filter(distinguishes).map(asServerMistake)
 }
 
 /** What a server should do, by the requirement that it breaks. (The `fix` of a mistake speaks to the author of a client.) */

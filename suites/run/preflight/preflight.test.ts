@@ -6,7 +6,7 @@ import type { Target, WireRequest } from '../../engine/target.ts'
 import { bareSettings } from '../../engine/target.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
-import { cannotAsk, capabilitiesOf, refineCapabilities } from '../capabilities.ts'
+import { capabilitiesOf, refineCapabilities, whyNotRun } from '../capabilities.ts'
 import { lookAtTarget } from '../run.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
@@ -98,7 +98,7 @@ test('cases that need a second address give that reason', () => {
   const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], ['second-address']]] }).scenarios
   const [testCase] = scenario?.cases ?? []
   if (scenario === undefined || testCase === undefined) throw new Error('no case')
-  expect(cannotAsk({ kind: 'case', key: 'a/b', scenario, testCase }, refined)).toEqual({
+  expect(whyNotRun({ kind: 'case', key: 'a/b', scenario, testCase }, refined)).toEqual({
     kind: 'needs-second-address',
     because: { kind: 'same-address', address: '127.0.0.2' },
   })

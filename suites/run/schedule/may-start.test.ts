@@ -103,10 +103,10 @@ describe('no case takes the place of a session that another case still needs', (
   })
 
   test('until it is known which of this holds', () => {
-    const telling = entry('b', { grants: 17, fills: 'sessions', tellsWhatCounts: true })
-    expect(next([other, telling])).toBe('b')
-    expect(next([other, { ...telling, state: 'running' }])).toBeUndefined()
-    expect(next([entry('c'), { ...telling, state: 'running' }])).toBe('c')
+    const observing = entry('b', { grants: 17, fills: 'sessions', observesCounting: true })
+    expect(next([other, observing])).toBe('b')
+    expect(next([other, { ...observing, state: 'running' }])).toBeUndefined()
+    expect(next([entry('c'), { ...observing, state: 'running' }])).toBe('c')
   })
 })
 

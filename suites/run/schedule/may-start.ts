@@ -73,7 +73,7 @@ function byUrgency<E extends Entry>(entries: readonly E[], board: Board): E[] {
 
 /** Cases that show more about the target start first, then those that wait or must keep an order, then those that block others. */
 function urgency({ claims, isAgain }: Entry, { movesClock }: Board): number {
-  if (claims.tellsWhatCounts) return 0
+  if (claims.observesCounting) return 0
   // Where the clock is moved, the following order saves no time.
   if (movesClock) return 1
   if (isAgain) return 5
@@ -89,7 +89,7 @@ const isQuiet = ({ claims, isAgain }: Entry, { movesClock }: Board): boolean =>
  * Cases that fill the sessions of a user come last and run alone among cases with sessions; others must not remove each other's sessions.
  */
 function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: Entry): boolean } {
-  const telling = left.find(({ claims }) => claims.tellsWhatCounts)
+  const observing = left.find(({ claims }) => claims.observesCounting)
   const withSessions = left.filter(({ claims }) => placesOf(claims, board) > 0)
   const running = withSessions.filter(({ state }) => state === 'running')
   return {
@@ -97,7 +97,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
       if (placesOf(entry.claims, board) === 0) return true
       const meets = (other: Entry): boolean => other !== entry && shareSessions(entry.claims, other.claims, board)
       const beside = running.filter(meets)
-      if (telling !== undefined) return entry === telling && beside.length === 0
+      if (observing !== undefined) return entry === observing && beside.length === 0
       if (entry.claims.fills === 'sessions')
         return beside.length === 0 && !withSessions.filter(meets).some((other) => comesBefore(other, entry, left))
       return (

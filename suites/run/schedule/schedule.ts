@@ -9,7 +9,7 @@ import { standInOf } from '../../engine/case/stand-in.ts'
 import { testKeysUsed } from '../../engine/case/test-case.ts'
 import { ensureTestKeys } from '../../engine/case/test-keys.ts'
 import type { CaseOutcome } from '../../engine/judge/outcome.ts'
-import { type Capabilities, cannotAsk } from '../capabilities.ts'
+import { type Capabilities, whyNotRun } from '../capabilities.ts'
 import { type Board, nextToStart } from './may-start.ts'
 import { runItem } from './run-item.ts'
 import { begin, createSlot, emptyBoard, type Slot } from './slot.ts'
@@ -29,11 +29,11 @@ interface Watch {
 
 export function createRunner(run: Run, items: readonly Item[], capabilities: Capabilities, watch: Watch): Runner {
   const start = async (item: Item): Promise<RanCase> => {
-    const reason = cannotAsk(item, capabilities)
+    const reason = whyNotRun(item, capabilities)
     return reason === undefined ? runItem(run, item) : skipItem(item, reason)
   }
   if (!run.target.lasting) return { runItem: (item) => watched(item, start, watch), listener: () => {} }
-  return createSchedule(run, items, { start, watch, isAsked: (item) => cannotAsk(item, capabilities) === undefined })
+  return createSchedule(run, items, { start, watch, makesCalls: (item) => whyNotRun(item, capabilities) === undefined })
 }
 
 async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watch: Watch): Promise<CaseOutcome> {
@@ -46,16 +46,16 @@ async function watched(item: Item, start: (item: Item) => Promise<RanCase>, watc
 /** What a schedule does with its items. */
 interface Scheduled {
   start(item: Item): Promise<RanCase>
-  isAsked(item: Item): boolean
+  makesCalls(item: Item): boolean
   watch: Watch
 }
 
-function createSchedule(run: Run, items: readonly Item[], { start, isAsked, watch }: Scheduled): Runner {
-  const slots = new Map(items.map((item) => [item.key, createSlot(item, isAsked(item))]))
+function createSchedule(run: Run, items: readonly Item[], { start, makesCalls, watch }: Scheduled): Runner {
+  const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
   const board = emptyBoard([...slots.values()])
   const open = once(() => openCaller(run))
   // Test keys are created before cases fill the places for keys, and before two cases need the same key.
-  const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(isAsked)))
+  const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(makesCalls)))
   const startMore = async (): Promise<void> => {
     const caller = await open()
     for (let next = nextOf(board, caller); next !== undefined; next = nextOf(board, caller)) {

@@ -18,8 +18,8 @@ export interface Slot extends Entry {
   fail(error: unknown): void
 }
 
-/** @param isAsked whether the item makes calls; otherwise it claims nothing */
-export function createSlot(item: Item, isAsked: boolean): Slot {
+/** @param makesCalls whether the item makes calls; otherwise it claims nothing */
+export function createSlot(item: Item, makesCalls: boolean): Slot {
   let settle: Slot['settle'] = () => {}
   let fail: Slot['fail'] = () => {}
   const outcome = new Promise<CaseOutcome>((resolve, reject) => {
@@ -31,7 +31,7 @@ export function createSlot(item: Item, isAsked: boolean): Slot {
   return {
     key: item.key,
     isTestKey: item.kind === 'test-key',
-    claims: isAsked ? claimsOf(item) : noClaims,
+    claims: makesCalls ? claimsOf(item) : noClaims,
     state: 'pending',
     isAgain: false,
     startedAfter: { grants: 0, named: 0 },
