@@ -35,17 +35,6 @@ export const refreshMutants: IndependentMutant[] = [
     }),
   },
   {
-    id: 'letter-case-of-refresh-token-ignored',
-    breaks: 'refresh/token',
-    create: () => ({
-      rules: {
-        tokenNamed: (text, find, all, use) =>
-          find(text) ??
-          (use === 'refresh' ? all().find((token) => token.text.toLowerCase() === text.toLowerCase()) : undefined),
-      },
-    }),
-  },
-  {
     id: 'refreshes-in-same-second-repeat-tokens',
     breaks: 'refresh/pair-differs',
     needsState: true,
