@@ -1,18 +1,25 @@
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { numbersReporter } from './self/numbers-reporter.ts'
 import { skippedReporter } from './self/skipped-reporter.ts'
 
+/** These take longest, most of the time in processes that they start. */
+const longest = ['pages', 'run-lifecycle', 'variants-lasting', 'mutants', 'recipes', 'hostile', 'saved-scenarios']
+
 /**
- * The tests of the suite itself run the whole corpus, and are short files: vitest, which begins with the largest files where it knows
- * no better, would leave them for the end, when the other workers have nothing to do.
+ * The tests of the suite itself ask the whole corpus, and are short to read. vitest begins with the largest files if it knows no durations
+ * from an earlier run, and would leave these for the end, when the other workers have nothing to do.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/suites/self/')
-    return (await super.sort(files)).sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const [, name] = /\/suites\/self\/(?:.*\/)?([^/]+)\.test\.ts$/.exec(moduleId) ?? []
+      if (name === undefined) return moduleId.includes('.long.test.') ? 1 : 0
+      return longest.includes(name) ? 2 + longest.length - longest.indexOf(name) : 2
+    }
+    return (await super.sort(files)).sort((one, other) => rank(other) - rank(one))
   }
 }
 
@@ -27,8 +34,8 @@ export default defineConfig({
     isolate: false,
     // Generous, because machines differ: no test asserts a time.
     testTimeout: 240_000,
-    // By default one core is left to the console.
-    maxWorkers: '100%',
+    // One more than the cores, because many tests wait: for a process, a browser or an expiry.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', numbersReporter(), skippedReporter()],
   },

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { type MockServer, startMockServer } from '../targets/bundled.ts'
 import { keyRecordFile, readKeyRecord } from './keys/key-record.ts'
 import { measureTarget } from './measure-target.ts'
@@ -32,13 +32,13 @@ async function measure(allow: string, withCleanup: boolean) {
   }
 }
 
-test('keys are recorded, and removed where the target file says how', async () => {
+test.concurrent('keys are recorded, and removed where the target file says how', async ({ expect }) => {
   const { sheet, left, record, creations } = await measure('keys', true)
   expect(sheet.facts.map(({ question }) => question)).toContain('keys/name-rules')
   expect([left, record, creations > 0]).toEqual([[], null, true])
 })
 
-test('keys that cannot be removed are printed, and stay in the record', async () => {
+test.concurrent('keys that cannot be removed are printed, and stay in the record', async ({ expect }) => {
   const { left, record } = await measure('keys', false)
   expect(left[0]).toMatch(/^API key [0-9a-f]{32} \("svc-facts-.*-first"\)$/)
   expect(left.at(-1)).toContain('cleanup in the target file')
@@ -46,7 +46,7 @@ test('keys that cannot be removed are printed, and stay in the record', async ()
   expect(JSON.stringify(record)).not.toContain('"secret":')
 })
 
-test('without the permission no key is created', async () => {
+test.concurrent('without the permission no key is created', async ({ expect }) => {
   const { sheet, left, record, creations } = await measure('limits', true)
   expect(sheet.left.map(({ reason }) => reason)).toContain('it needs --allow keys')
   expect([left, record, creations]).toEqual([[], null, 0])
