@@ -39,7 +39,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     command: vitest(
-      'suites/explore/third-witness.test.ts',
+      'suites/explore/third-witness.long.test.ts',
       'suites/self/null-servers.test.ts',
       'suites/self/list-matrix.test.ts',
       'suites/self/order.test.ts',
@@ -57,7 +57,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few mistakes, clients and shards show in npm test holds for all of them',
     command: vitest(
-      'suites/diagnose/by-hand.test.ts',
+      'suites/diagnose/by-hand.long.test.ts',
       'suites/diagnose/diagnose.long.test.ts',
       'suites/self/clients/adapters.test.ts',
       'suites/self/clients/clients.test.ts',

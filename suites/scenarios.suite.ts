@@ -56,7 +56,7 @@ const run = await openRun({
   random: url === null ? seededRandom(seed) : systemRandom,
   bail: bail === null ? null : { ...bail, isKnown: (outcome) => applyKnown(outcome, bail.known).verdict === 'known' },
   ending,
-  // The model has judged every exchange with the bundled server: suites/explore/third-witness.test.ts.
+  // The model has judged every exchange with the bundled server: suites/explore/third-witness.long.test.ts.
   listens: url !== null,
   listener: (event) => {
     noteKeys(event)
