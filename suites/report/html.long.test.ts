@@ -248,20 +248,25 @@ describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`
 
   test('is readable in light and in dark', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page } = await open({ colorScheme })
+      const { page } = await open()
+      await page.emulateMedia({ colorScheme })
       const poor = await page.evaluate(lowContrast)
       expect(poor, colorScheme).toEqual([])
+      await page.emulateMedia({ colorScheme: null })
     }
   })
 
   test('fits a phone', async () => {
-    const { page } = await open({ viewport: { width: 360, height: 740 } })
+    const { page } = await open()
+    const usualSize = page.viewportSize()
+    await page.setViewportSize({ width: 360, height: 740 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     const small = await page.$$eval(
       '.cell',
       (cells) => cells.filter((cell) => cell.getBoundingClientRect().width < 24).length,
     )
     expect(small).toBe(0)
+    if (usualSize !== null) await page.setViewportSize(usualSize)
   })
 
   test('shows everything without script', async () => {

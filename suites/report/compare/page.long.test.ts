@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumMissing, launchChromium } from '../../self/chromium.ts'
 import { lowContrast } from '../../self/low-contrast.ts'
@@ -49,16 +49,16 @@ describe.skipIf(chromiumMissing !== '')(
     }, 60_000)
     afterAll(() => browser?.close())
 
-    /** Opens the page again, in a new browser window if it needs special settings. */
-    async function open(hash = '', options?: BrowserContextOptions): Promise<Opened> {
-      const opened = options === undefined ? usual : await openWindow(options)
+    /** Opens the page again. */
+    async function open(hash = ''): Promise<Opened> {
+      const opened = usual
       opened.complaints.length = 0
       await opened.page.goto('about:blank')
       await opened.page.goto(pathToFileURL(file).href + hash)
       return opened
     }
-    async function openWindow(options: BrowserContextOptions = {}): Promise<Opened> {
-      const page = await (await browser.newContext(options)).newPage()
+    async function openWindow(): Promise<Opened> {
+      const page = await (await browser.newContext()).newPage()
       const complaints: string[] = []
       page.on('pageerror', (error) => complaints.push(error.message))
       page.on('console', (message) => complaints.push(message.text()))
@@ -162,10 +162,12 @@ describe.skipIf(chromiumMissing !== '')(
 
     test('is readable in light and in dark, and fits a phone', async () => {
       for (const colorScheme of ['light', 'dark'] as const) {
-        const { page } = await open('', { colorScheme })
+        const { page } = await open()
+        await page.emulateMedia({ colorScheme })
         expect(await page.evaluate(lowContrast), colorScheme).toEqual([])
       }
-      const { page } = await open('', { viewport: { width: 360, height: 740 } })
+      const { page } = await open()
+      await page.setViewportSize({ width: 360, height: 740 })
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     })
   },
