@@ -79,3 +79,12 @@ test('a given number stays, and a rate bounds it', () => {
   expect(fixed.atOnce).toBe(3)
   expect(createCallLimit(null, 2).atOnce).toBe(2)
 })
+
+test('an urgent call goes before the others that wait', async () => {
+  const limit = createCallLimit(1)
+  const events: string[] = []
+  const call = (name: string, isUrgent?: boolean): Promise<void> =>
+    limit.run(async () => void events.push(name), isUrgent)
+  await Promise.all([call('first'), call('second'), call('third'), call('urgent', true)])
+  expect(events).toEqual(['first', 'urgent', 'second', 'third'])
+})

@@ -4,8 +4,8 @@ import type { WireAnswer } from '../target.ts'
 export interface CallLimit {
   /** How many calls may be under way now. */
   readonly atOnce: number
-  /** Makes a call as soon as there is a place for it. */
-  run<T>(call: () => Promise<T>): Promise<T>
+  /** Makes a call as soon as there is a place for it. @param isUrgent whether it goes before those that wait and are not */
+  run<T>(call: () => Promise<T>, isUrgent?: boolean): Promise<T>
   /** How long an ordinary call took, in ms, and its answer. */
   hear(tookMs: number, answer: WireAnswer): void
 }
@@ -26,12 +26,13 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
   const lowest = Math.min(first, highest)
   let atOnce = fixed ?? lowest
   let underWay = 0
-  const waiting: (() => void)[] = []
+  const urgent: (() => void)[] = []
+  const others: (() => void)[] = []
   let took: number[] = []
   let quickestMs = Number.POSITIVE_INFINITY
   const startNext = (): void => {
     while (underWay < atOnce) {
-      const start = waiting.shift()
+      const start = urgent.shift() ?? others.shift()
       if (start === undefined) return
       underWay += 1
       start()
@@ -46,9 +47,9 @@ export function createCallLimit(fixed: number | null, highest = most): CallLimit
     get atOnce() {
       return atOnce
     },
-    async run(call) {
-      if (underWay < atOnce && waiting.length === 0) underWay += 1
-      else await new Promise<void>((start) => waiting.push(start))
+    async run(call, isUrgent = false) {
+      if (underWay < atOnce && urgent.length + others.length === 0) underWay += 1
+      else await new Promise<void>((start) => (isUrgent ? urgent : others).push(start))
       try {
         return await call()
       } finally {

@@ -129,6 +129,7 @@ export async function openCaller(run: Run): Promise<Caller> {
     calls: 0,
     grants: createGrantLanes(),
     limit: limitFor(instance, facts),
+    isUrgent: false,
     silence: createSilence(run.stopping),
     hurries: false,
     caseKey: null,

@@ -73,6 +73,12 @@ function findClaims(scenario: Scenario, testCase: Case): Claims {
   }
 }
 
+/**
+ * Whether other cases wait for the end of this one: those that create keys or fill a limit run one after another, and those that fill the
+ * sessions come after all that name one. How long they take decides how long a run takes.
+ */
+export const isWaitedFor = ({ makesKeys, fills, named }: Claims): boolean => makesKeys || fills !== null || named > 0
+
 /** Open questions whose answers show which grants count as sessions, and whose. */
 const questionsOfCounting = new Set(['sessions/counting', 'sessions/user'])
 

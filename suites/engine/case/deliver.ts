@@ -17,6 +17,8 @@ export interface Line {
   facts: TargetFacts
   pace: Pace
   limit: CallLimit
+  /** Other cases wait until the one that makes these calls has ended. */
+  isUrgent: boolean
   emit: RunListener
 }
 
@@ -60,7 +62,7 @@ async function once(line: Line, build: Build, connection: Pick<WireRequest, 'con
     const wire = await instance.send(request)
     if (request.connection === 'kept') line.limit.hear(instance.clock.now() - sentLocalMs, wire)
     return concludeCall(line, request, wire, sentLocalMs)
-  })
+  }, line.isUrgent)
 }
 
 async function waitOut(line: Line, build: Build, first: Delivered, tries: number): Promise<Delivered> {

@@ -17,6 +17,10 @@ export type Lane =
 export interface GrantLanes {
   /** Makes a grant as soon as no conflicting grant is under way or waiting before it. */
   run<T>(lane: Lane, grant: () => Promise<T>): Promise<T>
+  /** How many grants wait for others to end. */
+  readonly waiting: number
+  /** Tells this listener whenever a grant has to wait. */
+  onWait(listener: () => void): void
 }
 
 /** The lane of calls that are made together; undefined for calls that need no lane. */
@@ -51,6 +55,7 @@ const isSession = ({ lane }: Waiting): boolean => lane.kind === 'grant' && lane.
 export function createGrantLanes(): GrantLanes {
   const underWay = new Set<Lane>()
   let waiting: Waiting[] = []
+  let listener = (): void => {}
   /**
    * Starts grants in their order, but those with sessions first, because most others wait for them. No grant overtakes one that it
    * conflicts with.
@@ -68,12 +73,19 @@ export function createGrantLanes(): GrantLanes {
     waiting = left
   }
   return {
+    get waiting() {
+      return waiting.length
+    },
+    onWait: (told) => {
+      listener = told
+    },
     run: async (lane, grant) => {
       // A new object, so that equal lanes can be told apart.
       const mine = { ...lane }
       await new Promise<void>((start) => {
         waiting.push({ lane: mine, start })
         startNext()
+        if (!underWay.has(mine)) listener()
       })
       try {
         return await grant()

@@ -5,7 +5,7 @@ import type { ProblemFacts } from '../judge/problem.ts'
 import { attemptCase } from './attempt-case.ts'
 import { builtInNames } from './built-in-names.ts'
 import { type Caller, closeCaller, isMustIn, openCaller, type Run } from './caller.ts'
-import { limitOf } from './claims.ts'
+import { claimsOfCase, isWaitedFor, limitOf } from './claims.ts'
 import { explainRefusal } from './explain-refusal.ts'
 import { noPlaceForKeys, placesUsedBefore } from './full-target.ts'
 import { recordCase } from './record-case.ts'
@@ -40,6 +40,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       silence: createSilence(run.stopping),
       hurries: number === 1 && mayHurry(shared, scenario),
       caseKey: caseKey(scenario, testCase),
+      isUrgent: isWaitedFor(claimsOfCase(scenario, testCase)),
     }
     try {
       const outcome = await tryCase(caller, scenario, testCase, number)

@@ -8,7 +8,7 @@ const entry = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry> =
   claims: { ...noClaims, ...claims },
   state: 'pending',
   isAgain: false,
-  startedAfter: { grants: 0, named: 0 },
+  startedAs: 0,
   ...more,
 })
 
@@ -17,11 +17,11 @@ const running = (key: string, claims: Partial<Claims> = {}, more: Partial<Entry>
 
 const emptyBoard: Board = {
   entries: [],
-  promised: { grants: 0, named: 0 },
   unnamedAreFree: false,
   sessionsPerKey: false,
   movesClock: false,
   isDoubted: false,
+  grantsQueue: false,
 }
 
 function next(entries: Entry[], board: Partial<Board> = {}): string | undefined {
@@ -75,31 +75,35 @@ describe('what may start', () => {
 })
 
 describe('no case takes the place of a session that another case still needs', () => {
-  const waiting = running('a', { grants: 2, waits: true }, { startedAfter: { grants: 4, named: 4 } })
-  const other = entry('b', { grants: 3 })
-  const promised = (grants: number, named = grants) => ({ promised: { grants, named } })
+  const waiting = running('a', { grants: 2, waits: true, users: ['root'] }, { startedAs: 2 })
+  const other = entry('b', { grants: 3, users: ['root'] })
+  const ended = (startedAs: number, claims: Partial<Claims>): Entry =>
+    entry('c', { users: ['root'], ...claims }, { state: 'done', startedAs })
 
   test('where every grant may take one', () => {
-    expect(next([waiting, other], promised(17))).toBe('b')
-    expect(next([waiting, other], promised(18))).toBeUndefined()
-    expect(next([{ ...waiting, state: 'done' }, other], promised(18))).toBe('b')
+    expect(next([waiting, other, ended(3, { grants: 11 })])).toBe('b')
+    expect(next([waiting, other, ended(3, { grants: 12 })])).toBeUndefined()
+    expect(next([waiting, other, ended(1, { grants: 12 })])).toBe('b')
+    expect(next([{ ...waiting, state: 'done' }, other, ended(3, { grants: 12 })])).toBe('b')
   })
 
   test('where only sessions with a name take one', () => {
-    const board = { ...promised(100, 4), unnamedAreFree: true }
+    const board = { unnamedAreFree: true }
     const filling = running('a', { grants: 17, named: 17, fills: 'sessions' })
-    expect(next([waiting, other], board)).toBe('b')
+    expect(next([waiting, other, ended(3, { grants: 100, named: 4 })], board)).toBe('b')
     expect(next([filling, other], board)).toBe('b')
     expect(next([filling, entry('b', { grants: 3, named: 1 })], board)).toBeUndefined()
   })
 
   test('where each key has its own', () => {
-    const board = { ...promised(18), sessionsPerKey: true }
+    const board = { sessionsPerKey: true }
     const fills = { grants: 17, named: 17, fills: 'sessions' } as const
     const ofRoot = running('a', { ...fills, users: ['root'] })
     expect(next([ofRoot, entry('b', { ...fills, users: ['erin'] })], board)).toBe('b')
     expect(next([ofRoot, entry('b', { ...fills, users: ['erin', 'root'] })], board)).toBeUndefined()
     expect(next([ofRoot, entry('b', { grants: 1, users: ['*'] })], board)).toBeUndefined()
+    expect(next([waiting, other, ended(3, { grants: 12 })], board)).toBeUndefined()
+    expect(next([waiting, other, ended(3, { grants: 12, users: ['erin'] })], board)).toBe('b')
   })
 
   test('until it is known which of this holds', () => {
@@ -144,4 +148,10 @@ test('after a doubt no two cases with tokens run at the same time', () => {
   const entries = [running('a', { grants: 1 }), entry('b', { grants: 1 }), entry('c')]
   expect(next(entries)).toBe('b')
   expect(next(entries, { isDoubted: true })).toBe('c')
+})
+
+test('while grants queue only cases without tokens start', () => {
+  const entries = [entry('a', { waits: true, grants: 1 }), entry('b', { grants: 1 }), entry('c')]
+  expect(next(entries)).toBe('a')
+  expect(next(entries, { grantsQueue: true })).toBe('c')
 })

@@ -9,21 +9,12 @@ export interface Entry {
   state: 'pending' | 'running' | 'done'
   /** It runs again, alone, because other cases may have disturbed it. */
   isAgain: boolean
-  /** How many grants the cases before it could make. */
-  startedAfter: Promised
-}
-
-/** The grants that the running cases may make. */
-interface Promised {
-  grants: number
-  /** Those of them that name a session. */
-  named: number
+  /** Its number among those that have started; 0 until then. */
+  startedAs: number
 }
 
 export interface Board<E extends Entry = Entry> {
   entries: readonly E[]
-  /** The grants of the cases that have started. */
-  promised: Promised
   /** Grants without a session take no place among the sessions. */
   unnamedAreFree: boolean
   /** Each key has its own sessions. */
@@ -32,6 +23,8 @@ export interface Board<E extends Entry = Entry> {
   movesClock: boolean
   /** A case with tokens failed while others ran, so from now on they run one at a time. */
   isDoubted: boolean
+  /** So many cases wait for the grants of others that one more with grants would only join the queue. */
+  grantsQueue: boolean
 }
 
 /** The number of sessions of a user; another one removes the oldest (part 8). A server may count every grant of every key. */
@@ -47,7 +40,7 @@ export function nextToStart<E extends Entry>(board: Board<E>): E | undefined {
   const places = sessionRules(board, left)
   const makesKeys = left.find(({ claims }) => claims.makesKeys)
   const fillsNoKeys = left.some(({ claims }) => claims.fills !== 'keys')
-  const tokensAreTaken = board.isDoubted && running.some(takesTokens)
+  const tokensAreTaken = board.grantsQueue || (board.isDoubted && running.some(takesTokens))
   const mayStart = (entry: E): boolean =>
     entry.state === 'pending' &&
     !(tokensAreTaken && takesTokens(entry)) &&
@@ -92,6 +85,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
   const observing = left.find(({ claims }) => claims.observesCounting)
   const withSessions = left.filter(({ claims }) => placesOf(claims, board) > 0)
   const running = withSessions.filter(({ state }) => state === 'running')
+  const taken = new Map(running.map((entry) => [entry, placesSince(entry, board)]))
   return {
     mayStart(entry) {
       if (placesOf(entry.claims, board) === 0) return true
@@ -102,7 +96,7 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
         return beside.length === 0 && !withSessions.filter(meets).some((other) => comesBefore(other, entry, left))
       return (
         beside.every(({ claims }) => claims.fills !== 'sessions') &&
-        beside.every((other) => promisedSince(other, entry, board) <= sessionPlaces)
+        beside.every((other) => (taken.get(other) ?? 0) + placesOf(entry.claims, board) <= sessionPlaces)
       )
     },
   }
@@ -115,7 +109,7 @@ function comesBefore(one: Entry, filling: Entry, left: readonly Entry[]): boolea
 }
 
 /** How many sessions a case may take. */
-function placesOf({ grants, named }: Promised, { unnamedAreFree }: Board): number {
+function placesOf({ grants, named }: Claims, { unnamedAreFree }: Board): number {
   return unnamedAreFree ? named : grants
 }
 
@@ -124,7 +118,9 @@ function shareSessions({ users: some }: Claims, { users: others }: Claims, { ses
   return some.some((user) => others.includes(user))
 }
 
-/** How many sessions may come after the first one of a running case, if another case starts. */
-function promisedSince({ startedAfter }: Entry, { claims }: Entry, board: Board): number {
-  return placesOf(board.promised, board) + placesOf(claims, board) - placesOf(startedAfter, board)
+/** How many sessions that count for a running case, its own among them, may have come since it started. */
+function placesSince(running: Entry, board: Board): number {
+  return board.entries
+    .filter(({ claims, startedAs }) => startedAs >= running.startedAs && shareSessions(claims, running.claims, board))
+    .reduce((sum, { claims }) => sum + placesOf(claims, board), 0)
 }

@@ -53,7 +53,11 @@ interface Scheduled {
 function createSchedule(run: Run, items: readonly Item[], { start, makesCalls, watch }: Scheduled): Runner {
   const slots = new Map(items.map((item) => [item.key, createSlot(item, makesCalls(item))]))
   const board = emptyBoard([...slots.values()])
-  const open = once(() => openCaller(run))
+  const open = once(async () => {
+    const caller = await openCaller(run)
+    caller.grants.onWait(goOn)
+    return caller
+  })
   // Test keys are created before cases fill the places for keys, and before two cases need the same key.
   const makeTestKeys = once(async () => createTestKeys(await open(), items.filter(makesCalls)))
   const startMore = async (): Promise<void> => {
@@ -128,10 +132,17 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** The next item that may start while the others run; items that wait do not count. */
-function nextOf(board: Board<Slot>, { limit, facts, instance }: Caller): Slot | undefined {
-  const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting)
-  if (busy.length >= limit.atOnce) return undefined
+/**
+ * How many grants may wait before no case with tokens is added. They wait for a case that fills the sessions, go all at once as soon as it
+ * reads, and must not keep it waiting then: there are as many connections in reserve.
+ */
+const longestQueue = 8
+
+/** The next item that may start while the others run; items that wait for a moment, or for the grants of others, do not count. */
+function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Caller): Slot | undefined {
+  const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
+  if (busy - grants.waiting >= limit.atOnce) return undefined
+  board.grantsQueue = grants.waiting >= longestQueue
   // What the cases have shown about which of them may run at the same time.
   board.movesClock = instance.clock.controlled
   board.unnamedAreFree = unnamedAreFree(facts)

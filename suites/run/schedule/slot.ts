@@ -34,7 +34,7 @@ export function createSlot(item: Item, makesCalls: boolean): Slot {
     claims: makesCalls ? claimsOf(item) : noClaims,
     state: 'pending',
     isAgain: false,
-    startedAfter: { grants: 0, named: 0 },
+    startedAs: 0,
     item,
     hadCompany: false,
     sharedTokens: false,
@@ -50,16 +50,16 @@ export function createSlot(item: Item, makesCalls: boolean): Slot {
 export function emptyBoard(entries: readonly Slot[]): Board<Slot> {
   return {
     entries,
-    promised: { grants: 0, named: 0 },
     unnamedAreFree: false,
     sessionsPerKey: false,
     movesClock: false,
     isDoubted: false,
+    grantsQueue: false,
   }
 }
 
 /** Records that an item starts while others run. */
-export function begin({ entries, promised }: Board<Slot>, slot: Slot): Slot {
+export function begin({ entries }: Board<Slot>, slot: Slot): Slot {
   slot.sharedTokens = false
   for (const other of entries) {
     if (other.state !== 'running') continue
@@ -70,8 +70,6 @@ export function begin({ entries, promised }: Board<Slot>, slot: Slot): Slot {
     slot.sharedTokens = true
   }
   slot.state = 'running'
-  slot.startedAfter = { ...promised }
-  promised.grants += slot.claims.grants
-  promised.named += slot.claims.named
+  slot.startedAs = 1 + Math.max(...entries.map(({ startedAs }) => startedAs))
   return slot
 }
