@@ -12,7 +12,8 @@ import { type PreparedCall, prepareCall, prepareRaw } from './prepare-call.ts'
 /** Makes one call, or several at once as a race, and notes every key that is created. */
 export async function makeCalls(caller: Caller, specs: CallSpec[]): Promise<Called[]> {
   const lane = laneOf(specs, caller.facts)
-  return lane === undefined ? makeCallsNow(caller, specs) : caller.grants.run(lane, () => makeCallsNow(caller, specs))
+  if (lane === undefined) return makeCallsNow(caller, specs)
+  return caller.grants.run(lane, () => makeCallsNow(caller, specs), caller.isUrgent)
 }
 
 async function makeCallsNow(caller: Caller, specs: CallSpec[]): Promise<Called[]> {

@@ -97,3 +97,22 @@ test('grants of one user run one after another, in order, while those of another
   await Promise.all(made)
   expect(events.slice(4)).toEqual(['late begins'])
 })
+
+test('an urgent grant goes before the others that wait, and tells nobody if it need not wait', async () => {
+  const queue = createGrantLanes()
+  const begun: string[] = []
+  let told = 0
+  queue.onWait(() => {
+    told += 1
+  })
+  let endFirst = (): void => {}
+  const first = queue.run(lanes.ofRoot, () => new Promise<void>((end) => (endFirst = end)))
+  expect(told).toBe(0)
+  const later = ['second', 'third'].map((name) => queue.run(lanes.ofRoot, async () => void begun.push(name)))
+  const urgent = queue.run(lanes.ofRoot, async () => void begun.push('urgent'), true)
+  expect([told, queue.waiting]).toEqual([3, 3])
+  await new Promise((resolve) => setImmediate(resolve))
+  endFirst()
+  await Promise.all([first, ...later, urgent])
+  expect(begun).toEqual(['urgent', 'second', 'third'])
+})

@@ -15,8 +15,12 @@ export type Lane =
   | { kind: 'race' }
 
 export interface GrantLanes {
-  /** Makes a grant as soon as no conflicting grant is under way or waiting before it. */
-  run<T>(lane: Lane, grant: () => Promise<T>): Promise<T>
+  /**
+   * Makes a grant as soon as no conflicting grant is under way or waiting before it.
+   *
+   * @param isUrgent whether it goes before those that wait and are not
+   */
+  run<T>(lane: Lane, grant: () => Promise<T>, isUrgent?: boolean): Promise<T>
   /** How many grants wait for others to end. */
   readonly waiting: number
   /** Tells this listener whenever a grant has to wait. */
@@ -47,22 +51,23 @@ export function meet(one: Lane, other: Lane): boolean {
 
 interface Waiting {
   lane: Lane
+  isUrgent: boolean
   start(): void
 }
 
-const isSession = ({ lane }: Waiting): boolean => lane.kind === 'grant' && lane.named
+const goesFirst = ({ lane, isUrgent }: Waiting): boolean => isUrgent || (lane.kind === 'grant' && lane.named)
 
 export function createGrantLanes(): GrantLanes {
   const underWay = new Set<Lane>()
   let waiting: Waiting[] = []
   let listener = (): void => {}
   /**
-   * Starts grants in their order, but those with sessions first, because most others wait for them. No grant overtakes one that it
-   * conflicts with.
+   * Starts grants in their order, but those with sessions and urgent ones first, because most others wait for them. No grant overtakes one
+   * that it conflicts with.
    */
   const startNext = (): void => {
     const left: typeof waiting = []
-    for (const entry of [...waiting.filter(isSession), ...waiting.filter((one) => !isSession(one))]) {
+    for (const entry of [...waiting.filter(goesFirst), ...waiting.filter((one) => !goesFirst(one))]) {
       const isBlocked = [...underWay, ...left.map(({ lane }) => lane)].some((other) => meet(entry.lane, other))
       if (isBlocked) left.push(entry)
       else {
@@ -79,11 +84,11 @@ export function createGrantLanes(): GrantLanes {
     onWait: (told) => {
       listener = told
     },
-    run: async (lane, grant) => {
+    run: async (lane, grant, isUrgent = false) => {
       // A new object, so that equal lanes can be told apart.
       const mine = { ...lane }
       await new Promise<void>((start) => {
-        waiting.push({ lane: mine, start })
+        waiting.push({ lane: mine, isUrgent, start })
         startNext()
         if (!underWay.has(mine)) listener()
       })

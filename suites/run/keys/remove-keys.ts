@@ -13,20 +13,24 @@ export interface Removal {
   problems: string[]
 }
 
-/** Removes keys through the method that the target file names. Stops early if the run is ended. */
+/**
+ * Removes keys through the method that the target file names, as many at the same time as calls are allowed. Stops early if the run is
+ * ended.
+ */
 export async function removeKeys(caller: Caller, keys: readonly CreatedKey[]): Promise<Removal> {
   const { cleanup } = caller.instance.settings
   const left: CreatedKey[] = []
   const problems = new Set<string>()
-  // Copied, because the list of created keys gets shorter meanwhile.
-  for (const key of [...keys]) {
+  const remove = async (key: CreatedKey): Promise<{ key: CreatedKey; wrong: string[] | null }> => {
     const wrong =
       cleanup === undefined || caller.run.stopping.reason !== null ? [] : await removeKey(caller, cleanup, key)
     if (wrong === null) caller.createdKeys.removed(key.id)
-    else {
-      left.push(key)
-      for (const problem of wrong) problems.add(problem)
-    }
+    return { key, wrong }
+  }
+  for (const { key, wrong } of await Promise.all(keys.map(remove))) {
+    if (wrong === null) continue
+    left.push(key)
+    for (const problem of wrong) problems.add(problem)
   }
   return { left, problems: [...problems] }
 }

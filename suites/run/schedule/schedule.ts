@@ -132,17 +132,11 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/**
- * How many grants may wait before no case with tokens is added. They wait for a case that fills the sessions, go all at once as soon as it
- * reads, and must not keep it waiting then: there are as many connections in reserve.
- */
-const longestQueue = 8
-
 /** The next item that may start while the others run; items that wait for a moment, or for the grants of others, do not count. */
 function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Caller): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
   if (busy - grants.waiting >= limit.atOnce) return undefined
-  board.grantsQueue = grants.waiting >= longestQueue
+  board.grantsQueue = busy >= limit.atOnce
   // What the cases have shown about which of them may run at the same time.
   board.movesClock = instance.clock.controlled
   board.unnamedAreFree = unnamedAreFree(facts)
