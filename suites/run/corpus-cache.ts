@@ -21,9 +21,15 @@ export async function openCorpus(): Promise<Corpus> {
   const digest = digestOfSources()
   const cached = readCache()
   if (cached?.digest === digest) return cached.corpus
-  const { loadCorpus } = await import('../engine/fixture/corpus.ts')
-  return loadCorpus(packageRoot)
+  if (parsed?.digest !== digest) {
+    const { loadCorpus } = await import('../engine/fixture/corpus.ts')
+    parsed = { digest, corpus: loadCorpus(packageRoot) }
+  }
+  return parsed.corpus
 }
+
+/** What this process parsed because the build is older than the files: tests open the corpus often. */
+let parsed: Cached | undefined
 
 /** Returns the corpus with a user's own scenarios added. @throws SuiteError (`fixture`) */
 export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
