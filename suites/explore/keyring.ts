@@ -211,7 +211,7 @@ const besideTestKeys: readonly Wanted[] = [
     by: byToken('root', 0, ['context', 'expiresIn:15000']),
   },
   { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
-  { name: 'solution-key', scope: [['solution']], by: by(hmac('by-token')) },
+  { name: 'solution-key', scope: [['solution']], by: byToken('by-token', 2, ['expiresIn:15000']) },
 ]
 
 function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {

@@ -50,8 +50,10 @@ export async function refreshChain(caller: Caller, kind: PairKind, length: numbe
 async function bystanders({ x, keyring }: Caller, kind: PairKind): Promise<string[]> {
   const made: string[] = []
   const others = keyring.secret.filter((who) => who !== kind.who && who !== 'root')
-  for (const who of [kind.who, ...others.slice(0, 3)]) {
-    const pair = await granted(x, { ...kind, who })
+  const kinds: PairKind[] = [kind.who, ...others.slice(0, 3)].map((who) => ({ ...kind, who }))
+  if (keyring.narrow.includes('solution-key')) kinds.push({ who: 'solution-key', scope: ['solution'] })
+  for (const one of kinds) {
+    const pair = await granted(x, one)
     if (pair !== undefined) made.push(pair)
   }
   return made
