@@ -33,7 +33,7 @@ const start = newStart()
 const exchange = (index: number): Exchange => ({
   call: listWith(tokenHeader(['a', 'b', 'c'][index % 3] ?? 'a')),
   answer: accepted(),
-  moment: { from: at(index).from, to: at(index + 20).from },
+  span: { from: at(index).from, to: at(index + 20).from },
   like: `${index % 3}`,
 })
 const history = Array.from({ length: operations }, (_, index) => exchange(index))

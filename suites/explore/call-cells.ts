@@ -22,7 +22,7 @@ interface Portion {
   /** The maximum number of calls. */
   readonly most?: number
   readonly only?: (cell: Cell) => boolean
-  /** A moment on the target's clock. */
+  /** A time on the target's clock. */
   readonly until?: number
   isOver(): boolean
 }

@@ -65,7 +65,7 @@ export function doubtTouched(state: State, caseCall: readonly CaseCall[]): State
   let next = state
   for (const { line } of touched) if (typeof line === 'number') next = doubtLine(next, line)
   if (!touched.some(({ isGrant }) => isGrant)) return next
-  const until = Math.max(...caseCall.map(({ moment }) => moment.to))
+  const until = Math.max(...caseCall.map(({ span }) => span.to))
   return forgetSessions(next, { from: until, to: until })
 }
 

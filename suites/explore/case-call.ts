@@ -8,7 +8,7 @@ import { countAnswer } from './answer.ts'
 export interface CaseCall {
   readonly call: Call
   readonly answer: Answer
-  readonly moment: Span
+  readonly span: Span
   /** Its start and its end among all starts and ends, which tells the order where the clock does not move. */
   readonly order: Span
   /** The document shows such a request; how any other one is answered is open. */
@@ -49,7 +49,7 @@ export function caseCallOf(
   return {
     call: { authorization, body: body ?? '', from: from ?? unknownAddress },
     answer,
-    moment: { from: sentAtMs, to: answeredAtMs },
+    span: { from: sentAtMs, to: answeredAtMs },
     order,
     isPlain: body !== null && isPlainRequest(request, headers, ownHeaders),
   }

@@ -83,7 +83,7 @@ export async function transmit(
   core: Core,
   step: CallStep,
   { authorization, body }: Rendered,
-): Promise<{ response: Response; moment: Span }> {
+): Promise<{ response: Response; span: Span }> {
   const { wire } = core.options
   const from = wire.now()
   core.calls += 1
@@ -93,20 +93,20 @@ export async function transmit(
     from: addressOf(core, step).local,
     connection: step.connection ?? 0,
   })
-  const moment = { from, to: wire.now() }
+  const span = { from, to: wire.now() }
   const date = response.kind === 'answer' ? Date.parse(response.date ?? '') : Number.NaN
-  if (!Number.isNaN(date)) core.dateOffset = date - moment.to
-  return { response, moment }
+  if (!Number.isNaN(date)) core.dateOffset = date - span.to
+  return { response, span }
 }
 
 /** Learns from an answer: returns the next state and the named values of its result. */
 export function takeAnswer(
   core: Core,
-  { step, call: made, answer, moment }: Omit<Seen, 'verdict'>,
+  { step, call: made, answer, span }: Omit<Seen, 'verdict'>,
   known?: readonly Fact[],
 ): void {
-  core.problems.push(...shape(core.state, made, answer, moment))
-  core.state = learn(core.state, made, answer, moment, known)
+  core.problems.push(...shape(core.state, made, answer, span))
+  core.state = learn(core.state, made, answer, span, known)
   nameResult(core, step, answer, made.authorization)
 }
 

@@ -11,7 +11,7 @@ export interface Seen {
   readonly call: Call
   readonly verdict: Verdict
   readonly answer: Answer
-  readonly moment: Span
+  readonly span: Span
 }
 
 export interface Entry {

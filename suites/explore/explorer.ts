@@ -113,21 +113,21 @@ function foresee(core: Core, step: CallStep): Verdict | null {
 interface Exchanged {
   readonly call: Call
   readonly answer: Answer
-  readonly moment: Span
+  readonly span: Span
 }
 
 /** Sends a step; signs it again if the target throttles or had closed the connection. */
 async function exchange(core: Core, step: CallStep, first: Rendered, planned: Call): Promise<Exchanged> {
   let rendered = first
   for (let tried = 0; ; tried++) {
-    const { response, moment } = await transmit(core, step, rendered)
+    const { response, span } = await transmit(core, step, rendered)
     const counted = countAnswer(response)
     const changes = step.method === 'manager/auth' || step.method === 'manager/createApiKey'
     const again = response.kind === 'none' && response.stale && tried === 0 && !changes
     if (counted.kind !== 'throttled' && !again)
-      return { call: rendered === first ? planned : callOf(core, step, rendered), answer: counted, moment }
+      return { call: rendered === first ? planned : callOf(core, step, rendered), answer: counted, span }
     if (counted.kind === 'throttled') {
-      if (tried >= mostThrottled) return { call: callOf(core, step, rendered), answer: { kind: 'unread' }, moment }
+      if (tried >= mostThrottled) return { call: callOf(core, step, rendered), answer: { kind: 'unread' }, span }
       await core.options.wire.sleep(counted.waitMs)
     }
     rendered = tryRender(core, step) ?? rendered
@@ -156,25 +156,25 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   const planned = callOf(core, step, rendered)
   const known = facts(core.state, planned, now(core))
   if (only !== undefined && judge(core.state, known).is !== only) return null
-  const { call: made, answer, moment } = await exchange(core, step, rendered, planned)
-  const late = made !== planned || moment.to - moment.from > notableMs
-  const certain = late ? facts(core.state, made, moment) : known
-  const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, moment }
+  const { call: made, answer, span } = await exchange(core, step, rendered, planned)
+  const late = made !== planned || span.to - span.from > notableMs
+  const certain = late ? facts(core.state, made, span) : known
+  const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, span }
   takeAnswer(core, seen, certain)
   countTry(core, seen)
-  core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: moment.from })
+  core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: span.from })
   findIn(core, seen)
   noticeBroken(core, answer)
   return seen
 }
 
-function countTry({ state, tries }: Core, { verdict, answer, call: made, moment }: Seen): void {
+function countTry({ state, tries }: Core, { verdict, answer, call: made, span }: Seen): void {
   if (verdict.is === 'accepted' || answer.kind === 'accepted') return
   const id = keyIdOf(state, made, readBody(made.body)) ?? ''
   for (const who of [id, null]) {
     const times = tries.get(who) ?? []
     tries.set(who, times)
-    times.push(moment.to)
+    times.push(span.to)
   }
 }
 

@@ -161,11 +161,11 @@ function stepLines(steps: readonly Step[], outcomes: readonly string[], last: st
 
 function historyOf(x: Explorer, { entry }: Candidate): HistoryCall[] {
   const seen = x.log[entry]?.seen ?? []
-  const start = Math.min(...seen.map(({ moment }) => moment.from))
-  return seen.map(({ step, moment, answer }, lane) => ({
+  const start = Math.min(...seen.map(({ span }) => span.from))
+  return seen.map(({ step, span, answer }, lane) => ({
     connection: `${lane + 1}`,
-    startMs: moment.from - start,
-    endMs: moment.to - start,
+    startMs: span.from - start,
+    endMs: span.to - start,
     call: describeStep(step),
     answer: answer.kind,
   }))

@@ -128,8 +128,8 @@ function isIndependent(state: State, calls: readonly CaseCall[]): boolean {
 }
 
 function judgeOne(listener: Listener, caseCall: CaseCall): void {
-  const { call, answer, moment, isPlain } = caseCall
-  const known = facts(listener.state, call, moment)
+  const { call, answer, span, isPlain } = caseCall
+  const known = facts(listener.state, call, span)
   const verdict = judge(listener.state, known)
   if (isPlain && isJudged(listener.state, caseCall)) {
     listener.counts[verdict.is === 'open' ? 'open' : 'judged'] += 1
@@ -140,7 +140,7 @@ function judgeOne(listener: Listener, caseCall: CaseCall): void {
         { ...verdict, message: `${describeCaseCall(listener.state, caseCall)} was accepted` },
         'let-in',
       )
-    for (const problem of shape(listener.state, call, answer, moment)) report(listener, caseCall, problem, 'shape')
+    for (const problem of shape(listener.state, call, answer, span)) report(listener, caseCall, problem, 'shape')
   }
   take(listener, caseCall, known)
 }
@@ -185,21 +185,21 @@ function reportHistory(listener: Listener, calls: readonly CaseCall[]): void {
   if (found.is !== 'impossible') return
   let { state } = listener
   for (const caseCall of found.part.flatMap((index) => accepted[index] ?? [])) {
-    const verdict = judge(state, facts(state, caseCall.call, caseCall.moment))
+    const verdict = judge(state, facts(state, caseCall.call, caseCall.span))
     if (verdict.is === 'refused') {
       const message = `${describeCaseCall(state, caseCall)} was accepted: no order of ${found.part.length} calls at once is one that the document allows`
       report(listener, caseCall, { ...verdict, message }, 'history')
       return
     }
-    state = learn(state, caseCall.call, caseCall.answer, caseCall.moment)
+    state = learn(state, caseCall.call, caseCall.answer, caseCall.span)
   }
 }
 
 function take(listener: Listener, caseCall: CaseCall, known?: readonly Fact[]): void {
-  const { call, answer, moment, isPlain } = caseCall
+  const { call, answer, span, isPlain } = caseCall
   const isFollowed = isPlain && isJudged(listener.state, caseCall)
   if (answer.kind === 'accepted' && !isFollowed) listener.state = doubtNamedKeys(listener.state, caseCall)
-  listener.state = learn(listener.state, call, answer, moment, known)
+  listener.state = learn(listener.state, call, answer, span, known)
   for (const text of unknownTextsIn(listener.state, caseCall)) listener.unknownTexts.add(text)
   listener.state = withClockOf(listener.state, caseCall)
   listener.log.push(caseCall)
@@ -207,10 +207,10 @@ function take(listener: Listener, caseCall: CaseCall, known?: readonly Fact[]): 
 }
 
 /** The first signature that is let in carries an honest timestamp. */
-function withClockOf(state: State, { call, answer, moment }: CaseCall): State {
+function withClockOf(state: State, { call, answer, span }: CaseCall): State {
   if (state.signatureClock !== null || answer.kind !== 'accepted') return state
   const timestamp = Number((call.authorization ?? '').split(';')[2])
-  return Number.isFinite(timestamp) && timestamp > 1e12 ? { ...state, signatureClock: timestamp - moment.from } : state
+  return Number.isFinite(timestamp) && timestamp > 1e12 ? { ...state, signatureClock: timestamp - span.from } : state
 }
 
 const documented = new Set(['manager/createApiKey', 'manager/auth', 'solution/listSolutions'])

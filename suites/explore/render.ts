@@ -165,7 +165,7 @@ function writeAuthorization(step: CallStep, around: Surroundings, maker: Maker, 
   }
   if (auth.kind === 'header') return String(resolve(auth.header, around))
   const value = around.lookUp(auth.who)
-  if (value?.id === undefined) throw new Unmakeable(`Nobody is called ${auth.who}`)
+  if (value?.id === undefined) throw new Unmakeable(`There is no key ${auth.who}`)
   if (auth.kind === 'basic') return basicHeader(value, maker)
   return signedHeader(step, { value, body }, around, maker)
 }

@@ -17,14 +17,14 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
   const sent = await Promise.all(
     made.map(async (one) => {
       if (one === null) return null
-      const { response, moment } = await transmit(core, one.step, one.rendered)
+      const { response, span } = await transmit(core, one.step, one.rendered)
       const counted = countAnswer(response)
       const answer = counted.kind === 'throttled' ? ({ kind: 'unread' } as const) : counted
-      return { step: one.step, call: callOf(core, one.step, one.rendered), answer, moment }
+      return { step: one.step, call: callOf(core, one.step, one.rendered), answer, span }
     }),
   )
   const happened = sent.filter((one) => one !== null)
-  const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.moment)) }))
+  const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
   const step: BurstStep = { do: 'burst', calls, on }
   core.log.push({ step, seen: seen.map(forLog), script: core.shown.script, at: core.options.wire.now() })
   explainBurst(core, seen)
@@ -35,10 +35,10 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
  * Takes the answers in an order that the model allows. Without such an order, takes them by their ends and reports the first contradiction.
  */
 function explainBurst(core: Core, seen: readonly Seen[]): void {
-  const history: Exchange[] = seen.map(({ step, call, answer, moment }) => ({
+  const history: Exchange[] = seen.map(({ step, call, answer, span }) => ({
     call,
     answer,
-    moment,
+    span,
     like: JSON.stringify([step.method, step.params, step.auth, step.change, answer.kind, step.as === undefined]),
   }))
   const found = explain(core.state, history)
@@ -46,7 +46,7 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
   for (const index of found.is === 'explained' ? found.order : byEnd(seen)) {
     const one = seen[index]
     if (one === undefined) continue
-    const verdict = judge(core.state, facts(core.state, one.call, one.moment))
+    const verdict = judge(core.state, facts(core.state, one.call, one.span))
     if (!isTold && found.is === 'impossible' && contradicts(verdict, one.answer)) {
       isTold = true
       reportHistory(core, { ...one, verdict }, found.part.length)
@@ -64,5 +64,5 @@ function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, ca
 }
 
 function byEnd(seen: readonly Seen[]): number[] {
-  return seen.map((_, index) => index).sort((a, b) => (seen[a]?.moment.to ?? 0) - (seen[b]?.moment.to ?? 0))
+  return seen.map((_, index) => index).sort((a, b) => (seen[a]?.span.to ?? 0) - (seen[b]?.span.to ?? 0))
 }

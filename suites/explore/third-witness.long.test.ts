@@ -59,7 +59,7 @@ function witness() {
     if (!isPlain || isLost || headers.has('x-forwarded-for') || headers.has('forwarded') || typeof method !== 'string')
       return
     if (!documented.has(method)) return
-    const moment = { from: sentAtMs, to: answeredAtMs }
+    const span = { from: sentAtMs, to: answeredAtMs }
     const from = request.from === 'second-address' ? '127.0.0.12' : '127.0.0.1'
     const call = { authorization: headers.get('authorization'), body, from }
     const counted = countAnswer(
@@ -74,14 +74,14 @@ function witness() {
           },
     )
     if (counted.kind === 'throttled') return
-    const known = facts(state, call, moment)
+    const known = facts(state, call, span)
     const verdict = judge(state, known)
     if (verdict.is === 'open') counts.open += 1
     else counts.judged += 1
     if (contradicts(verdict, counted)) contradictions.push(`${testCase}: ${verdict.is}, ${verdict.requirement}`)
-    for (const { requirement, message } of shape(state, call, counted, moment))
+    for (const { requirement, message } of shape(state, call, counted, span))
       contradictions.push(`${testCase}: ${requirement}: ${message}`)
-    state = learn(state, call, counted, moment, known)
+    state = learn(state, call, counted, span, known)
   }
   return { listen, counts, contradictions }
 }

@@ -51,7 +51,7 @@ export function correctHistory(start: State, { random, reading, lossy, calls }: 
     // Tokens that never arrived are not used.
     if (seen === answer && answer.kind === 'accepted' && call.body.includes('manager/auth')) names.push(`n${n}`)
     const [from, to] = [effect - random.below(40), effect + 1 + random.below(40)]
-    history.push({ call, answer: seen, moment: { from: at(from).from, to: at(to).from }, like: `${n}` })
+    history.push({ call, answer: seen, span: { from: at(from).from, to: at(to).from }, like: `${n}` })
   }
   return history
 }

@@ -139,7 +139,7 @@ export function pairAnswer(
 
 export const tokenHeader = (name: string): string => `Bearer ${tokensOf(name).access}`
 
-export const judged = (state: State, call: Call, moment: Span): Verdict => judge(state, facts(state, call, moment))
+export const judged = (state: State, call: Call, span: Span): Verdict => judge(state, facts(state, call, span))
 
 /** The state after a calibrating grant and the named grants. */
 export function afterGrants(state: State, names: readonly string[], scope: readonly string[], ms = 0): State {

@@ -32,7 +32,7 @@ import {
 const during = (call: Call, answer: Answer, from: number, to: number): Exchange => ({
   call,
   answer,
-  moment: { from: at(from).from, to: at(to).from },
+  span: { from: at(from).from, to: at(to).from },
   like: `${call.body} ${call.authorization ?? ''} ${answer.kind}`,
 })
 

@@ -8,7 +8,7 @@ import type { Answer, Call, Span, State } from './types.ts'
 export interface Exchange {
   readonly call: Call
   readonly answer: Answer
-  readonly moment: Span
+  readonly span: Span
   /** Its start and its end among all, where that is known better than by the clock. */
   readonly order?: Span
   /** Calls that differ only in nonce and id share this; of them only the first to end is tried first. */
@@ -23,7 +23,7 @@ type Explained =
   | { readonly is: 'undecided' }
 
 /** A lost answer may have happened at any time after its start, so it never ends. */
-const endOf = ({ answer, moment, order = moment }: Exchange): number =>
+const endOf = ({ answer, span, order = span }: Exchange): number =>
   answer.kind === 'broken' || answer.kind === 'unread' ? Number.POSITIVE_INFINITY : order.to
 
 /** @param budget how many orders are tried at most */
@@ -102,11 +102,11 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
     const exchange = calls[index] as Exchange
     if (tried.has(exchange.like)) continue
     tried.add(exchange.like)
-    const { call, answer, moment } = exchange
-    const known = facts(state, call, moment)
+    const { call, answer, span } = exchange
+    const known = facts(state, call, span)
     const verdict = judge(state, known)
     if (contradicts(verdict, answer) && answer.kind !== 'broken') continue
-    const choice = { index, state: learn(state, call, answer, moment, known) }
+    const choice = { index, state: learn(state, call, answer, span, known) }
     // Unsound for open calls, because the model learns from their answers.
     if (verdict.is !== 'open' && !changes(call)) return [choice]
     choices.push(choice)
@@ -116,7 +116,7 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
 
 /** The calls that are not taken yet, by their start. */
 function pendingCalls(calls: readonly Exchange[]) {
-  const starts = Float64Array.from(calls, ({ moment, order = moment }) => order.from)
+  const starts = Float64Array.from(calls, ({ span, order = span }) => order.from)
   const ends = Float64Array.from(calls, endOf)
   const startOf = (index: number): number => starts[index] as number
   const endAt = (index: number): number => ends[index] as number

@@ -39,8 +39,8 @@ export function lifetimeOf(scope: readonly string[]): number | null {
   return asked.length === 1 && /^[1-9]\d*$/.test(asked[0] ?? '') ? Number(asked[0]) : null
 }
 
-/** Whether a span of time is before a moment, after it, or too near to tell. */
-export function sideOf(moment: Span, end: Span, slackMs: number): 'before' | 'after' | 'near' {
-  if (moment.to < end.from - slackMs) return 'before'
-  return moment.from > end.to + slackMs ? 'after' : 'near'
+/** Whether a span of time is before a point in time, after it, or too near to tell. */
+export function sideOf(span: Span, end: Span, slackMs: number): 'before' | 'after' | 'near' {
+  if (span.to < end.from - slackMs) return 'before'
+  return span.from > end.to + slackMs ? 'after' : 'near'
 }

@@ -10,7 +10,7 @@ import type { Call, Fact, Key, Span, State } from './types.ts'
 const closeMs = 30_000
 
 /** signatures/header-fields, header-exact, version, key-id, then what was signed. */
-export function signatureFacts(state: State, call: Call, moment: Span, fields: readonly string[]): Fact[] {
+export function signatureFacts(state: State, call: Call, span: Span, fields: readonly string[]): Fact[] {
   if (fields.length < 5) return [no('signatures/header-fields')]
   if (fields.length > 5) return [no('signatures/header-exact')]
   const [id = '', version = '', timestamp = '', nonce = '', signature = ''] = fields
@@ -19,7 +19,7 @@ export function signatureFacts(state: State, call: Call, moment: Span, fields: r
   if (version !== '1') return [no('signatures/version')]
   if (key === undefined) return [no('signatures/key-id')]
   return [
-    timestampFact(state, timestamp, moment),
+    timestampFact(state, timestamp, span),
     nonceFact(state, nonce),
     yes('signatures/request-body', lookOf(call.body)),
     remembered(call, key, () => signatureFact(key, { timestamp, nonce, signature }, state.terms.uri, call)),
@@ -49,11 +49,11 @@ function lookOf(body: string): string {
   return looks.flatMap(([mark, name]) => (mark.test(body) ? [name] : [])).join(', ') || 'plain'
 }
 
-function timestampFact(state: State, timestamp: string, moment: Span): Fact {
+function timestampFact(state: State, timestamp: string, span: Span): Fact {
   if (!/^\d{13}$/.test(timestamp)) return unsure('signatures/timestamp')
   if (state.signatureClock === null) return unsure('signatures/timestamp')
   const off = Number(timestamp) - state.signatureClock
-  const close = off > moment.from - closeMs && off < moment.to + closeMs
+  const close = off > span.from - closeMs && off < span.to + closeMs
   return close ? yes('signatures/timestamp') : unsure('signatures/timestamp')
 }
 

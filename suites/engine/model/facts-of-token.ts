@@ -36,7 +36,7 @@ export function findPair(state: State, text: string, which: 'access' | 'refresh'
 const shortestToken = 12
 
 /** Every fact on which an access token rests, the scope apart. */
-export function accessFacts(state: State, token: string, from: string, moment: Span): Fact[] {
+export function accessFacts(state: State, token: string, from: string, span: Span): Fact[] {
   const found = findPair(state, token, 'access')
   if (found === undefined) {
     const other = findPair(state, token, 'refresh')
@@ -45,16 +45,16 @@ export function accessFacts(state: State, token: string, from: string, moment: S
   const { pair } = found
   return [
     found.exact ? yes('tokens/authorize') : unsure('tokens/exact'),
-    ...standingFacts(state, pair, moment),
+    ...standingFacts(state, pair, span),
     standingFact(pair, 'refresh/revokes-access'),
-    accessExpiryFact(pair, moment),
-    sessionFact(state, pair, moment, 'sessions/oldest-removed'),
+    accessExpiryFact(pair, span),
+    sessionFact(state, pair, span, 'sessions/oldest-removed'),
     addressFact(pair, from),
   ]
 }
 
 /** Every fact on which a refresh rests. */
-export function refreshFacts(state: State, token: string, from: string, moment: Span): Fact[] {
+export function refreshFacts(state: State, token: string, from: string, span: Span): Fact[] {
   const found = findPair(state, token, 'refresh')
   if (found === undefined) {
     const other = findPair(state, token, 'access')
@@ -62,13 +62,13 @@ export function refreshFacts(state: State, token: string, from: string, moment: 
   }
   const { pair } = found
   const addresses = wordsBehind(pair.scope, 'ipAddr:')
-  const ended = pair.accessEnds !== null && sideOf(moment, pair.accessEnds, slackMs) !== 'before'
+  const ended = pair.accessEnds !== null && sideOf(span, pair.accessEnds, slackMs) !== 'before'
   return [
     found.exact ? yes('refresh/new-pair') : unsure('refresh/token'),
-    ...standingFacts(state, pair, moment),
+    ...standingFacts(state, pair, span),
     standingFact(pair, 'refresh/revokes-refresh'),
-    refreshExpiryFact(pair, moment),
-    sessionFact(state, pair, moment, 'sessions/removed-refresh'),
+    refreshExpiryFact(pair, span),
+    sessionFact(state, pair, span, 'sessions/removed-refresh'),
     // Whether a refresh is bound to the address is open.
     ...(addresses.length === 0 || addresses.includes(from) ? [] : [unsure('refresh/address-kept')]),
     ...(ended ? [yes('refresh/after-access-expiry')] : []),
@@ -76,11 +76,11 @@ export function refreshFacts(state: State, token: string, from: string, moment: 
 }
 
 /** The key of the pair works, and too few newer tokens were granted for a bound to have ended this one. */
-function standingFacts(state: State, pair: Pair, moment: Span): Fact[] {
+function standingFacts(state: State, pair: Pair, span: Span): Fact[] {
   const key = state.keys.get(pair.key)
   const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
   const newerOfAll = (state.grants.get('') ?? 0) - pair.countOfAll
-  const crowded = newer > safeNewer.ofKey || (newerOfAll > safeNewer.ofAll && moment.to - pair.made.to > 2000)
+  const crowded = newer > safeNewer.ofKey || (newerOfAll > safeNewer.ofAll && span.to - pair.made.to > 2000)
   return [
     ...(key === undefined || key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),
     ...(crowded ? [unsure('tokens/authorize')] : []),
@@ -95,33 +95,33 @@ function standingFact(pair: Pair, requirement: string): Fact {
 }
 
 /** tokens/expire, expires-in/enforced. */
-function accessExpiryFact(pair: Pair, moment: Span): Fact {
+function accessExpiryFact(pair: Pair, span: Span): Fact {
   const asked = wordsBehind(pair.scope, 'expiresIn:').length > 0
   const requirement = asked && pair.generation === 0 ? 'expires-in/enforced' : 'tokens/expire'
   if (pair.accessEnds === null) return unsure(requirement)
-  const side = sideOf(moment, pair.accessEnds, slackMs)
+  const side = sideOf(span, pair.accessEnds, slackMs)
   if (side === 'near') return unsure(requirement)
   return side === 'before' ? yes(requirement) : no(requirement)
 }
 
 /** refresh/own-expiry. */
-function refreshExpiryFact(pair: Pair, moment: Span): Fact {
+function refreshExpiryFact(pair: Pair, span: Span): Fact {
   const { refreshEnds, made } = pair
   if (refreshEnds === null) return yes('refresh/own-expiry')
   const counted = made.from + (refreshEnds.from - made.from) * safeLifetime
-  if (moment.to < counted) return yes('refresh/own-expiry')
-  return sideOf(moment, refreshEnds, slackMs) === 'after' ? no('refresh/own-expiry') : unsure('refresh/own-expiry')
+  if (span.to < counted) return yes('refresh/own-expiry')
+  return sideOf(span, refreshEnds, slackMs) === 'after' ? no('refresh/own-expiry') : unsure('refresh/own-expiry')
 }
 
 /** sessions/…: the facts on which the tables of all readings agree. */
-function sessionFact(state: State, pair: Pair, moment: Span, requirement: string): Fact {
+function sessionFact(state: State, pair: Pair, span: Span, requirement: string): Fact {
   const member = memberOf(state, pair)
   const said = saidOf(state.sessions, member)
   const kept = pair.generation > 0 && requirement === 'sessions/oldest-removed' ? 'refresh/session-kept' : requirement
   if (said.size === 1 && said.has('dead')) return no(kept)
   if (said.size !== 1 || said.has('unknown')) return unsure('sessions/sixteen-live')
   if (member.name === null) return yes('tokens/authorize')
-  const fresh = moment.to - pair.made.from < safeSessionMs
+  const fresh = span.to - pair.made.from < safeSessionMs
   return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')
 }
 

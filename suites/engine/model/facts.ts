@@ -13,25 +13,25 @@ const safeBytes = 1024
 const safeTries = 3
 
 /** What the document says about a call, given the state of the target as far as calls and answers show it. Pure. */
-export function facts(state: State, call: Call, moment: Span): Fact[] {
+export function facts(state: State, call: Call, span: Span): Fact[] {
   const body = readBody(call.body)
   const envelope = envelopeFacts(state, body)
   if (!isObject(body.params) || envelope.some(({ is }) => is === 'no'))
-    return [...envelope, ...factsOfCaller(state, call, body, moment)]
-  if (body.method === 'manager/auth') return [...envelope, ...grantFacts(state, call, body.params, moment)]
+    return [...envelope, ...factsOfCaller(state, call, body, span)]
+  if (body.method === 'manager/auth') return [...envelope, ...grantFacts(state, call, body.params, span)]
   const params =
     body.method === 'manager/createApiKey'
       ? createFacts(state, body.params)
       : Object.keys(body.params).length === 0 || state.terms.probes.has(String(body.method))
         ? []
         : [open(state, 'envelope/empty-params', body.form)]
-  return [...envelope, ...factsOfCaller(state, call, body, moment), ...params]
+  return [...envelope, ...factsOfCaller(state, call, body, span), ...params]
 }
 
 /** Whether the caller may make this call; grants have no caller. */
-function factsOfCaller(state: State, call: Call, body: ReadBody, moment: Span): Fact[] {
+function factsOfCaller(state: State, call: Call, body: ReadBody, span: Span): Fact[] {
   if (body.method === 'manager/auth') return []
-  return [...authorizationFacts(state, call, String(body.method), moment), ...scopeOfNewKey(state, call, body)]
+  return [...authorizationFacts(state, call, String(body.method), span), ...scopeOfNewKey(state, call, body)]
 }
 
 /** Part 1. */
@@ -80,7 +80,7 @@ function sizeFact(state: State, body: ReadBody): Fact {
 }
 
 /** Part 5: who calls, in one of three ways, and what this caller may do. */
-function authorizationFacts(state: State, call: Call, method: string, moment: Span): Fact[] {
+function authorizationFacts(state: State, call: Call, method: string, span: Span): Fact[] {
   const auth = authorizationOf(state, call)
   if (auth.kind === 'none') return [no('authorization/required')]
   if (auth.kind === 'other-scheme')
@@ -90,12 +90,12 @@ function authorizationFacts(state: State, call: Call, method: string, moment: Sp
   if (auth.kind === 'token') {
     const pair = findPair(state, auth.token, 'access')?.pair
     const scope = pair === undefined ? [] : [pairScopeFact(state, pair, state.keys.get(pair.key), method)]
-    return [...spelt, ...accessFacts(state, auth.token, call.from, moment), ...scope]
+    return [...spelt, ...accessFacts(state, auth.token, call.from, span), ...scope]
   }
   const own =
     auth.kind === 'basic'
       ? secretFacts(state.keys.get(auth.id), auth.secret, 'basic')
-      : signatureFacts(state, call, moment, auth.fields)
+      : signatureFacts(state, call, span, auth.fields)
   const key = state.keys.get(auth.kind === 'basic' ? auth.id : (auth.fields[0] ?? ''))
   return [
     ...spelt,
@@ -150,7 +150,7 @@ export function scopeOfCaller(state: State, call: Call): readonly string[] | nul
 }
 
 /** Part 4.2. */
-function grantFacts(state: State, call: Call, params: { readonly [name: string]: unknown }, moment: Span): Fact[] {
+function grantFacts(state: State, call: Call, params: { readonly [name: string]: unknown }, span: Span): Fact[] {
   // Whether an Authorization header matters here is open (grants/authorization-header).
   const header =
     call.authorization === undefined
@@ -159,7 +159,7 @@ function grantFacts(state: State, call: Call, params: { readonly [name: string]:
   if (params.grantType === 'refresh_token') {
     const own = refreshParamsFacts(params)
     if (typeof params.refreshToken !== 'string') return [...header, ...own]
-    return [...header, ...own, ...refreshFacts(state, params.refreshToken, call.from, moment)]
+    return [...header, ...own, ...refreshFacts(state, params.refreshToken, call.from, span)]
   }
   if (params.grantType !== 'api_key_credentials') return [...header, no('grants/grant-type')]
   const { apiKeyId: id, apiKeySecret: secret } = params

@@ -7,7 +7,7 @@ import { addSession, touchSession } from './sessions.ts'
 import { looksOf } from './spelling.ts'
 import type { Pair, Span, State } from './types.ts'
 
-/** A moment that a server reports may be rounded to a second. */
+/** A time that a server reports may be rounded to a second. */
 export const roundedMs = 1000
 
 export interface Result {
@@ -137,10 +137,10 @@ function endsOf(
   made: Span,
 ): Pick<Pair, 'accessEnds' | 'refreshEnds'> {
   const asked = lifetimeOf(scope)
-  const local = (moment: unknown): Span | null =>
-    state.tokenClock === null || !isMoment(moment)
+  const local = (span: unknown): Span | null =>
+    state.tokenClock === null || !isMoment(span)
       ? null
-      : { from: moment - state.tokenClock.to, to: moment - state.tokenClock.from }
+      : { from: span - state.tokenClock.to, to: span - state.tokenClock.from }
   const accessEnds =
     asked !== null && asked <= longestKeptMs
       ? { from: made.from + asked, to: made.to + asked }

@@ -18,27 +18,27 @@ export function learn(
   state: State,
   call: Call,
   answer: Answer,
-  moment: Span,
-  known: readonly Fact[] = facts(state, call, moment),
+  span: Span,
+  known: readonly Fact[] = facts(state, call, span),
 ): State {
   const verdict = judge(state, known)
   const body = readBody(call.body)
   const noted = noteNonce(state, call)
-  if (answer.kind === 'accepted') return accepted(noted, { call, body, moment, known, verdict, result: answer.result })
-  if (answer.kind === 'refused') return refused(noted, { call, body, moment, known, verdict })
-  return lost(withTry(noted, keyIdOf(noted, call, body)), body, moment)
+  if (answer.kind === 'accepted') return accepted(noted, { call, body, span, known, verdict, result: answer.result })
+  if (answer.kind === 'refused') return refused(noted, { call, body, span, known, verdict })
+  return lost(withTry(noted, keyIdOf(noted, call, body)), body, span)
 }
 
 interface Learnt {
   readonly call: Call
   readonly body: ReadBody
-  readonly moment: Span
+  readonly span: Span
   readonly known: readonly Fact[]
   readonly verdict: Verdict
 }
 
 function accepted(state: State, seen: Learnt & { result: unknown }): State {
-  const { call, body, known, verdict, moment } = seen
+  const { call, body, known, verdict, span } = seen
   const shown = verdict.is === 'refused' ? [] : known.map(nameOf).filter((name) => !state.shown.has(name))
   const kind = kindOfBody(body)
   const larger = body.bytes > (state.sizes.get(kind) ?? 1024)
@@ -49,7 +49,7 @@ function accepted(state: State, seen: Learnt & { result: unknown }): State {
     ...(state.wrongTries.size > 0 ? { wrongTries: cleared(state, keyIdOf(state, call, body)) } : {}),
   }
   if (body.method === 'manager/auth')
-    return letIn(learnPair(next, body.params, seen.result, moment), keyIdOf(state, call, body))
+    return letIn(learnPair(next, body.params, seen.result, span), keyIdOf(state, call, body))
   const used = useAccess(next, seen, 'accepted')
   const proved = letIn(used, keyIdOf(state, call, body))
   return body.method === 'manager/createApiKey' ? learnKey(proved, call, body.params, seen.result) : proved
@@ -95,11 +95,11 @@ function lost(state: State, body: ReadBody, { from, to }: Span): State {
 }
 
 /** Nothing is known about any user's sessions until new ones remove all others. */
-export function forgetSessions(state: State, moment: Span): State {
+export function forgetSessions(state: State, span: Span): State {
   let { sessions } = state
   for (const { id } of state.keys.values()) {
     const member = memberOf(state, { key: id, line: -1, scope: ['session:unknown'] })
-    sessions = sessions.map((table) => blurSessions(table, member, moment))
+    sessions = sessions.map((table) => blurSessions(table, member, span))
   }
   return { ...state, sessions }
 }
@@ -111,19 +111,19 @@ function refreshed(state: State, body: ReadBody): Pair | undefined {
 }
 
 /** Learns from the answer to an access token: whether its session lives, and whether the pair is valid. */
-function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 'accepted' | 'refused'): State {
+function useAccess(state: State, { call, known, verdict, span }: Learnt, how: 'accepted' | 'refused'): State {
   const auth = authorizationOf(state, call)
   const pair = auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
   if (pair === undefined) return state
   const others = known.filter((fact) => !isOfSession(fact))
   if (how === 'refused') {
     const onlySession = others.every(({ is }) => is === 'yes')
-    if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', moment)
+    if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', span)
     // This contradicts every reading, so the pair is unknown, and nothing follows about its session.
     return verdict.is === 'accepted' ? withStanding(state, pair, 'unknown') : state
   }
-  const seen = observed(state, pair, 'live', moment)
-  const sessions = touchAll(seen.sessions, memberOf(state, pair), 'used', moment)
+  const seen = observed(state, pair, 'live', span)
+  const sessions = touchAll(seen.sessions, memberOf(state, pair), 'used', span)
   // A revoked pair was accepted, so nothing follows from it.
   return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
 }
@@ -131,12 +131,11 @@ function useAccess(state: State, { call, known, verdict, moment }: Learnt, how: 
 const isOfSession = ({ requirement }: Fact): boolean =>
   requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
 
-function observed(state: State, pair: Pair, seen: 'live' | 'dead', moment: Span): State {
+function observed(state: State, pair: Pair, seen: 'live' | 'dead', span: Span): State {
   const member = memberOf(state, pair)
   const kept = observeAll(state.sessions, member, seen)
   // An answer that contradicts every reading is a finding; nothing is known about this user afterwards.
-  if (kept.length === 0)
-    return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, moment)) }
+  if (kept.length === 0) return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, span)) }
   return { ...state, sessions: kept }
 }
 

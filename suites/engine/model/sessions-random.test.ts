@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { sessionLimit } from '../document.ts'
 import { type Random, seededRandom } from '../random.ts'
 import {
   addSession,
@@ -9,7 +10,6 @@ import {
   observeSession,
   type Reading,
   type SessionTable,
-  sessionLimit,
   touchSession,
 } from './sessions.ts'
 

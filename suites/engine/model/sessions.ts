@@ -2,11 +2,9 @@
  * Sessions of a user (parts 2, 3 and 5.4): at most 16, the oldest removed. Who a user is, what counts, what is oldest and what a name
  * used again does are open, and tied to one another; so every combination is kept as a table of its own until an answer contradicts it.
  */
+import { sessionLimit } from '../document.ts'
 import type { Span } from './span.ts'
 import { slackMs } from './spelling.ts'
-
-/** limits of part 8: sessions per user. */
-export const sessionLimit = 16
 
 export interface Reading {
   readonly user: 'one key' | 'all keys' | 'keys of one name' | 'created keys'
@@ -56,7 +54,7 @@ export interface SessionTable {
   readonly users: ReadonlyMap<string, User>
 }
 
-const nobody: User = { live: [], doubt: [], lost: 0, ghosts: [], vague: null }
+const noSessions: User = { live: [], doubt: [], lost: 0, ghosts: [], vague: null }
 
 /** Every combination of readings. */
 export function everySessionTable(): SessionTable[] {
@@ -136,7 +134,7 @@ function usedAgain(table: SessionTable, again: Seat, member: Member, when: Span)
   })
   const { name, line } = member
   if (reading.reusedName !== 'joins') return { ...rest, live: [...rest.live, { name, lines: [line], age: when }] }
-  // A session that is joined keeps the moment of its creation, and its earlier tokens live with it.
+  // A session that is joined keeps the time of its creation, and its earlier tokens live with it.
   const since = reading.age === 'created' ? { from: again.age.from, to: when.to } : when
   const earlier = again.lines.map((one): Ghost => ({ name, line: one }))
   return { ...rest, live: [...rest.live, { name, lines: [line], age: since }], ghosts: [...ghosts, ...earlier] }
@@ -157,7 +155,7 @@ function lostSight({ live, doubt, vague }: User, name: string | null, when: Span
     ...[...live, ...doubt].map((seat) => lowered(seat.name)),
     lowered(name),
   ])
-  return { ...nobody, vague: { since: when.to, recent: [], names } }
+  return { ...noSessions, vague: { since: when.to, recent: [], names } }
 }
 
 const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
@@ -167,7 +165,7 @@ function addedInVague(user: User, { since, recent, names }: Vague, { name, line 
   const isNew = name !== null && !names.has(lowered(name)) && when.from > since + slackMs
   if (!isNew) return lostSight(user, name, when)
   const next = [...recent, { name, lines: [line], age: when }]
-  if (next.length === sessionLimit) return { ...nobody, live: next }
+  if (next.length === sessionLimit) return { ...noSessions, live: next }
   return { ...user, vague: { since, recent: next, names: new Set([...names, lowered(name)]) } }
 }
 
@@ -249,7 +247,7 @@ function nameOf({ reading }: SessionTable, { key, keyName, isRoot }: Member): st
 }
 
 function userOf(table: SessionTable, member: Member): User {
-  return table.users.get(nameOf(table, member)) ?? nobody
+  return table.users.get(nameOf(table, member)) ?? noSessions
 }
 
 function withUser(table: SessionTable, member: Member, user: User): SessionTable {

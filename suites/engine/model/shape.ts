@@ -20,7 +20,7 @@ const problem = (requirement: string, message: string): Problem => ({
 })
 
 /** Every way in which an accepted answer departs from the document; `state` is that before the call. */
-export function shape(state: State, call: Call, answer: Answer, moment: Span): Problem[] {
+export function shape(state: State, call: Call, answer: Answer, span: Span): Problem[] {
   if (answer.kind !== 'accepted') return []
   const body = readBody(call.body)
   const problems: Problem[] = []
@@ -30,7 +30,7 @@ export function shape(state: State, call: Call, answer: Answer, moment: Span): P
     problems.push(problem('envelope/id-echo', `The request has the id ${show(body.id)}, the answer ${show(answer.id)}`))
   if (!isObject(answer.result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
   else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, answer.result))
-  else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, answer.result, moment))
+  else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, answer.result, span))
   return [...problems, ...tenKeys(state, keyIdOf(state, call, body))]
 }
 

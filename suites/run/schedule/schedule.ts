@@ -132,7 +132,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** The next item that may start while the others run; items that wait for a moment, or for the grants of others, do not count. */
+/** The next item that may start while the others run; items that wait for a time, or for the grants of others, do not count. */
 function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Caller): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
   if (busy - grants.waiting >= limit.atOnce) return undefined
