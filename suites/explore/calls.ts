@@ -40,11 +40,16 @@ export function create(auth: Auth, params: Params, more: More = {}): CallStep {
 
 type Params = CallStep['params']
 
-/** The order of params has no meaning. It follows from the params, so that a repeated step sends them in the same order. */
+/**
+ * The order of params has no meaning. It follows from the params, so that a repeated step sends them in the same order. A public key comes
+ * first, because the cases send it last.
+ */
 function inSomeOrder(params: Params): Params {
-  const entries = Object.entries(params)
+  const { publicKey, ...others } = params
+  const entries = Object.entries(others)
   const first = JSON.stringify(params).length % Math.max(1, entries.length)
-  return Object.fromEntries([...entries.slice(first), ...entries.slice(0, first)])
+  const rest = Object.fromEntries([...entries.slice(first), ...entries.slice(0, first)])
+  return publicKey === undefined ? rest : { publicKey, ...rest }
 }
 
 export const changed = (step: CallStep, change: Change): CallStep => ({ ...step, change })
