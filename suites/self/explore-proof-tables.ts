@@ -92,7 +92,7 @@ function table(named: readonly Named[]): string {
   ].join('\n')
 }
 
-/** For docs/model.md: the counts, and what no way found. */
+/** For docs/model.md: the counts, and what no way found. A way that was not tried is left out. */
 export function proofSummary(lines: readonly ProofLine[], later: LaterSets): string {
   return setsOf(lines, later)
     .filter(([, some]) => some.length > 0)
@@ -102,17 +102,18 @@ export function proofSummary(lines: readonly ProofLine[], later: LaterSets): str
       return [
         `${name}:`,
         '',
-        table(named),
+        table(named.filter(([, { asked, servers }]) => asked + servers > 0)),
         '',
-        `Missed by a disposable run: ${namesOf(run)}.`,
-        '',
-        `Missed by \`explore --for 60\`: ${namesOf(explored)}.`,
-        '',
+        ...missedLines('a disposable run', run),
+        ...missedLines('`explore --for 60`', explored),
       ]
     })
     .join('\n')
     .trimEnd()
 }
+
+const missedLines = (way: string, named: Named | undefined): string[] =>
+  named === undefined || named[1].asked === 0 ? [] : [`Missed by ${way}: ${namesOf(named)}.`, '']
 
 function namesOf(named: Named | undefined): string {
   const ids = [...new Set(named?.[1].missed.map(({ id }) => id))]
