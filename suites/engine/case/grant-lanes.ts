@@ -81,8 +81,8 @@ export function createGrantLanes(): GrantLanes {
     get waiting() {
       return waiting.length
     },
-    onWait: (told) => {
-      listener = told
+    onWait: (added) => {
+      listener = added
     },
     run: async (lane, grant, isUrgent = false) => {
       // A new object, so that equal lanes can be told apart.

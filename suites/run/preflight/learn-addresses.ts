@@ -1,5 +1,6 @@
 import { makeCall } from '../../engine/case/call.ts'
 import type { Caller } from '../../engine/case/caller.ts'
+import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
@@ -11,9 +12,9 @@ import { accessTokenOf, call, grant, grantParams, listSolutions } from './calls.
  */
 async function learnAddress(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
   const { clientAddress, likelyAddresses = [] } = caller.instance.settings
-  const canAsk = allow.includes('sessions') && caller.instance.root.kind === 'secret'
+  const canGrant = allow.includes('sessions') && caller.instance.root.kind === 'secret'
   const [likeliest] = likelyAddresses
-  const known = clientAddress ?? (canAsk ? undefined : likeliest)
+  const known = clientAddress ?? (canGrant ? undefined : likeliest)
   if (known !== undefined) caller.facts.clientAddress = known
   for (const address of known === undefined ? likelyAddresses : []) {
     const token = accessTokenOf(await grant(caller, ['solution', `ipAddr:${address}`]))
@@ -37,13 +38,21 @@ async function trySecondAddress(caller: Caller, allow: readonly SafetyClass[]): 
   else caller.facts.secondAddressProblem = stop
 }
 
-/** Finds out both addresses; the calls for one need not wait for those for the other. */
+/** Finds out both addresses; the calls for one need not wait for those for the other, unless a grant ends the token of the one before. */
 export async function learnAddresses(caller: Caller, allow: readonly SafetyClass[]): Promise<void> {
-  await Promise.all([learnAddress(caller, allow), trySecondAddress(caller, allow)])
   const { facts } = caller
+  await together(facts, [() => learnAddress(caller, allow), () => trySecondAddress(caller, allow)])
   if (facts.secondAddress === undefined || facts.secondAddress !== facts.clientAddress) return
   facts.secondAddressProblem = { kind: 'same-address', address: facts.secondAddress }
   delete facts.secondAddress
+}
+
+/** Runs all at the same time; one after the other where a grant without a session ends the previous one. */
+async function together<T>({ unnamedReplaced }: TargetFacts, runs: readonly (() => Promise<T>)[]): Promise<T[]> {
+  if (unnamedReplaced !== true) return Promise.all(runs.map((run) => run()))
+  const results: T[] = []
+  for (const run of runs) results.push(await run())
+  return results
 }
 
 async function secondAddressProblem(
@@ -56,9 +65,9 @@ async function secondAddressProblem(
   }
   const fromSecond = (spec: { method: string; params: unknown; auth: Auth }): Promise<Called> =>
     makeCall(caller, { ...spec, from: 'second-address' })
-  const { answer: heard } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
-  if (heard.status === null) {
-    const reason = heard.outcome === 'broken' ? heard.reason : 'no answer'
+  const { answer: first } = await fromSecond({ method: listSolutions, params: {}, auth: 'none' })
+  if (first.status === null) {
+    const reason = first.outcome === 'broken' ? first.reason : 'no answer'
     return { kind: 'no-answer', address, reason }
   }
   if (!allow.includes('sessions') || caller.instance.root.kind !== 'secret') return undefined
@@ -70,7 +79,10 @@ async function secondAddressProblem(
     return answer.outcome === 'accepted'
   }
   // On a target that is far away, asking the second one only after the first one has failed would take as long again.
-  const [bound, unbound] = await Promise.all([worksThere(['solution', `ipAddr:${address}`]), worksThere(['solution'])])
+  const [bound, unbound] = await together(caller.facts, [
+    () => worksThere(['solution', `ipAddr:${address}`]),
+    () => worksThere(['solution']),
+  ])
   if (bound) return undefined
   return { kind: unbound ? 'seen-as-another' : 'no-token-accepted', address }
 }
