@@ -47,7 +47,7 @@ export const envelope: Check = {
   id: 'request/envelope',
   level: 'document',
   title: 'Every request has the four members of the envelope',
-  sentence: 'jsonrpc is "2.0", id an integer, method <group>/<operation>, params an object ({} when there are none)',
+  sentence: 'jsonrpc is "2.0", id an integer, method <group>/<operation>, params an object ({} if there are no params)',
   source: 'interface part 1, request envelope',
   judge({ story }) {
     const requests = story.requests.filter(({ body }) => body.kind === 'json')
@@ -62,7 +62,7 @@ function envelopeFindings({ exchange, body }: Request): Finding[] {
     rpc.jsonrpc === '2.0' ? null : `jsonrpc is ${shown(rpc.jsonrpc)}. Send "2.0"`,
     Number.isInteger(rpc.id) ? null : `id is ${shown(rpc.id)}. Send an integer`,
     isMethodName(rpc.method) ? null : `method is ${shown(rpc.method)}. Send <group>/<operation>`,
-    asObject(rpc.params) === null ? `params is ${shown(rpc.params)}. Send an object, {} when there are none` : null,
+    asObject(rpc.params) === null ? `params is ${shown(rpc.params)}. Send an object, {} if there are no params` : null,
   ])
 }
 
