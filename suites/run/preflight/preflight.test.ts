@@ -11,8 +11,13 @@ import { lookAtTarget } from '../run.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
-/** A server that sees us under this address, and calls from our second one under another or not at all, and knows the root key. */
-function seenAs(first: string, second?: string) {
+/**
+ * A server that sees us under this address, and calls from our second one under another or not at all, and knows the root key.
+ *
+ * @param replaces whether a grant ends the token of the one before
+ */
+function seenAs(first: string, second?: string, replaces = false) {
+  let grants = 0
   const granted = new Map<string, string | undefined>()
   return ({ method, params, authorization = '', from }: MadeUpCall) => {
     const refused = { status: 401 }
@@ -20,7 +25,8 @@ function seenAs(first: string, second?: string) {
     if (address === undefined) return { status: 403 }
     if (method === 'manager/auth') {
       if (params.apiKeyId !== 'root') return refused
-      const accessToken = `token-${granted.size}`
+      const accessToken = `token-${grants++}`
+      if (replaces) granted.clear()
       const bound = (params.scope as string[]).find((scope) => scope.startsWith('ipAddr:'))
       granted.set(accessToken, bound?.slice('ipAddr:'.length))
       return { result: { accessToken } }
@@ -77,6 +83,27 @@ test.each([
   const { secondAddress, secondAddressProblem } = await knownOfSecond(seen, declared)
   expect(secondAddress).toBeUndefined()
   expect(secondAddressProblem?.kind).toBe(kind)
+})
+
+/** Grants overtake the calls that were sent before them. */
+function slowExceptGrants(target: Target): Target {
+  const open = async () => {
+    const instance = await target.open()
+    const send: typeof instance.send = async (request) => {
+      const isGrant = new TextDecoder().decode(request.body).includes('manager/auth')
+      for (let turn = 0; turn < (isGrant ? 0 : 5); turn++) await new Promise((resolve) => setImmediate(resolve))
+      return instance.send(request)
+    }
+    return { ...instance, send }
+  }
+  return { ...target, open }
+}
+
+test('addresses are learned too where each grant ends the token of the one before', async () => {
+  const settings = { ...likely, secondAddress: '127.0.0.2' }
+  const target = madeUpTarget({ answer: seenAs('172.17.0.1', '127.0.0.2', true), settings })
+  const { clientAddress, secondAddress } = await look(slowExceptGrants(target), ['sessions'])
+  expect({ clientAddress, secondAddress }).toEqual({ clientAddress: '172.17.0.1', secondAddress: '127.0.0.2' })
 })
 
 test('cases that need a second address give that reason', () => {
