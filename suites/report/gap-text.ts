@@ -31,7 +31,7 @@ export const gapTexts: TextOfKind<Gap> = {
     `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
-  'empty-list': ({ list }) => `there is no call to make: "${list}" is empty`,
+  'empty-list': ({ list }) => `the target gave nothing to call with: the list "${list}" of the scenario is empty`,
   'clock-unknown': () =>
     "the target's answers carry no Date header, so its clock is not known and no time can be judged by it",
   'wait-too-long': ({ waitMs }) => {
