@@ -1,7 +1,7 @@
 /**
  * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third] [--only PREFIX] [--ids A,B]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
  *                              [--print] [--write]
  *
@@ -66,7 +66,8 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
 }))
 
 const later = await loadLaterSets()
-const setOf = (id: string): string => (later.second.has(id) ? 'second' : later.third.has(id) ? 'third' : 'first')
+const setOf = (id: string): string =>
+  (['second', 'third', 'fourth'] as const).find((set) => later[set].has(id)) ?? 'first'
 const isInSet = (id: string): boolean => values.set === undefined || values.set === setOf(id)
 
 const done = new Map<string, ProofLine>()

@@ -4,6 +4,9 @@ import { basicMutants } from './mutants/basic.ts'
 import { eccMutants } from './mutants/ecc.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
 import { expiryMutants } from './mutants/expiry.ts'
+import { fourthCredentialMutants } from './mutants/fourth-credentials.ts'
+import { fourthScopeMutants } from './mutants/fourth-scopes.ts'
+import { fourthSignatureMutants } from './mutants/fourth-signatures.ts'
 import { grantMutants } from './mutants/grants.ts'
 import { hmacMutants } from './mutants/hmac.ts'
 import { keyLimitMutants } from './mutants/key-limit.ts'
@@ -56,6 +59,13 @@ export const thirdMutants: readonly IndependentMutant[] = [
   ...thirdEnvelopeMutants,
 ]
 
+/** The fourth set: another author, who does not know the cases (README.md). */
+export const fourthMutants: readonly IndependentMutant[] = [
+  ...fourthSignatureMutants,
+  ...fourthCredentialMutants,
+  ...fourthScopeMutants,
+]
+
 /** Deliberately broken servers whose authors do not know the suite's cases. */
 export const independentMutants: readonly IndependentMutant[] = [
   ...hmacMutants,
@@ -76,4 +86,5 @@ export const independentMutants: readonly IndependentMutant[] = [
   ...raceMutants,
   ...secondMutants,
   ...thirdMutants,
+  ...fourthMutants,
 ]

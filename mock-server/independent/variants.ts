@@ -43,6 +43,9 @@ export const thirdVariants: readonly IndependentVariant[] = [
   ...thirdCombinedVariants,
 ]
 
+/** The fourth set: another author, who does not know the cases (README.md). */
+export const fourthVariants: readonly IndependentVariant[] = []
+
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [
   ...envelopeVariants,
@@ -60,4 +63,5 @@ export const independentVariants: readonly IndependentVariant[] = [
   ...combinedVariants,
   ...secondVariants,
   ...thirdVariants,
+  ...fourthVariants,
 ]

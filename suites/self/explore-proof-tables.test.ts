@@ -45,6 +45,7 @@ test('the sets are printed apart', () => {
   const text = proofSummary([line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', [])], {
     second: new Set(['new']),
     third: new Set(),
+    fourth: new Set(),
   })
   expect(text).toContain('The first set:')
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')

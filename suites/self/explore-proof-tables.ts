@@ -48,12 +48,14 @@ function counts(lines: readonly ProofLine[]): Named[] {
 export interface LaterSets {
   readonly second: ReadonlySet<string>
   readonly third: ReadonlySet<string>
+  readonly fourth: ReadonlySet<string>
 }
 
-const setsOf = (lines: readonly ProofLine[], { second, third }: LaterSets): [string, ProofLine[]][] => [
-  ['The first set', lines.filter(({ id }) => !second.has(id) && !third.has(id))],
+const setsOf = (lines: readonly ProofLine[], { second, third, fourth }: LaterSets): [string, ProofLine[]][] => [
+  ['The first set', lines.filter(({ id }) => !second.has(id) && !third.has(id) && !fourth.has(id))],
   ['The second set', lines.filter(({ id }) => second.has(id))],
   ['The third set', lines.filter(({ id }) => third.has(id))],
+  ['The fourth set', lines.filter(({ id }) => fourth.has(id))],
 ]
 
 /** Every server that was missed, found elsewhere only, or accused, then the counts of each set. @param later ids of the later sets */

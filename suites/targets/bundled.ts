@@ -67,11 +67,17 @@ export const loadIndependentMutants = async () =>
 export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
 /** The ids of those that later authors wrote, when the suite had been proved with the earlier sets. */
-export const loadLaterSets = async (): Promise<{ second: ReadonlySet<string>; third: ReadonlySet<string> }> => {
-  const { secondMutants, thirdMutants } = await import('../../mock-server/independent/mutants.ts')
-  const { secondVariants, thirdVariants } = await import('../../mock-server/independent/variants.ts')
+export const loadLaterSets = async (): Promise<{
+  readonly [set in 'second' | 'third' | 'fourth']: ReadonlySet<string>
+}> => {
+  const { secondMutants, thirdMutants, fourthMutants } = await import('../../mock-server/independent/mutants.ts')
+  const { secondVariants, thirdVariants, fourthVariants } = await import('../../mock-server/independent/variants.ts')
   const idsOf = (...servers: readonly { id: string }[]): ReadonlySet<string> => new Set(servers.map(({ id }) => id))
-  return { second: idsOf(...secondMutants, ...secondVariants), third: idsOf(...thirdMutants, ...thirdVariants) }
+  return {
+    second: idsOf(...secondMutants, ...secondVariants),
+    third: idsOf(...thirdMutants, ...thirdVariants),
+    fourth: idsOf(...fourthMutants, ...fourthVariants),
+  }
 }
 
 /** One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers. */
