@@ -5,8 +5,13 @@ import { eccMutants } from './mutants/ecc.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
 import { expiryMutants } from './mutants/expiry.ts'
 import { fourthCredentialMutants } from './mutants/fourth-credentials.ts'
+import { fourthEnvelopeMutants } from './mutants/fourth-envelope.ts'
+import { fourthKeyMutants } from './mutants/fourth-keys.ts'
+import { fourthRefreshMutants } from './mutants/fourth-refresh.ts'
 import { fourthScopeMutants } from './mutants/fourth-scopes.ts'
+import { fourthSessionMutants } from './mutants/fourth-sessions.ts'
 import { fourthSignatureMutants } from './mutants/fourth-signatures.ts'
+import { fourthTokenMutants } from './mutants/fourth-tokens.ts'
 import { grantMutants } from './mutants/grants.ts'
 import { hmacMutants } from './mutants/hmac.ts'
 import { keyLimitMutants } from './mutants/key-limit.ts'
@@ -63,7 +68,12 @@ export const thirdMutants: readonly IndependentMutant[] = [
 export const fourthMutants: readonly IndependentMutant[] = [
   ...fourthSignatureMutants,
   ...fourthCredentialMutants,
+  ...fourthTokenMutants,
   ...fourthScopeMutants,
+  ...fourthRefreshMutants,
+  ...fourthSessionMutants,
+  ...fourthKeyMutants,
+  ...fourthEnvelopeMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
