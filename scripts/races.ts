@@ -1,14 +1,15 @@
 /**
  * How often each server that loses a race is found: by the scripted races through sockets, and by those of the model in memory. Servers
- * that decide 2 ms, a turn of the event loop or a few microtasks before the effect, and two nodes, one of them slower.
+ * that decide 2 ms, a turn of the event loop or a few microtasks before the effect, and two nodes of which one is slower, in one process
+ * and in processes of their own (there the model too calls through sockets).
  *
  *     npm run races -- [--runs N] [--only PREFIX]
  *
- * Exit code 1: a server is found in fewer than 19 of 20 runs by both together, or the reference server is accused.
+ * Exit code 1: a server is found in fewer than 19 of 20 runs by both together, or one that conforms is accused.
  */
 import { parseArgs } from 'node:util'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
-import { clusteredServer, isFoundByCases, isFoundByModel, type RaceServer } from '../suites/self/race-proof.ts'
+import { clusters, isFoundByCases, isFoundByModel, serverInProcess, twoNodes } from '../suites/self/race-proof.ts'
 import { loadIndependentMutants } from '../suites/targets/bundled.ts'
 
 const { values } = parseArgs({
@@ -18,9 +19,11 @@ const runs = Number(values.runs)
 const leastShare = 19 / 20
 
 const corpus = await openCorpus()
-const torn = (await loadIndependentMutants()).filter(({ id }) => /-(before-(revocation|creation))$/.test(id))
-const reference: RaceServer = { id: 'reference', breaks: '', create: () => ({}) }
-const servers = [reference, ...torn, clusteredServer].filter(({ id }) => id.startsWith(values.only))
+const torn = (await loadIndependentMutants())
+  .filter(({ id }) => /-(before-(revocation|creation))$/.test(id))
+  .map(({ id, breaks, create }) => serverInProcess(id, breaks, create))
+const reference = serverInProcess('reference', '', () => ({}))
+const servers = [reference, ...torn, twoNodes, ...clusters].filter(({ id }) => id.startsWith(values.only))
 
 console.log('| server | by the cases | by the model | by either |\n|---|---|---|---|')
 for (const server of servers) {

@@ -1,37 +1,94 @@
-/** How surely a race is found: the scripted races through sockets, then those of the model inside the process. */
+/** How surely a race is found: by the scripted races, then by those of the model. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { allItems, type Item } from '../engine/case/cases.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
-import { openExploration } from '../explore/explore.ts'
+import { bareSettings, type Target } from '../engine/target.ts'
+import { type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { openMemoryWire } from '../explore/memory-wire.ts'
+import { openTarget } from '../explore/open-target.ts'
 import { runAll } from '../run/run.ts'
 import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
+import { type UrlTargetOptions, urlTarget } from '../targets/url.ts'
+import type { ClusterAddress } from './cluster.ts'
+
+type Explored = Pick<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback'>
 
 export interface RaceServer {
   readonly id: string
   readonly breaks: string
-  create(): Omit<ServerOptions, 'clock'>
+  /** Opens a fresh server, has the cases judge it, and ends it. */
+  judge<Result>(use: (target: Target) => Promise<Result>): Promise<Result>
+  /** The same for the model. */
+  explore<Result>(use: (explored: Explored) => Promise<Result>): Promise<Result>
 }
 
 /** The scenarios in which calls race, with what each of them breaks. */
 const scenarios = ['refresh/race', 'sessions/race', 'limits/api-keys']
 
-/** Of two nodes over one state, one takes longer between its decision and the effect: every second call meets it. */
-export const clusteredServer: RaceServer = {
-  id: 'two-nodes-over-one-state-one-slower',
-  breaks: 'refresh/revokes-refresh',
-  create: () => {
-    let calls = 0
-    const slow = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 3))
-    return {
-      rules: {
-        beforeEffect: () => {
-          calls += 1
-          return calls % 2 === 0 ? slow() : undefined
-        },
-      },
-    }
+/** A server in this process: the cases reach it through sockets, the model in memory. */
+export const serverInProcess = (
+  id: string,
+  breaks: string,
+  create: () => Omit<ServerOptions, 'clock'>,
+): RaceServer => ({
+  id,
+  breaks,
+  judge: async (use) => use(lastingTarget(create(), bundledSettings([]))),
+  explore: async (use) => {
+    const { handle, context } = createHandler({ clock: 'virtual', ...create() })
+    const root = { kind: 'secret', ...context.root } as const
+    return use({ wire: openMemoryWire(handle, context.clock), root, settings: bundledSettings([]), loopback: true })
   },
+})
+
+/** Of two nodes over one state, one takes longer between its decision and the effect: every second call meets it. */
+export const twoNodes = serverInProcess('two-nodes-over-one-state-one-slower', 'refresh/revokes-refresh', () => {
+  let calls = 0
+  const slow = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 3))
+  return {
+    rules: {
+      beforeEffect: () => {
+        calls += 1
+        return calls % 2 === 0 ? slow() : undefined
+      },
+    },
+  }
+})
+
+/** Two nodes in processes of their own over one store (cluster.ts), reached through sockets by cases and model. */
+const cluster = (id: string, breaks: string, slowMs: number): RaceServer => ({
+  id,
+  breaks,
+  judge: (use) => withCluster(slowMs, (options) => use(urlTarget(options))),
+  explore: (use) =>
+    withCluster(slowMs, async (options) => {
+      const { options: explored, close } = await openTarget(options)
+      return use(explored).finally(close)
+    }),
+})
+
+export const clusters: readonly RaceServer[] = [
+  cluster('two-processes-over-one-store', '', 0),
+  cluster('two-processes-over-one-store-one-slower', 'refresh/revokes-refresh', 3),
+]
+
+/** Starts the cluster, and ends it whatever happens. */
+async function withCluster<Result>(slowMs: number, use: (options: UrlTargetOptions) => Promise<Result>) {
+  const store = fork(new URL('cluster.js', import.meta.url), [String(slowMs)])
+  try {
+    const [{ port, rootKey }] = (await once(store, 'message')) as [ClusterAddress]
+    return await use({
+      url: `http://127.0.0.1:${port}`,
+      root: { kind: 'secret', ...rootKey },
+      settings: bareSettings,
+      requestTimeoutMs: 10_000,
+      disposable: true,
+    })
+  } finally {
+    store.kill()
+  }
 }
 
 const itemsOf = (corpus: Corpus): Item[] =>
@@ -39,33 +96,30 @@ const itemsOf = (corpus: Corpus): Item[] =>
 
 /** Whether the scripted races fail, or the model that listens to them finds something. */
 export async function isFoundByCases(server: RaceServer, corpus: Corpus, seed: number): Promise<boolean> {
-  const target = lastingTarget(server.create(), bundledSettings([]))
-  const outcomes = await runAll({ target, corpus, items: itemsOf(corpus), seed, listens: true })
+  const outcomes = await server.judge((target) =>
+    runAll({ target, corpus, items: itemsOf(corpus), seed, listens: true }),
+  )
   return outcomes.some(
     ({ verdict, findings = [] }) => verdict === 'failed' || findings.some(({ level }) => level === 'must'),
   )
 }
 
-/** Whether the races of the model show it, all calls being made inside the process. */
-export async function isFoundByModel(server: RaceServer, corpus: Corpus, seed: number): Promise<boolean> {
-  const { handle, context } = createHandler({ clock: 'virtual', ...server.create() })
-  const { id, secret } = context.root
-  const exploration = openExploration({
-    wire: openMemoryWire(handle, context.clock),
-    root: { kind: 'secret', id, secret },
-    settings: bundledSettings([]),
-    allow: { sessions: true, keys: true, limits: true },
-    fresh: true,
-    loopback: true,
-    seed,
-    maxCalls: 6000,
-    seconds: 60,
-    walks: 0,
-    requirements: corpus.requirements,
-    only: ['races'],
-    say: () => {},
+/** Whether the races of the model show it. */
+export const isFoundByModel = (server: RaceServer, corpus: Corpus, seed: number): Promise<boolean> =>
+  server.explore(async (explored) => {
+    const exploration = openExploration({
+      ...explored,
+      allow: { sessions: true, keys: true, limits: true },
+      fresh: true,
+      seed,
+      maxCalls: 6000,
+      seconds: 60,
+      walks: 0,
+      requirements: corpus.requirements,
+      only: ['races'],
+      say: () => {},
+    })
+    await exploration.ask()
+    const { findings } = await exploration.finish()
+    return findings.some(({ level }) => level === 'must')
   })
-  await exploration.ask()
-  const { findings } = await exploration.finish()
-  return findings.some(({ level }) => level === 'must')
-}
