@@ -2,6 +2,11 @@ import type { IndependentVariant } from './independent-variant.ts'
 import { combinedVariants } from './variants/combined.ts'
 import { envelopeVariants } from './variants/envelope.ts'
 import { errorObjectVariants } from './variants/error-objects.ts'
+import { fourthAnswerVariants } from './variants/fourth-answers.ts'
+import { fourthCombinedVariants } from './variants/fourth-combined.ts'
+import { fourthKeyVariants } from './variants/fourth-keys.ts'
+import { fourthSessionVariants } from './variants/fourth-sessions.ts'
+import { fourthTokenVariants } from './variants/fourth-tokens.ts'
 import { keyVariants } from './variants/keys.ts'
 import { lifetimeVariants } from './variants/lifetimes.ts'
 import { lockoutVariants } from './variants/lockouts.ts'
@@ -44,7 +49,13 @@ export const thirdVariants: readonly IndependentVariant[] = [
 ]
 
 /** The fourth set: another author, who does not know the cases (README.md). */
-export const fourthVariants: readonly IndependentVariant[] = []
+export const fourthVariants: readonly IndependentVariant[] = [
+  ...fourthAnswerVariants,
+  ...fourthKeyVariants,
+  ...fourthTokenVariants,
+  ...fourthSessionVariants,
+  ...fourthCombinedVariants,
+]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [

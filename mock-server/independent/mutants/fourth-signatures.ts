@@ -24,8 +24,7 @@ export const fourthSignatureMutants: IndependentMutant[] = [
         around: seen.around,
         rules: {
           eccVerifies: (publicKey, data, signature) => {
-            const hash = createHash('sha256').update(seen.request.body).digest('hex')
-            const place = `${namedKeyId(seen.request)} ${hash}`
+            const place = `${namedKeyId(seen.request)} ${createHash('sha256').update(seen.request.body).digest('hex')}`
             if (right.eccVerifies(publicKey, data, signature)) seen.memory.bodies.add(place)
             return seen.memory.bodies.has(place) && signature.length === 64
           },
@@ -177,9 +176,7 @@ export const fourthSignatureMutants: IndependentMutant[] = [
       const seen = watch()
       return {
         around: seen.around,
-        rules: {
-          hmacTakenFor: (key) => right.hmacTakenFor(key) || seen.nowMs - key.createdMs < 10_000,
-        },
+        rules: { hmacTakenFor: (key) => right.hmacTakenFor(key) || seen.nowMs - key.createdMs < 10_000 },
       }
     },
   },
@@ -213,9 +210,7 @@ export const fourthSignatureMutants: IndependentMutant[] = [
     breaks: 'signatures/key-id',
     about: 'The collation of the column pads with blanks.',
     create: () => ({
-      rules: {
-        keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id),
-      },
+      rules: { keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id) },
     }),
   },
   {
