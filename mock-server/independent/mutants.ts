@@ -4,6 +4,7 @@ import { basicMutants } from './mutants/basic.ts'
 import { eccMutants } from './mutants/ecc.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
 import { expiryMutants } from './mutants/expiry.ts'
+import { fourthCombinationMutants } from './mutants/fourth-combinations.ts'
 import { fourthCredentialMutants } from './mutants/fourth-credentials.ts'
 import { fourthEnvelopeMutants } from './mutants/fourth-envelope.ts'
 import { fourthKeyMutants } from './mutants/fourth-keys.ts'
@@ -74,6 +75,7 @@ export const fourthMutants: readonly IndependentMutant[] = [
   ...fourthSessionMutants,
   ...fourthKeyMutants,
   ...fourthEnvelopeMutants,
+  ...fourthCombinationMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
