@@ -1,5 +1,5 @@
 /** Bytes and their texts. Works in node and in browsers alike: no Buffer. */
-import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 
 const encoder = new TextEncoder()
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -70,7 +70,15 @@ export function toBase64url(bytes: Uint8Array): string {
 
 /** One array after the other. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  return concatBytes(...parts)
+  let length = 0
+  for (const part of parts) length += part.length
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
 }
 
 /** Whether two byte arrays are the same. Not in constant time: this is the side that knows the secret. */
