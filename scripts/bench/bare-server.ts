@@ -1,22 +1,38 @@
-import { createHmac, createPublicKey, createSecretKey, verify } from 'node:crypto'
+import { createHmac, createPublicKey, createSecretKey, timingSafeEqual, verify } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * The reference of the benchmark, a separate process: a bare node:http server that parses a call, checks its signature and nothing
- * else, and answers with two solutions. It prints its port. Arguments: `hmac` and a secret, or `ecc` and a public key in PEM form.
+ * The reference of the benchmark, a separate process: a bare node:http server that parses a call, checks its signature as the reference
+ * server does and nothing else, and answers with two solutions. It prints its port. Arguments: `hmac` and a secret, or `ecc` and a public
+ * key in PEM form.
  */
 const [kind, material = ''] = process.argv.slice(2)
 const secretKey = kind === 'hmac' ? createSecretKey(material, 'utf8') : undefined
 const publicKey = kind === 'ecc' ? createPublicKey(material) : undefined
 const solution = (name: string) => ({ id: '0'.repeat(32), created: Date.now(), name })
 
+/** How far a timestamp may be off, and how many nonces are remembered: as in the reference server. */
+const timeWindowMs = 600_000
+const mostNonces = 200_000
+let older = new Set<string>()
+let newer = new Set<string>()
+
 function isRight(header: string, body: Buffer): boolean {
-  const [, , timestamp, nonce, signature = ''] = header.slice(header.indexOf(' ') + 1).split(';')
+  const [id, version, timestamp, nonce = '', signature = ''] = header.slice(header.indexOf(' ') + 1).split(';')
+  if (id !== 'bench' || version !== '1' || Math.abs(Number(timestamp) - Date.now()) >= timeWindowMs) return false
+  if (newer.has(nonce) || older.has(nonce)) return false
   const data = Buffer.concat([Buffer.from(`${timestamp};${nonce};POST\n/api\n`), body, Buffer.from('\n')])
-  if (publicKey) return verify(null, data, publicKey, Buffer.from(signature, 'base64'))
-  if (!secretKey) return false
-  return createHmac('sha256', secretKey).update(data).digest().subarray(0, 20).toString('base64') === signature
+  if (!isSignatureOf(data, Buffer.from(signature, 'base64'))) return false
+  if (newer.size >= mostNonces / 2) [older, newer] = [newer, new Set()]
+  newer.add(nonce)
+  return true
+}
+
+function isSignatureOf(data: Buffer, signature: Buffer): boolean {
+  if (publicKey) return verify(null, data, publicKey, signature)
+  if (!secretKey || signature.length !== 20) return false
+  return timingSafeEqual(createHmac('sha256', secretKey).update(data).digest().subarray(0, 20), signature)
 }
 
 const server = createServer((request, response) => {
