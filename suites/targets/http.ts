@@ -38,7 +38,10 @@ export function openWire(options: WireOptions): Wire {
   const warm = agentWith({ keepAlive: true })
   const fresh = agentWith({ keepAlive: false })
   const unused = agentWith({ keepAlive: false })
-  const spares = proxy === null ? openSpares(unused) : undefined
+  let underWay = 0
+  /** How many calls were under way at once at most; more connections in advance are never needed. */
+  let mostAtOnce = 0
+  const spares = proxy === null ? openSpares(unused, () => mostAtOnce) : undefined
   // A proxy would call from its own address.
   const directly = agentMaker({ ...options, proxy: null })
   const second = secondAddress === undefined ? fresh : directly({ keepAlive: false, localAddress: secondAddress })
@@ -57,7 +60,10 @@ export function openWire(options: WireOptions): Wire {
   return {
     send: async (request) => {
       const wasIdle = isIdle()
+      underWay += 1
+      mostAtOnce = Math.max(mostAtOnce, underWay)
       const answer = await sendOne(baseUrl, request, agentFor(request), limits)
+      underWay -= 1
       // A server that serves one connection at a time would not answer on another one.
       if (request.connection === 'unused' && answer.kind === 'answer' && wasIdle && isIdle()) spares?.allow()
       return answer

@@ -23,10 +23,10 @@ async function serve(): Promise<{ port: number; opened: (number | undefined)[]; 
   return { port: (server.address() as AddressInfo).port, opened, used }
 }
 
-function agentWithSpares(now?: () => number) {
+function agentWithSpares({ most = 9, now }: { most?: number; now?: () => number } = {}) {
   const agent = new http.Agent({ keepAlive: false })
   agents.push(agent)
-  return { agent, spares: openSpares(agent, now) }
+  return { agent, spares: openSpares(agent, () => most, now) }
 }
 
 const get = (port: number, agent: http.Agent): Promise<string> =>
@@ -49,7 +49,7 @@ test('nothing is opened ahead unless it is allowed', async () => {
   expect(opened).toHaveLength(3)
 })
 
-test('a connection that was opened ahead carries one call', async () => {
+test('connections that were opened ahead carry one call each', async () => {
   const { port, opened, used } = await serve()
   const { agent, spares } = agentWithSpares()
   spares.allow()
@@ -57,26 +57,47 @@ test('a connection that was opened ahead carries one call', async () => {
     expect(await get(port, agent)).toBe('well')
     await opening()
   }
-  expect(used.size).toBe(3)
-  expect(opened).toHaveLength(4)
+  expect([...used]).toEqual(opened.slice(0, 3))
+  expect(opened).toHaveLength(7)
+  spares.close()
+})
+
+test('some are opened as soon as that is allowed', async () => {
+  const { port, opened } = await serve()
+  const { agent, spares } = agentWithSpares()
+  await get(port, agent)
+  spares.allow()
+  spares.allow()
+  await opening()
+  expect(opened).toHaveLength(3)
+  spares.close()
+})
+
+test('no more are open than allowed', async () => {
+  const { port, opened } = await serve()
+  const { agent, spares } = agentWithSpares({ most: 3 })
+  spares.allow()
+  await Promise.all([get(port, agent), get(port, agent)])
+  await opening()
+  expect(opened).toHaveLength(5)
   spares.close()
 })
 
 test('one that lay idle for long is not used', async () => {
   const { port, opened, used } = await serve()
   let nowMs = 0
-  const { agent, spares } = agentWithSpares(() => nowMs)
+  const { agent, spares } = agentWithSpares({ now: () => nowMs })
   spares.allow()
   await get(port, agent)
   await opening()
-  nowMs = 2000
+  nowMs = 5000
   expect(await get(port, agent)).toBe('well')
-  expect(used).toEqual(new Set([opened[0], opened[2]]))
+  expect(used).toEqual(new Set([opened[0], opened[3]]))
   spares.close()
 })
 
-test('one that the server closed is not used', async () => {
-  const { port } = await serve()
+test('one that the server closed is not used, and no more are opened', async () => {
+  const { port, opened } = await serve()
   const { agent, spares } = agentWithSpares()
   spares.allow()
   await get(port, agent)
@@ -84,5 +105,7 @@ test('one that the server closed is not used', async () => {
   servers[0]?.closeAllConnections()
   await opening()
   expect(await get(port, agent)).toBe('well')
+  await opening()
+  expect(opened).toHaveLength(4)
   spares.close()
 })

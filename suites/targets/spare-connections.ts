@@ -6,20 +6,20 @@ import type http from 'node:http'
 import type net from 'node:net'
 
 interface SpareConnections {
-  /** Allows opening connections in advance: the target answers others while one is idle. */
+  /** Opens connections in advance from now on: the target answers others while one is idle. */
   allow(): void
   close(): void
 }
 
-/** A server may close an idle connection. */
-const longestIdleMs = 1500
-/** Enough for simultaneous grants of several users, refreshes and creations. */
-const mostSpares = 8
+/** Some servers close a connection that brings no request for five seconds. */
+const longestIdleMs = 3000
+/** For each connection that is needed, because calls that waited for another one may all set out together. */
+const openedForEach = 2
 
 interface Spare {
   socket: net.Socket
   openedAtMs: number
-  /** It was closed, or received unexpected data. */
+  /** The target closed it, or sent unexpected data. */
   onEnd(): void
 }
 
@@ -27,24 +27,41 @@ const signsOfAnEnd = ['error', 'end', 'close', 'data'] as const
 
 type Connect = (options: unknown, callback?: unknown) => net.Socket | undefined
 
-/** Makes an agent use connections that were opened in advance. */
-export function openSpares(agent: http.Agent, now: () => number = () => performance.now()): SpareConnections {
+/**
+ * Makes an agent use connections that were opened in advance.
+ *
+ * @param most how many may be open at the same time
+ */
+export function openSpares(
+  agent: http.Agent,
+  most: () => number,
+  now: () => number = () => performance.now(),
+): SpareConnections {
   const withConnect = agent as unknown as { createConnection: Connect }
   const connect: Connect = withConnect.createConnection.bind(agent)
   let isAllowed = false
+  let target: unknown
   let spares: Spare[] = []
   const drop = (spare: Spare): void => {
     spares = spares.filter((other) => other !== spare)
     spare.socket.destroy()
   }
-  const open = (options: unknown): void => {
-    const socket = connect(options)
+  /** A target that closes one may take no more connections, so it gets back the places of all. */
+  const stop = (): void => {
+    isAllowed = false
+    for (const spare of [...spares]) drop(spare)
+  }
+  const openOne = (): void => {
+    const socket = connect(target)
     if (socket === undefined) return
-    const spare: Spare = { socket, openedAtMs: now(), onEnd: () => drop(spare) }
+    const spare: Spare = { socket, openedAtMs: now(), onEnd: stop }
     spares.push(spare)
     for (const sign of signsOfAnEnd) socket.on(sign, spare.onEnd)
     socket.unref()
     setTimeout(() => spares.includes(spare) && drop(spare), longestIdleMs).unref()
+  }
+  const openMore = (): void => {
+    for (let opened = 0; opened < openedForEach && isAllowed && spares.length < most(); opened += 1) openOne()
   }
   const take = (): net.Socket | undefined => {
     const spare = spares.shift()
@@ -57,17 +74,16 @@ export function openSpares(agent: http.Agent, now: () => number = () => performa
     return take()
   }
   withConnect.createConnection = (options, callback) => {
-    const spare = take()
-    if (isAllowed && spares.length < mostSpares) setImmediate(() => isAllowed && open(options))
-    return spare ?? connect(options, callback)
+    target = options
+    setImmediate(openMore)
+    return take() ?? connect(options, callback)
   }
   return {
     allow() {
+      if (isAllowed) return
       isAllowed = true
+      if (target !== undefined) openMore()
     },
-    close() {
-      isAllowed = false
-      for (const spare of [...spares]) drop(spare)
-    },
+    close: stop,
   }
 }
