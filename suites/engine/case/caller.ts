@@ -60,6 +60,8 @@ export interface Caller extends Line {
   run: Run
   createdKeys: CreatedKeys
   testKeys: Map<string, Credential>
+  /** For each test key of this run: resolves when the target knows it. Other keys are created meanwhile. */
+  knownKeys: Map<string, Promise<void>>
   /** The scopes with which test keys were created in this run. */
   testKeyScopes: Map<string, readonly string[]>
   /** Knows every secret that must not appear in a report. */
@@ -121,6 +123,7 @@ export async function openCaller(run: Run): Promise<Caller> {
     emit: run.emit,
     createdKeys,
     testKeys: new Map([['root', credentialOfRoot(instance.root)]]),
+    knownKeys: new Map(),
     testKeyScopes: new Map(),
     redactor: createRedactor(secretsOf(instance)),
     nextId: 1,

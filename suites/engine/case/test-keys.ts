@@ -8,11 +8,15 @@ import type { CreatedKey } from './created-keys.ts'
 import { actor, isSendable } from './credential-of.ts'
 import { type Way, ways } from './test-key-scenario.ts'
 
-/** Makes sure that the caller has these test keys, created in any way that works; returns why one of them cannot be created. */
+/**
+ * Makes sure that the caller has these test keys, created in any way that works, and that the target knows them; returns why one of them
+ * cannot be created.
+ */
 export async function ensureTestKeys(caller: Caller, names: Iterable<string>): Promise<ProblemFacts | undefined> {
   for (const name of names) {
     const problem = caller.testKeys.has(name) ? undefined : await createInAnyWay(caller, name)
     if (problem !== undefined) return problem
+    await caller.knownKeys.get(name)
   }
   return undefined
 }
@@ -148,7 +152,10 @@ async function createWith(caller: Caller, member: TestKey, auth: Auth, scope: st
   if (hasSecret || pair !== undefined) {
     caller.testKeys.set(member.name, credentialOfKey(key))
     if (member.key === 'secret') caller.testKeyScopes.set(member.name, scope)
-    await awaitKey(caller, member)
+    const known = awaitKey(caller, member)
+    caller.knownKeys.set(member.name, known)
+    // Whoever needs the key gets the error.
+    known.catch(() => {})
   }
   return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }
 }
