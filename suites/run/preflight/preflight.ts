@@ -29,10 +29,10 @@ export async function preflight(caller: Caller, allow: readonly SafetyClass[], p
       await Promise.all([learnTokens(caller), isTimed && measureAccepted(caller)])
       if (isTimed) await measureGrant(caller)
       adaptLimit(caller)
-      await Promise.all([tryJunk(caller, first, allow), learnAddresses(caller, allow)])
+      await Promise.all([learnAddresses(urgent(caller), allow), tryJunk(caller, first, allow)])
     } else {
       const isTimedMeanwhile = isTimed && measureAccepted(caller)
-      await Promise.all([isTimedMeanwhile, tryJunk(caller, first, allow), learnAddresses(caller, allow)])
+      await Promise.all([isTimedMeanwhile, learnAddresses(urgent(caller), allow), tryJunk(caller, first, allow)])
     }
     if (!target.lasting && allow.includes('sessions') && allow.includes('keys')) await learnSpelling(caller)
     return caller.facts
@@ -40,6 +40,9 @@ export async function preflight(caller: Caller, allow: readonly SafetyClass[], p
     stopping.resume()
   }
 }
+
+/** A caller whose calls go before those of others: each of them waits for the one before. */
+const urgent = (caller: Caller): Caller => ({ ...caller, isUrgent: true })
 
 /** How many calls are made at once depends on how far away the target is. */
 function adaptLimit(caller: Caller): void {
