@@ -132,11 +132,14 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
+/** Grants queue if this part of the calls that may be under way at once wait: a few may wait for another user than the next case. */
+const queueShare = 1 / 4
+
 /** The next item that may start while the others run; items that wait for a time, or for the grants of others, do not count. */
 function nextOf(board: Board<Slot>, { limit, facts, instance, grants }: Caller): Slot | undefined {
   const busy = board.entries.filter(({ state, isWaiting }) => state === 'running' && !isWaiting).length
   if (busy - grants.waiting >= limit.atOnce) return undefined
-  board.grantsQueue = busy >= limit.atOnce
+  board.grantsQueue = busy >= limit.atOnce && grants.waiting >= limit.atOnce * queueShare
   // What the cases have shown about which of them may run at the same time.
   board.movesClock = instance.clock.controlled
   board.unnamedAreFree = unnamedAreFree(facts)
