@@ -2,7 +2,7 @@
 import { lifetimeOf, memberOf } from './fact.ts'
 import { longestKeptMs } from './facts-of-params.ts'
 import { findPair } from './facts-of-token.ts'
-import { isObject, isStrings } from './parse.ts'
+import { isObject, isStrings, type JsonObject } from './parse.ts'
 import { addSession, touchSession } from './sessions.ts'
 import { looksOf } from './spelling.ts'
 import type { Pair, Span, State } from './types.ts'
@@ -25,11 +25,17 @@ export function readResult(result: unknown): Result | undefined {
   return { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope }
 }
 
+/** Part 4.2: the grant type selects, so a refresh token beside other credentials is none. */
+export function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
+  return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
+}
+
 /** Parts 3 and 4.2: a grant begins a line, a refresh continues one and revokes the old pair. */
 export function learnPair(state: State, params: unknown, value: unknown, made: Span): State {
   const result = readResult(value)
   if (!isObject(params)) return state
-  const old = typeof params.refreshToken === 'string' ? findPair(state, params.refreshToken, 'refresh') : undefined
+  const presented = presentedToken(params)
+  const old = presented === undefined ? undefined : findPair(state, presented, 'refresh')
   const next = old === undefined ? state : retired(state, old.pair, old.exact)
   if (result === undefined) return next
   const scope = old?.pair.scope ?? (isStrings(params.scope) ? params.scope : [])

@@ -6,7 +6,7 @@ import { authorizationOf, facts, kindOfBody, scopeOfCaller } from './facts.ts'
 import { beyondCreator } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { judge } from './judge.ts'
-import { learnPair, ofLine } from './learn-pair.ts'
+import { learnPair, ofLine, presentedToken } from './learn-pair.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
 import { observeAll, touchAll } from './session-tables.ts'
 import { blurSessions } from './sessions.ts'
@@ -106,8 +106,8 @@ export function forgetSessions(state: State, span: Span): State {
 
 /** The pair whose refresh token a grant presents. */
 function refreshed(state: State, body: ReadBody): Pair | undefined {
-  if (!isObject(body.params) || typeof body.params.refreshToken !== 'string') return undefined
-  return findPair(state, body.params.refreshToken, 'refresh')?.pair
+  const presented = isObject(body.params) ? presentedToken(body.params) : undefined
+  return presented === undefined ? undefined : findPair(state, presented, 'refresh')?.pair
 }
 
 /** Learns from the answer to an access token: whether its session lives, and whether the pair is valid. */

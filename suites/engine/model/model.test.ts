@@ -143,6 +143,14 @@ describe('tokens', () => {
     expect(judged(seen, listWith(tokenHeader('q')), at(500)).is).toBe('accepted')
   })
 
+  test('a refresh token beside the credentials of a grant refreshes nothing', () => {
+    const beside = grantCall(['solution'], { refreshToken: tokensOf('p').refresh })
+    expect(judged(state, beside, at(100)).is).toBe('open')
+    const next = learn(state, beside, pairAnswer('q', ['solution'], at(100)), at(100))
+    expect(judged(next, listWith(tokenHeader('p')), at(200)).is).toBe('accepted')
+    expect(judged(next, listWith(tokenHeader('q')), at(200)).is).toBe('accepted')
+  })
+
   test('another spelling of a token is open; if it was accepted, the real token may be revoked', () => {
     const spelt = tokensOf('p').refresh.toUpperCase()
     expect(judged(state, refreshCall(spelt), at(100)).is).toBe('open')
