@@ -33,7 +33,7 @@ export function initialCaller(context: ServerContext): Caller {
  */
 export function identify(context: ServerContext, request: MockRequest): Outcome<Caller> {
   const { rules, profile } = context
-  const header = request.headers.authorization
+  const header = rules.headerOf(request)
   if (header === undefined || header === '') return refuse('unauthorized', 'authorization/none')
   const space = header.indexOf(' ')
   const word = header.slice(0, Math.max(space, 0))

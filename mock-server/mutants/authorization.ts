@@ -3,6 +3,7 @@ import type { Rules } from '../rules.ts'
 import { rules } from '../rules.ts'
 import type { ApiKey, Means } from '../state.ts'
 import type { Mutant } from './mutant.ts'
+import { placeMutants } from './places.ts'
 
 /** A caller that is refused at one of these stages is treated as the initial key. */
 const forgiving = (...stages: string[]): Partial<Rules> => ({ forgives: (stage) => stages.includes(stage) })
@@ -121,6 +122,7 @@ const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
 
 /** Part 5, and the parts of 4.1 and 4.2 about the caller. */
 export const authorizationMutants: Mutant[] = [
+  ...placeMutants,
   {
     id: 'no-authorization-taken',
     breaks: 'authorization/required',

@@ -1,3 +1,4 @@
+import type { MockRequest } from '../http.ts'
 import type { Profile } from '../profile.ts'
 import type { ApiKey, Means } from '../state.ts'
 
@@ -5,6 +6,9 @@ import type { ApiKey, Means } from '../state.ts'
 export const authorizationRules = {
   /** authorization/required, keys/create-authorized, grants/no-authorization-header: every method but manager/auth needs authorization. */
   authorizationRequired: (method: string): boolean => method !== 'manager/auth',
+
+  /** authorization/required: credentials come in the Authorization header, and nowhere else. */
+  headerOf: ({ headers }: MockRequest): string | undefined => headers.authorization,
 
   /** keys/create-authorized: every kind of authorization of part 5 works on every method. */
   meansTaken: (_means: Means, _method: string): boolean => true,
