@@ -1,6 +1,6 @@
 /** Calls at once, judged as histories: on new connections and on warm ones, several rounds each. */
 
-import { basic, changed, grant, hmac, list, none, refresh, token } from './calls.ts'
+import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import { freshName, granted } from './keyring.ts'
 import type { CallStep } from './step.ts'
@@ -83,7 +83,12 @@ export async function wrongBesideRight(caller: Caller, who: string, on: 'new' | 
     [right(), wrong, wrong, right(), wrong, wrong],
     [wrong, wrong, right()],
     [list(basic(who)), changed(list(basic(who)), { field: 'basic-secret', ...inside }), list(none), list(basic(who))],
-    [list(hmac(who)), changed(list(hmac(who)), { field: 'signature', ...inside }), list(none), list(hmac(who))],
+    ...[hmac(who), ...caller.keyring.ecc.slice(0, 1).map(ecc)].map((auth) => [
+      list(auth),
+      changed(list(auth), { field: 'signature', ...inside }),
+      list(none),
+      list(auth),
+    ]),
   ]
   if (wide !== undefined && narrow !== undefined) {
     const [opens, closed] = [list(token(wide)), list(token(narrow))]

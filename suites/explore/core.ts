@@ -156,6 +156,7 @@ function nonceOf(kind: CallStep['nonce'], random: Random): string {
   const bytes = random.bytes(24)
   if (kind === 'digits') return `00${Array.from(bytes.slice(0, 16), (byte) => byte % 10).join('')}`
   if (kind === 'padded') return toBase64(bytes.slice(0, 16))
+  if (kind === 'marks') return `${toBase64(bytes.slice(0, 12))}////++++`
   if (kind === 'letters')
     return Array.from(bytes, (byte) => String.fromCharCode((byte & 32 ? 65 : 97) + (byte % 26))).join('')
   return toBase64(bytes)

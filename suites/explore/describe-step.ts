@@ -26,6 +26,7 @@ const nonces = {
   digits: ' and a nonce of digits',
   padded: ' and a padded nonce',
   letters: ' and a nonce of letters',
+  marks: ' and a nonce that ends in "////++++"',
   'leading-zero': ' and a MAC whose first byte is zero',
   'trailing-zero': ' and a MAC whose last byte is zero',
 }

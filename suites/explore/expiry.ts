@@ -99,6 +99,7 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
     for (const scope of [
       ['solution', brief],
       ['solution', brief, own],
+      ['solution', brief, 'session:'],
       ['solution', brief, 'context'],
     ]) {
       const pair = await granted(x, { who, scope })

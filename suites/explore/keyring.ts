@@ -158,13 +158,20 @@ export async function fillKeyring(
         await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
       await createKey(x, name, auth, { scopes: scope, pair: withPublicKey === true ? makeKeyPair() : undefined })
       if (!x.names.has(name)) await tryOtherwise(x, before)
+      else if (withPublicKey === true) await tryAsSecret(x, name)
       // A token that created a key still works, and can be refreshed.
       const pair = auth.kind === 'token' ? /^\$([\w-]+)\./.exec(auth.token)?.[1] : undefined
       if (pair === undefined) continue
       await x.call(list(auth))
+      for (const { name: from } of x.addresses.slice(1)) await x.call(list(auth, { from }), 'refused')
       await x.call(refresh(pair, { as: freshName(x) }))
     }
   }
+}
+
+/** From the first moment on, a key with a public key proves nothing by its secret. */
+async function tryAsSecret(x: Explorer, name: string): Promise<void> {
+  for (const step of [list(basic(name)), list(hmac(name)), grant(name, ['solution'])]) await x.call(step, 'refused')
 }
 
 /**
@@ -208,10 +215,10 @@ const besideTestKeys: readonly Wanted[] = [
   {
     name: 'by-token',
     scope: [['apikey', 'apiKey', 'solution', 'context'], ...wide],
-    by: byToken('root', 0, ['context', 'expiresIn:15000']),
+    by: byToken('root', 0, ['context', 'ipAddr:', 'expiresIn:15000']),
   },
-  { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
-  { name: 'solution-key', scope: [['solution']], by: byToken('by-token', 2, ['expiresIn:15000']) },
+  { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: by(ecc('ecc-a')) },
+  { name: 'solution-key', scope: [['solution']], by: byToken('by-token', 2, ['session:', 'expiresIn:15000']) },
 ]
 
 function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {

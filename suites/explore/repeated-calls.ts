@@ -2,7 +2,7 @@
 
 import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
-import { granted, pairOf } from './keyring.ts'
+import { freshName, granted, pairOf } from './keyring.ts'
 import type { Auth, CallStep } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -36,10 +36,15 @@ export async function wrongTries({ x, keyring, pairs }: Caller, who: string, tri
 }
 
 /** Several calls with right credentials that are otherwise wrong: the right call after them must still be accepted. */
-export async function wrongBodies({ x, keyring }: Caller, times: number): Promise<void> {
+export async function wrongBodies({ x, keyring, pairs }: Caller, times: number): Promise<void> {
   x.script = 'wrong-bodies'
-  const who = keyring.secret[0] ?? 'root'
-  const right = list(keyring.secret.length === 0 ? ecc(who) : basic(who))
+  const [who] = keyring.secret
+  const pair = keyring.grants ? await pairOf(x, pairs, { who: who ?? 'root', scope: ['solution'] }) : undefined
+  const ways: Auth[] = [
+    ...(who === undefined ? [] : [basic(who), hmac(who)]),
+    ...keyring.ecc.slice(0, 1).map(ecc),
+    ...(pair === undefined ? [] : [token(pair)]),
+  ]
   const wrongs = [
     { field: 'body', operation: 'brace-missing' },
     { field: 'body', operation: 'letter-behind' },
@@ -47,12 +52,14 @@ export async function wrongBodies({ x, keyring }: Caller, times: number): Promis
     { field: 'member method', operation: 'letter-behind' },
     { field: 'member params', value: 1 },
   ]
-  for (const wrong of wrongs)
-    for (const connection of [0, 'new'] as const) {
-      await x.call({ ...right, connection })
-      for (let at = 0; at < times; at++) await expectRefused(x, changed({ ...right, connection }, wrong))
-      await expectAccepted(x, { ...right, connection })
-    }
+  for (const [at, auth] of ways.entries())
+    for (const wrong of wrongs)
+      for (const connection of [0, 'new'] as const) {
+        const right = list(auth, { connection })
+        await x.call(right)
+        for (let turn = 0; turn < (at === 0 ? times : 1); turn++) await expectRefused(x, changed(right, wrong))
+        await expectAccepted(x, right)
+      }
 }
 
 /** The same right call many times, on one connection and on new ones. */
@@ -72,13 +79,34 @@ export async function rightCalls({ x, keyring }: Caller, times: number, tokenTim
     for (let at = 0; at < 4; at++) await expectAccepted(x, list(auth, { connection: 'new' }))
     // A server may write the bytes of a signature as a number.
     const zeros = auth.kind === 'hmac' ? (['leading-zero', 'trailing-zero'] as const) : []
-    for (const nonce of ['digits', 'letters', 'padded', ...zeros] as const)
+    for (const nonce of ['digits', 'letters', 'padded', 'marks', ...zeros] as const)
       await expectAccepted(x, list(auth, { nonce }))
     for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
   }
 }
 
-/** An accepted call on a connection must not authorize the next call on it. */
+/** A param that is missing must not be taken from the call before. */
+export async function missingParams({ x, keyring }: Caller): Promise<void> {
+  x.script = 'missing-params'
+  for (const who of keyring.grants ? keyring.secret.slice(0, 2) : []) {
+    const pair = await granted(x, { who, scope: ['solution'] })
+    for (const param of ['grantType', 'apiKeyId', 'apiKeySecret'])
+      await expectRefused(x, changed(grant(who, ['solution']), { field: `param ${param}`, remove: true }))
+    if (pair === undefined) continue
+    // The grant type selects, not the other param: whether that may be there is open, but this is no refresh.
+    const beside = grant(who, ['solution'])
+    await x.call({ ...beside, params: { ...beside.params, refreshToken: `$${pair}.refreshToken` } })
+    await expectAccepted(x, list(token(pair)))
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    if (x.lines.has(next)) await expectRefused(x, changed(refresh(next), { field: 'param refreshToken', remove: true }))
+  }
+}
+
+/** The id of calls that are the same byte by byte except for their credentials. */
+const sameId = 4711
+
+/** An accepted call must not authorize the next one, neither on its connection nor with its body. */
 export async function connections({ x, keyring, pairs }: Caller): Promise<void> {
   x.script = 'connections'
   const who = keyring.secret[0] ?? 'root'
@@ -90,21 +118,25 @@ export async function connections({ x, keyring, pairs }: Caller): Promise<void> 
     ...(pair === undefined ? [] : [token(pair)]),
   ]
   const wrongs: CallStep[] = [
-    list({ kind: 'none' }),
-    changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' }),
-    changed(list(hmac(who)), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
-    ...(pair === undefined ? [] : [changed(list(token(pair)), { field: 'token', operation: 'inside-changed' })]),
+    list({ kind: 'none' }, { id: sameId }),
+    changed(list(basic(who), { id: sameId }), { field: 'basic-secret', operation: 'inside-changed' }),
+    changed(list(hmac(who), { id: sameId }), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
+    ...(pair === undefined
+      ? []
+      : [changed(list(token(pair), { id: sameId }), { field: 'token', operation: 'inside-changed' })]),
     ...keyring.ecc
       .slice(0, 1)
-      .map((one) => changed(list(ecc(one)), { field: 'signature-bytes', operation: 'middle-bit-flipped' })),
+      .map((one) =>
+        changed(list(ecc(one), { id: sameId }), { field: 'signature-bytes', operation: 'middle-bit-flipped' }),
+      ),
   ]
   let lane = 100
   for (const auth of rights)
     for (const wrong of wrongs) {
       lane += 1
-      await expectAccepted(x, list(auth, { connection: lane }))
+      await expectAccepted(x, list(auth, { connection: lane, id: sameId }))
       for (let at = 0; at < 3; at++) await expectRefused(x, { ...wrong, connection: lane })
-      await expectAccepted(x, list(auth, { connection: lane }))
+      await expectAccepted(x, list(auth, { connection: lane, id: sameId }))
       await expectRefused(x, { ...wrong, connection: lane })
     }
   for (const wrong of wrongs) {

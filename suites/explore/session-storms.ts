@@ -60,7 +60,7 @@ async function makeSessions(
   for (let at = range[0]; at < range[1]; at++) {
     const as = freshName(x)
     // A session may be granted beside other words.
-    const words = at < 2 ? (apikeyScope(x) ?? []) : (wordsBeside(x)[at % 5] ?? [])
+    const words = at < 2 ? [...(apikeyScope(x) ?? []), ...firstWords(x, at)] : (wordsBeside(x)[at % 5] ?? [])
     await x.call(
       grant(
         who,
@@ -73,14 +73,14 @@ async function makeSessions(
   return made
 }
 
+const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
+  own === undefined ? [] : [`ipAddr:${own.seen}`]
+
+/** Restrictions of the two sessions that are removed first. */
+const firstWords = (x: Explorer, at: number): readonly string[] => (at === 0 ? ['expiresIn:15000'] : ownAddress(x))
+
 /** Restrictions that some sessions have, of five. */
-const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [
-  [],
-  [],
-  [],
-  [`ipAddr:${x.addresses[0]?.seen ?? ''}`],
-  ['expiresIn:15000'],
-]
+const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [[], [], [], ownAddress(x), ['expiresIn:15000']]
 
 /** Uses every session, whether the model can judge the call or only learns from its answer. */
 async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
@@ -106,9 +106,9 @@ type Meanwhile = (ms: number) => Promise<void>
  *
  * @returns pairs whose access token ends soon
  */
-async function flush(x: Explorer, who: string, storm: string): Promise<string[]> {
+async function flush(x: Explorer, who: string, storm: string, count: number): Promise<string[]> {
   const brief: string[] = []
-  for (let at = 0; at < mostSessions; at++) {
+  for (let at = 0; at < count; at++) {
     const as = freshName(x)
     const lifetime = at < 2 ? ['expiresIn:1000'] : []
     await x.call(grant(who, ['solution', `session:before-${at}-${storm}-$unique`, ...lifetime], { as }))
@@ -118,17 +118,19 @@ async function flush(x: Explorer, who: string, storm: string): Promise<string[]>
 }
 
 /** The limit of the document. */
-const mostSessions = 16
+export const mostSessions = 16
 
 /**
  * sessions/…: 16, the 17th, the 18th, the 19th. The first two evictions are clear in every reading: what is created first is also used
  * and refreshed first. The third tells the readings apart.
+ *
+ * @param before how many sessions are created first, at least the limit: an odd and an even number meet a server that errs every second time
  */
-export async function sessionStorm(caller: Caller, who: string, meanwhile: Meanwhile): Promise<void> {
+export async function sessionStorm(caller: Caller, who: string, before: number, meanwhile: Meanwhile): Promise<void> {
   const { x } = caller
   x.script = `sessions/storm/${who}`
   const storm = freshName(x, 's')
-  const brief = await flush(x, who, storm)
+  const brief = await flush(x, who, storm, before)
   await meanwhile(quietMs)
   const first = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, first)

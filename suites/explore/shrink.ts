@@ -62,7 +62,7 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
   if (timed.length > short.length) yield timed
   const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
   if (used.length > short.length) yield used
-  const before = x.log.slice(0, entry + 1).filter(({ step }, index) => index === entry || !isCreation(step))
+  const before = x.log.slice(0, entry + 1).filter((one, index) => index === entry || !takesPlace(one))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
     // Earlier activity must be over, or nothing is known about the sessions that are created now.
@@ -108,6 +108,10 @@ function isCreation(step: Step): boolean {
   return callsOf(step).some(({ method }) => method === 'manager/createApiKey')
 }
 
+/** A creation that was refused, as it must be, may be repeated. */
+const takesPlace = ({ step, seen }: Entry): boolean =>
+  isCreation(step) && !seen.every(({ verdict, answer }) => verdict.is === 'refused' && answer.kind === 'refused')
+
 const callsOf = (step: Step): readonly CallStep[] =>
   step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
 
@@ -129,11 +133,11 @@ export function closure(x: Explorer, at: number, uses = false): Step[] {
   return [...before.map(({ step }) => step), entry.step]
 }
 
-function touches(x: Explorer, { step }: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
-  return callsOf(step).some(
+function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
+  if (takesPlace(entry)) return false
+  return callsOf(entry.step).some(
     (call) =>
       (uses || (call.method === 'manager/auth' && call.change === undefined)) &&
-      call.method !== 'manager/createApiKey' &&
       [call.as ?? '', ...namesIn(call)].some((name) => lines.has(x.lines.get(name) ?? -1)),
   )
 }

@@ -7,15 +7,16 @@ import { basic, create } from './calls.ts'
 import { beginExpiry, type Expiring, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
+import { kindsOfPairs } from './kinds-of-pairs.ts'
 import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
-import { connections, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
+import { connections, missingParams, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
 import { narrowKeys, scopeLimits } from './scope-chains.ts'
-import { manySessions, sessionReadings, sessionStorm } from './session-storms.ts'
+import { manySessions, mostSessions, sessionReadings, sessionStorm } from './session-storms.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
@@ -80,8 +81,8 @@ export async function sessionStages(all: Stages): Promise<void> {
   await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile))
   // Which grants count as sessions is known now, and no user has many of them yet.
   await stage('expiry', () => endBeside(caller, [third, second], meanwhile))
-  for (const who of [third, first].slice(0, sizes.storms))
-    await stage('sessions', () => sessionStorm(caller, who, meanwhile))
+  for (const [at, who] of [third, first].slice(0, sizes.storms).entries())
+    await stage('sessions', () => sessionStorm(caller, who, mostSessions + at, meanwhile))
   await stage('sessions', () => manySessions(caller, second, sizes.manySessions))
 }
 
@@ -123,6 +124,8 @@ export async function tokenStages(all: Stages): Promise<void> {
   const { x, keyring } = caller
   if (!keyring.grants) return
   const users = keyring.secret.slice(0, sizes.users)
+  await stage('missing params', () => missingParams(caller))
+  await stage('kinds of pairs', () => kindsOfPairs(caller, users))
   await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
     all.expiring = await beginExpiry(caller, users)

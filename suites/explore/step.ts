@@ -50,8 +50,8 @@ export interface CallStep {
   /** Later steps know the result by this name. */
   readonly as?: string
   readonly id?: number
-  /** What the nonce looks like; base64 unless given. With `leading-zero` and `trailing-zero` such a byte is in the signature. */
-  readonly nonce?: 'digits' | 'padded' | 'letters' | 'leading-zero' | 'trailing-zero'
+  /** What the nonce looks like; base64 unless given, `marks` is base64 that ends in `////++++`. With `leading-zero` and `trailing-zero` such a byte is in the signature. */
+  readonly nonce?: 'digits' | 'padded' | 'letters' | 'marks' | 'leading-zero' | 'trailing-zero'
 }
 
 /** A number or another name: a kept connection of its own. */

@@ -148,7 +148,7 @@ export async function rightCall(caller: Caller, way: string, turn: number): Prom
   }
 }
 
-const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, undefined] as const
+const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, 'marks'] as const
 
 async function authOf(
   { x, keyring, pairs }: Caller,

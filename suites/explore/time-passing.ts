@@ -13,6 +13,7 @@ export async function letTimePass(caller: Caller, pick: (count: number) => numbe
   if (!x.options.wire.controlled || who === undefined || !keyring.grants) return
   await longLifetimes(caller, who)
   await slidingTokens(caller, who)
+  await refreshedLater(caller, who)
   for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(caller, ms, pick)
   for (const days of [8, 40, 100, 400]) {
     await hoursAfter(caller, days * 86_400_000, pick)
@@ -59,6 +60,19 @@ async function longLifetimes({ x }: Caller, who: string): Promise<void> {
     await x.wait(hours * 3_600_000 * 0.2)
     await expectRefused(x, list(token(pair)))
   }
+}
+
+/** The refresh token of a new pair lasts from its own beginning, not from that of the first pair. */
+async function refreshedLater({ x }: Caller, who: string): Promise<void> {
+  x.script = 'time'
+  const life = x.state().refreshLifetimeMs
+  const first = life === null ? undefined : await granted(x, { who, scope: ['solution'] })
+  if (life === null || first === undefined) return
+  const next = freshName(x)
+  await x.wait(life * 0.5)
+  await x.call(refresh(first, { as: next }))
+  await x.wait(life * 0.6)
+  if (x.lines.has(next)) await expectAccepted(x, refresh(next, { as: freshName(x) }))
 }
 
 /** How often a token is used, and for how long, nearly. */

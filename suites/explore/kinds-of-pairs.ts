@@ -1,0 +1,52 @@
+/** Pairs with every combination of restrictions, refreshed several times: each token works as what it is, and as nothing else. */
+import { changed, list, refresh, token } from './calls.ts'
+import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { apikeyScope, freshName, granted } from './keyring.ts'
+import type { CallStep } from './step.ts'
+import type { Caller } from './table.ts'
+
+/** How often a pair is refreshed: a restriction may be lost late. */
+const refreshes = [1, 2, 5, 1]
+
+/** Every combination of a session, an address, a lifetime and the right to create keys; the users take turns. */
+export async function kindsOfPairs(caller: Caller, users: readonly string[]): Promise<void> {
+  const { x } = caller
+  x.script = 'kinds-of-pairs'
+  const words = [['session:'], ['ipAddr:'], ['expiresIn:15000'], apikeyScope(x) ?? []]
+  for (let kind = 0; kind < 2 ** words.length; kind++) {
+    const chosen = words.flatMap((restriction, at) => ((kind >> at) & 1 ? restriction : []))
+    const who = users[kind % users.length] ?? 'root'
+    await useKind(caller, who, ['solution', ...chosen], refreshes[(kind + (kind >> 2)) % refreshes.length] ?? 1)
+  }
+}
+
+async function useKind({ x }: Caller, who: string, scope: readonly string[], times: number): Promise<void> {
+  const pairs: string[] = []
+  const elsewhere = scope.includes('ipAddr:') ? x.addresses.slice(1) : []
+  let next = await granted(x, { who, scope })
+  for (let turn = 0; next !== undefined; turn++) {
+    const pair: string = next
+    pairs.push(pair)
+    await x.call(list(token(pair)))
+    await expectRefused(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
+    await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
+    for (const { name } of elsewhere) await expectRefused(x, list(token(pair), { from: name }))
+    for (const step of endsNothing(pair)) await expectRefused(x, step)
+    await expectAccepted(x, list(token(pair)))
+    if (turn === times) break
+    next = freshName(x)
+    // A pair without an address may be refreshed from another one.
+    const from = scope.includes('ipAddr:') || turn % 2 === 0 ? undefined : x.addresses[1]?.name
+    await x.call(refresh(pair, { as: next, ...(from === undefined ? {} : { from }) }))
+    if (!x.lines.has(next)) break
+    await expectRefused(x, list(token(pair)))
+  }
+  for (const old of pairs.slice(0, -1)) await expectRefused(x, refresh(old))
+}
+
+/** Refused calls that name a pair, none of which ends it. */
+const endsNothing = (pair: string): CallStep[] => [
+  changed(refresh(pair), { field: 'param grantType', value: 'client_credentials' }),
+  changed(list(token(pair)), { field: 'member method', operation: 'letter-behind' }),
+  { do: 'call', method: 'manager/createApiKey', params: { name: 1, scope: 'solution' }, auth: token(pair) },
+]
