@@ -15,9 +15,20 @@ export interface Hunt {
   seen: string
 }
 
+const itemsByRequirement = new WeakMap<Corpus, Map<string, Item[]>>()
+
 /** The items that prove a requirement. */
-export function itemsOf(corpus: Corpus, requirement: string): Item[] {
-  return allItems(corpus).filter((item) => provesOf(item).includes(requirement))
+export function itemsOf(corpus: Corpus, requirement: string): readonly Item[] {
+  const known = itemsByRequirement.get(corpus) ?? sortedByRequirement(corpus)
+  itemsByRequirement.set(corpus, known)
+  return known.get(requirement) ?? []
+}
+
+function sortedByRequirement(corpus: Corpus): Map<string, Item[]> {
+  const sorted = new Map<string, Item[]>()
+  for (const item of allItems(corpus))
+    for (const id of new Set(provesOf(item))) sorted.set(id, [...(sorted.get(id) ?? []), item])
+  return sorted
 }
 
 /**
