@@ -2,6 +2,7 @@
 
 import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
+import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName, granted } from './keyring.ts'
 import type { Caller } from './table.ts'
 
@@ -49,6 +50,7 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
     await x.call(refresh(narrow, { as: next }))
     if (x.lines.has(next)) await expectRefused(x, list(token(next)))
     if (creates() && x.lines.has(next)) await expectRefused(x, creation(token(next), '$spare.publicKey'))
+    if (scope.length === 1) await laterPairs(x, next)
   }
   for (const scope of opening) {
     const open = await granted(x, { who, scope })
@@ -66,6 +68,17 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
   await x.call(refresh(only, { as: next }))
   await x.call(list(token(next)))
   if (creates()) await expectRefused(x, creation(token(next), '$spare.publicKey'))
+}
+
+/** The area may be forgotten by a later refresh. */
+async function laterPairs(x: Explorer, first: string): Promise<void> {
+  let pair = first
+  for (let turn = 0; turn < 2 && x.lines.has(pair); turn++) {
+    const next = freshName(x)
+    await x.call(refresh(pair, { as: next }))
+    if (x.lines.has(next)) await expectRefused(x, list(token(next)))
+    pair = next
+  }
 }
 
 /** Checks that keys with a narrow scope open nothing else, with any kind of authorization. */

@@ -55,12 +55,13 @@ async function makeSessions(
   who: string,
   storm: string,
   range: readonly [number, number],
+  turn = 0,
 ): Promise<string[]> {
   const made: string[] = []
   for (let at = range[0]; at < range[1]; at++) {
     const as = freshName(x)
     // A session may be granted beside other words.
-    const words = at < 2 ? [...(apikeyScope(x) ?? []), ...firstWords(x, at)] : (wordsBeside(x)[at % 5] ?? [])
+    const words = at < 2 ? [...(apikeyScope(x) ?? []), ...firstWords(x, at)] : (wordsBeside(x)[(at + turn) % 5] ?? [])
     await x.call(
       grant(
         who,
@@ -130,19 +131,21 @@ export async function sessionStorm(caller: Caller, who: string, before: number, 
   const { x } = caller
   x.script = `sessions/storm/${who}`
   const storm = freshName(x, 's')
+  // So that the sixteenth session is bound to an address in one storm, and to a lifetime in the next.
+  const turn = 3 + before - mostSessions
   const brief = await flush(x, who, storm, before)
   await meanwhile(quietMs)
-  const first = await makeSessions(x, who, storm, [0, 1])
+  const first = await makeSessions(x, who, storm, [0, 1], turn)
   await useAll(x, first)
   await meanwhile(quietMs)
-  const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2]))[0])
+  const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2], turn))[0])
   await useAll(x, second)
   await meanwhile(quietMs)
-  const rest = [...(await makeSessions(x, who, storm, [2, 12])), ...(await likeNames(x, who, storm))]
+  const rest = [...(await makeSessions(x, who, storm, [2, 12], turn)), ...(await likeNames(x, who, storm))]
   // A refused grant takes no place.
   for (let at = 0; at < 3; at++) await expectRefused(x, wrongGrant(who, at))
   await meanwhile(quietMs)
-  const more = await makeSessions(x, who, storm, [14, 15])
+  const more = await makeSessions(x, who, storm, [14, 15], turn)
   await useAll(x, [...more, ...first])
   await useAll(x, second)
   await meanwhile(quietMs)
@@ -150,20 +153,35 @@ export async function sessionStorm(caller: Caller, who: string, before: number, 
   await useAll(x, more)
   await isGone(caller, first)
   await meanwhile(quietMs)
-  more.push(...(await makeSessions(x, who, storm, [15, 16])))
+  more.push(...(await makeSessions(x, who, storm, [15, 16], turn)))
   await useAll(x, [...more, ...second, ...rest])
   await isGone(caller, second)
   const next = freshName(x)
   if (rest[0] !== undefined) await x.call(refresh(rest[0], { as: next }))
   await meanwhile(quietMs)
-  const last = await makeSessions(x, who, storm, [16, 17])
+  const last = await makeSessions(x, who, storm, [16, 17], turn)
   await useAll(x, [...last, next, ...rest, ...more])
+  await refreshBesideNext(x, who, [...rest.slice(1), ...more, ...last, next])
   // The name of a removed session is free again, but its old tokens stay revoked.
-  const again = await makeSessions(x, who, storm, [0, 1])
+  const again = await makeSessions(x, who, storm, [0, 1], turn)
   await useAll(x, again)
   for (const gone of [...first, ...second]) await expectRefused(x, list(token(gone)))
   // Both the session and the access token ended.
   for (const gone of brief) await expectRefused(x, refresh(gone))
+}
+
+/** A session is refreshed while a new one may remove it: it must not come back. */
+async function refreshBesideNext(x: Explorer, who: string, pairs: readonly string[]): Promise<void> {
+  const [oldest, ...others] = pairs
+  if (oldest === undefined) return
+  const refreshed = freshName(x)
+  const created = freshName(x, 'beside')
+  const calls = [
+    refresh(oldest, { as: refreshed }),
+    grant(who, ['solution', `session:${created}-$unique`], { as: created }),
+  ]
+  await x.burst({ do: 'burst', calls, on: 'warm' })
+  await useAll(x, [oldest, ...[refreshed, created].filter((name) => x.lines.has(name)), ...others])
 }
 
 /** Names that differ only at their ends, or by a zero in front. */

@@ -14,10 +14,23 @@ export interface Cell {
   readonly change: Change
   /** How often the part was changed before this operation. */
   readonly turn: number
+  /** The call creates a key; otherwise its method changes from turn to turn. */
+  readonly creates?: boolean
 }
 
 /** How many turns later an operation comes that one kind of signature leaves to the other. */
 const laterTurns = 200
+
+/** How many turns later the same is asked of manager/createApiKey, which a server may check elsewhere. */
+const creationTurns = 100
+
+/** Parts whose changes are all asked of manager/createApiKey too; of the others, the first operations are. */
+const alwaysOnCreation = ['mac', 'signature-bytes', 'mistake']
+
+/** Whether the credentials are changed, not what is called. */
+const isOfCredentials = (field: string): boolean => !/^(body|member|param)\b/.test(field)
+
+const waysToCreate = ['basic', 'hmac', 'ecc', 'token']
 
 /**
  * One cell for each operation on each part, so ordered that every part is asked before any is asked again. The two kinds of signature
@@ -43,7 +56,11 @@ export function cells(
       })
     })
   })
-  return parts.sort((one, other) => one.turn - other.turn)
+  const onCreation = parts
+    .filter(({ way, change }) => waysToCreate.includes(way) && isOfCredentials(change.field))
+    .filter(({ change }) => rank(change) < first.length || alwaysOnCreation.includes(change.field))
+    .map((cell): Cell => ({ ...cell, turn: cell.turn + creationTurns, creates: true }))
+  return [...parts, ...onCreation].sort((one, other) => one.turn - other.turn)
 }
 
 /**
@@ -77,13 +94,13 @@ const controlEvery = 6
 const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
-export async function callCell(caller: Caller, { id, way, change }: Cell): Promise<boolean> {
+export async function callCell(caller: Caller, { id, way, change, creates }: Cell): Promise<boolean> {
   const { x, turns } = caller
   x.script = id
   for (let tried = 0; tried < rightCallsTried; tried++) {
     const turn = turns.get(id) ?? 0
     turns.set(id, turn + 1)
-    const right = await rightCall(caller, way, turn)
+    const right = await rightCall(caller, way, turn, creates)
     if (right === undefined) return false
     if (x.foresee({ ...right, change })?.is === 'refused') return deviate(caller, right, change)
   }
@@ -114,8 +131,17 @@ export async function deviate(caller: Caller, right: CallStep, change: Change): 
 /** Every fifth right call with one kind of authorization is a creation, as long as a place is free. */
 const creationEvery = 5
 
-/** A right call with one kind of authorization; key, method and connection change from turn to turn. */
-export async function rightCall(caller: Caller, way: string, turn: number): Promise<CallStep | undefined> {
+/**
+ * A right call with one kind of authorization; key, method and connection change from turn to turn.
+ *
+ * @param alwaysCreates a creation in every turn
+ */
+export async function rightCall(
+  caller: Caller,
+  way: string,
+  turn: number,
+  alwaysCreates = false,
+): Promise<CallStep | undefined> {
   const { x, keyring } = caller
   const connection = turn % 7 === 3 ? { connection: 'new' as const } : turn % 4 === 2 ? { connection: 1 } : {}
   const nonce = nonceKinds[turn % nonceKinds.length]
@@ -140,7 +166,9 @@ export async function rightCall(caller: Caller, way: string, turn: number): Prom
       )
     }
     default: {
-      const creates = keyring.keys && x.state().created <= 9 && turn % creationEvery === 1
+      const mayCreate = keyring.keys && x.state().created <= 9
+      if (alwaysCreates && !mayCreate) return undefined
+      const creates = mayCreate && (alwaysCreates || turn % creationEvery === 1)
       const auth = await authOf(caller, way, turn, creates)
       if (auth === undefined) return undefined
       return creates ? create(auth, { name: 'deviation-$unique', scope: ['solution'] }, more) : list(auth, more)

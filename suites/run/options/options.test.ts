@@ -254,8 +254,8 @@ describe('the calls of the model', () => {
     expect(read({ disposable: true, explore: false })).toBeNull()
   })
 
-  test('8500 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
-    expect(read({ disposable: true })).toEqual({ calls: 8500, only: null })
+  test('13000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
+    expect(read({ disposable: true })).toEqual({ calls: 13000, only: null })
     expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000, only: null })
     expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70, only: null })
   })
@@ -263,7 +263,7 @@ describe('the calls of the model', () => {
   test('rows of the table or the matrix that --only names, and then no cases', () => {
     const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', only: ['table/basic/basic-secret'] }
     const { explore, selection } = readRunOptions(flags, {})
-    expect(explore).toEqual({ calls: 8500, only: ['table/basic/basic-secret'] })
+    expect(explore).toEqual({ calls: 13000, only: ['table/basic/basic-secret'] })
     expect(selection).toMatchObject({ only: [], rowsAlone: true })
   })
 
