@@ -3,6 +3,8 @@ export interface Figure {
   name: string
   value: number
   unit: 's' | 'ms' | 'calls/s' | '%' | 'packages' | 'MB'
+  /** How many runs the value is the median of. */
+  runs: number
   /** Measured in the same turns. */
   reference?: { name: string; value: number }
   /** The median of value divided by reference, turn by turn. */
@@ -61,7 +63,8 @@ export function figureTable(figures: readonly Figure[]): string {
     const { name, reference, ratio } = figure
     const neighbour =
       reference === undefined ? '' : `${reference.name}: ${valueText({ ...figure, value: reference.value })}`
-    return `| ${name} | ${valueText(figure)} | ${neighbour} | ${ratio?.toFixed(2) ?? ''} | ${wantedText(figure)} |`
+    const cells = [name, valueText(figure), neighbour, ratio?.toFixed(2) ?? '', wantedText(figure), figure.runs]
+    return `| ${cells.join(' | ')} |`
   })
-  return ['| what | measured | compared with | ratio | goal |', '|---|---|---|---|---|', ...rows].join('\n')
+  return ['| what | measured | compared with | ratio | goal | runs |', '|---|---|---|---|---|---|', ...rows].join('\n')
 }
