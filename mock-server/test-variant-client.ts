@@ -17,115 +17,110 @@ interface Key {
   secret: string
 }
 
+type Authorization = string | ((body: string) => string)
+
+interface SigningKey {
+  id: string
+  secret?: string
+  privateKey?: KeyObject
+}
+
 /** A client of one server of a variant, for tests. It knows what a target file for this server would say. */
-export class VariantClient {
-  readonly server: MockServer
-  private readonly scheme: string
-  private readonly prefix: string
-  private lastId = 0
+export type VariantClient = Awaited<ReturnType<typeof startVariantClient>>
 
-  private constructor(server: MockServer, { settings = {} }: IndependentVariant) {
-    this.server = server
-    this.scheme = settings.scheme ?? 'svc-hmac-sha256'
-    this.prefix = settings.tokenPrefix ?? 'Bearer'
-  }
-
-  static async start(variant: IndependentVariant): Promise<VariantClient> {
-    const server = await startMockServer({ clock: 'virtual', ...optionsOf(variant) })
-    return new VariantClient(server, variant)
-  }
+export async function startVariantClient(variant: IndependentVariant) {
+  const server = await startMockServer({ clock: 'virtual', ...optionsOf(variant) })
+  const { scheme = 'svc-hmac-sha256', tokenPrefix = 'Bearer' } = variant.settings ?? {}
+  let lastId = 0
 
   /** The time of the server in ms. */
-  now(): number {
-    return this.server.clock.now() + this.server.profile.clockOffsetMs
-  }
+  const now = (): number => server.clock.now() + server.profile.clockOffsetMs
 
-  basic({ id, secret }: Key): string {
-    return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
-  }
+  const basic = ({ id, secret }: Key): string => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 
-  bearer(token: string): string {
-    return this.prefix === '' ? token : `${this.prefix} ${token}`
-  }
+  const bearer = (token: string): string => (tokenPrefix === '' ? token : `${tokenPrefix} ${token}`)
 
   /** Signs the body with the secret of a key, or with the private key that matches its public key. */
-  signed(key: { id: string; secret?: string; privateKey?: KeyObject }, { nonce = freshNonce(), timestamp = '' } = {}) {
-    return (body: string): string => {
-      const time = timestamp || String(this.now())
+  const signed =
+    (key: SigningKey, { nonce = freshNonce(), timestamp = '' } = {}) =>
+    (body: string): string => {
+      const time = timestamp || String(now())
       const data = `${time};${nonce};POST\n/api\n${body}\n`
-      const bytes = key.privateKey
-        ? sign(null, Buffer.from(data), key.privateKey)
-        : createHmac('sha256', key.secret ?? '')
-            .update(data)
-            .digest()
-            .subarray(0, 20)
-      return `${this.scheme} ${key.id};1;${time};${nonce};${bytes.toString('base64')}`
+      return `${scheme} ${key.id};1;${time};${nonce};${signatureOf(key, data)}`
     }
-  }
 
   /** Makes a call; a throttled one is repeated with a new signature after the server's clock has moved on. */
-  async call(method: string, params: object, authorization?: string | ((body: string) => string)): Promise<Answer> {
+  const call = async (method: string, params: object, authorization?: Authorization): Promise<Answer> => {
     for (let tries = 0; ; tries++) {
-      this.lastId += 1
-      const body = JSON.stringify({ jsonrpc: '2.0', id: this.lastId, method, params })
-      const header = typeof authorization === 'function' ? authorization(body) : authorization
-      const answer = await this.post(body, header)
+      lastId += 1
+      const body = JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params })
+      const answer = await post(server, body, typeof authorization === 'function' ? authorization(body) : authorization)
       if ((answer.status !== 429 && answer.status !== 503) || tries === 8) return answer
-      this.server.clock.advance(1000)
+      server.clock.advance(1000)
     }
   }
 
-  /** Makes a call without a socket: there are hundreds of servers, and sockets do not matter to them. */
-  async post(body: string, authorization?: string): Promise<Answer> {
-    const { url, handle } = this.server
-    const bytes = Buffer.from(body)
-    const answered = await handle({
-      method: 'POST',
-      target: `${new URL(url).pathname.replace(/\/$/, '')}/api`,
-      headers: {
-        'content-type': 'application/json',
-        'content-length': String(bytes.length),
-        ...(authorization === undefined ? {} : { authorization }),
-      },
-      body: bytes,
-      remoteAddress: '127.0.0.1',
-    })
-    if (answered.hangUp) throw new Error('The server hung up')
-    const { status, body: text } = answered
-    const headers = new Headers(answered.headers)
-    const json = parse(text)
-    const accepted = status >= 200 && status < 300 && json?.result !== undefined && json.error === undefined
-    return {
-      status,
-      headers,
-      text,
-      json,
-      result: accepted ? (json.result as Answer['result']) : undefined,
-    }
-  }
+  const list = (authorization?: Authorization) => call('solution/listSolutions', {}, authorization)
 
-  grant(key: Key, scope: string[]): Promise<Answer> {
-    const params = { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret, scope }
-    return this.call('manager/auth', params)
+  return {
+    server,
+    now,
+    basic,
+    bearer,
+    signed,
+    call,
+    list,
+    post: (body: string, authorization?: string) => post(server, body, authorization),
+    listWith: (token: unknown) => list(bearer(String(token))),
+    grant: (key: Key, scope: string[]) =>
+      call('manager/auth', {
+        grantType: 'api_key_credentials',
+        apiKeyId: key.id,
+        apiKeySecret: key.secret,
+        scope,
+      }),
+    refresh: (refreshToken: unknown) => call('manager/auth', { grantType: 'refresh_token', refreshToken }),
+    createKey: async (params: { name: string; scope: string[]; publicKey?: string }): Promise<Key> => {
+      const { result, text } = await call('manager/createApiKey', params, basic(server.rootKey))
+      if (typeof result?.id !== 'string' || typeof result.secret !== 'string') throw new Error(`No key: ${text}`)
+      return { id: result.id, secret: result.secret }
+    },
   }
+}
 
-  refresh(refreshToken: unknown): Promise<Answer> {
-    return this.call('manager/auth', { grantType: 'refresh_token', refreshToken })
+/** Makes a call without a socket: there are hundreds of servers, and sockets do not matter to them. */
+async function post({ url, handle }: MockServer, body: string, authorization?: string): Promise<Answer> {
+  const bytes = Buffer.from(body)
+  const answered = await handle({
+    method: 'POST',
+    target: `${new URL(url).pathname.replace(/\/$/, '')}/api`,
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+      ...(authorization === undefined ? {} : { authorization }),
+    },
+    body: bytes,
+    remoteAddress: '127.0.0.1',
+  })
+  if (answered.hangUp) throw new Error('The server hung up')
+  const { status, body: text } = answered
+  const json = parse(text)
+  const accepted = status >= 200 && status < 300 && json?.result !== undefined && json.error === undefined
+  return {
+    status,
+    headers: new Headers(answered.headers),
+    text,
+    json,
+    result: accepted ? (json.result as Answer['result']) : undefined,
   }
+}
 
-  list(authorization?: string | ((body: string) => string)): Promise<Answer> {
-    return this.call('solution/listSolutions', {}, authorization)
-  }
-
-  listWith(token: unknown): Promise<Answer> {
-    return this.list(this.bearer(String(token)))
-  }
-
-  async createKey(params: { name: string; scope: string[]; publicKey?: string }): Promise<Key> {
-    const { result, text } = await this.call('manager/createApiKey', params, this.basic(this.server.rootKey))
-    if (typeof result?.id !== 'string' || typeof result.secret !== 'string') throw new Error(`No key: ${text}`)
-    return { id: result.id, secret: result.secret }
-  }
+function signatureOf({ secret = '', privateKey }: SigningKey, data: string): string {
+  const bytes =
+    privateKey === undefined
+      ? createHmac('sha256', secret).update(data).digest().subarray(0, 20)
+      : sign(null, Buffer.from(data), privateKey)
+  return bytes.toString('base64')
 }
 
 const freshNonce = () => randomBytes(18).toString('base64')

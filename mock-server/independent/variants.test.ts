@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Answer, VariantClient } from '../test-variant-client.ts'
+import { type Answer, startVariantClient, type VariantClient } from '../test-variant-client.ts'
 import { independentVariants } from './variants.ts'
 
 const questionIds = new Set(
@@ -20,7 +20,7 @@ afterEach(async () => {
 async function start(id: string): Promise<VariantClient> {
   const variant = independentVariants.find((one) => one.id === id)
   if (!variant) throw new Error(`No variant ${id}`)
-  client = await VariantClient.start(variant)
+  client = await startVariantClient(variant)
   return client
 }
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { VariantClient } from '../../test-variant-client.ts'
+import { startVariantClient, type VariantClient } from '../../test-variant-client.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { secondVariants } from '../variants.ts'
 
@@ -160,7 +160,7 @@ const reference: IndependentVariant = { id: 'reference', questions: ['errors/cod
 
 /** Each probe has a server of its own. */
 async function look(variant: IndependentVariant, probe: Probe): Promise<string> {
-  const calls = await VariantClient.start(variant)
+  const calls = await startVariantClient(variant)
   try {
     return JSON.stringify(await probe(calls))
   } finally {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type Answer, VariantClient } from '../../test-variant-client.ts'
+import { type Answer, startVariantClient, type VariantClient } from '../../test-variant-client.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { thirdVariants } from '../variants.ts'
 
@@ -194,7 +194,7 @@ const reference: IndependentVariant = { id: 'reference', questions: ['errors/cod
 
 /** Each probe has a server of its own. */
 async function look(variant: IndependentVariant, probe: Probe): Promise<string> {
-  const calls = await VariantClient.start(variant)
+  const calls = await startVariantClient(variant)
   try {
     return JSON.stringify(await probe(calls)) ?? 'undefined'
   } finally {
