@@ -10,6 +10,8 @@ const table = {
   /** Session storms, and how many sessions the largest makes. */
   storms: [0, 1, 2],
   manySessions: [20, 20, 62],
+  /** Combinations of restrictions that pairs have, the most restricted first; there are sixteen. */
+  pairKinds: [2, 16, 16],
   /** The number of keys that the sequences use. */
   users: [1, 3, 5],
   raceRounds: [1, 2, 5],

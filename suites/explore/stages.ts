@@ -125,7 +125,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   if (!keyring.grants) return
   const users = keyring.secret.slice(0, sizes.users)
   await stage('missing params', () => missingParams(caller))
-  await stage('kinds of pairs', () => kindsOfPairs(caller, users))
+  await stage('kinds of pairs', () => kindsOfPairs(caller, users, sizes.pairKinds))
   await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
     all.expiring = await beginExpiry(caller, users)
