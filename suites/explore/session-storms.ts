@@ -49,13 +49,19 @@ function sessionName(at: number, storm: string): string {
 
 const digitsOf = (storm: string): string => storm.replace(/\D/g, '')
 
+interface Storm {
+  /** A part of the names of its sessions. */
+  readonly name: string
+  /** Shifts the restrictions that sessions have, from storm to storm. */
+  readonly turn: number
+}
+
 /** Creates sessions one after another. */
 async function makeSessions(
   x: Explorer,
   who: string,
-  storm: string,
+  { name, turn }: Storm,
   range: readonly [number, number],
-  turn = 0,
 ): Promise<string[]> {
   const made: string[] = []
   for (let at = range[0]; at < range[1]; at++) {
@@ -65,7 +71,7 @@ async function makeSessions(
     await x.call(
       grant(
         who,
-        at % 3 === 0 ? [sessionName(at, storm), 'solution', ...words] : ['solution', sessionName(at, storm), ...words],
+        at % 3 === 0 ? [sessionName(at, name), 'solution', ...words] : ['solution', sessionName(at, name), ...words],
         { as },
       ),
     )
@@ -130,22 +136,21 @@ export const mostSessions = 16
 export async function sessionStorm(caller: Caller, who: string, before: number, meanwhile: Meanwhile): Promise<void> {
   const { x } = caller
   x.script = `sessions/storm/${who}`
-  const storm = freshName(x, 's')
-  // So that the sixteenth session is bound to an address in one storm, and to a lifetime in the next.
-  const turn = 3 + before - mostSessions
-  const brief = await flush(x, who, storm, before)
+  // The sixteenth session is bound to an address in one storm, and to a lifetime in the next.
+  const storm: Storm = { name: freshName(x, 's'), turn: 3 + before - mostSessions }
+  const brief = await flush(x, who, storm.name, before)
   await meanwhile(quietMs)
-  const first = await makeSessions(x, who, storm, [0, 1], turn)
+  const first = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, first)
   await meanwhile(quietMs)
-  const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2], turn))[0])
+  const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2]))[0])
   await useAll(x, second)
   await meanwhile(quietMs)
-  const rest = [...(await makeSessions(x, who, storm, [2, 12], turn)), ...(await likeNames(x, who, storm))]
+  const rest = [...(await makeSessions(x, who, storm, [2, 12])), ...(await likeNames(x, who, storm.name))]
   // A refused grant takes no place.
   for (let at = 0; at < 3; at++) await expectRefused(x, wrongGrant(who, at))
   await meanwhile(quietMs)
-  const more = await makeSessions(x, who, storm, [14, 15], turn)
+  const more = await makeSessions(x, who, storm, [14, 15])
   await useAll(x, [...more, ...first])
   await useAll(x, second)
   await meanwhile(quietMs)
@@ -153,17 +158,17 @@ export async function sessionStorm(caller: Caller, who: string, before: number, 
   await useAll(x, more)
   await isGone(caller, first)
   await meanwhile(quietMs)
-  more.push(...(await makeSessions(x, who, storm, [15, 16], turn)))
+  more.push(...(await makeSessions(x, who, storm, [15, 16])))
   await useAll(x, [...more, ...second, ...rest])
   await isGone(caller, second)
   const next = freshName(x)
   if (rest[0] !== undefined) await x.call(refresh(rest[0], { as: next }))
   await meanwhile(quietMs)
-  const last = await makeSessions(x, who, storm, [16, 17], turn)
+  const last = await makeSessions(x, who, storm, [16, 17])
   await useAll(x, [...last, next, ...rest, ...more])
   await refreshBesideNext(x, who, [...rest.slice(1), ...more, ...last, next])
   // The name of a removed session is free again, but its old tokens stay revoked.
-  const again = await makeSessions(x, who, storm, [0, 1], turn)
+  const again = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, again)
   for (const gone of [...first, ...second]) await expectRefused(x, list(token(gone)))
   // Both the session and the access token ended.
@@ -222,22 +227,22 @@ export async function sessionReadings(
   const { x } = caller
   x.script = 'sessions/readings'
   const storm = freshName(x, 'r')
-  let kept = await makeSessions(x, who, storm, [0, 1])
+  let kept = await makeSessions(x, who, { name: storm, turn: 0 }, [0, 1])
   await meanwhile(quietMs)
   // These belong to the user in every reading: if none of them counts, no such session counts.
   for (let at = 0; at < mostSessions; at++) await x.call(grant(who, ['solution']))
   await useAll(x, kept)
   if (x.state().sessions.some(({ reading }) => reading.unnamed === 'each')) {
-    kept = await makeSessions(x, who, storm, [1, 2])
+    kept = await makeSessions(x, who, { name: storm, turn: 0 }, [1, 2])
     await meanwhile(quietMs)
     for (let at = 0; at < mostSessions; at++) await x.call(grant(other, ['solution']))
     await useAll(x, kept)
   }
-  await makeSessions(x, other, `${storm}o`, [0, 17])
+  await makeSessions(x, other, { name: `${storm}o`, turn: 0 }, [0, 17])
   await useAll(x, kept)
   await meanwhile(quietMs)
-  const named = await makeSessions(x, who, `${storm}n`, [0, 1])
-  const again = await makeSessions(x, who, `${storm}n`, [0, 1])
+  const named = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
+  const again = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
   await useAll(x, [...named, ...again])
 }
 
@@ -245,7 +250,7 @@ export async function sessionReadings(
 export async function manySessions(caller: Caller, who: string, count: number): Promise<void> {
   const { x } = caller
   x.script = `sessions/many/${who}`
-  const made = await makeSessions(x, who, freshName(x, 'm'), [0, count])
+  const made = await makeSessions(x, who, { name: freshName(x, 'm'), turn: 0 }, [0, count])
   await useAll(x, made)
   for (const pair of made.slice(0, 4)) await expectRefused(x, refresh(pair))
 }
