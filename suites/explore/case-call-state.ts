@@ -18,7 +18,7 @@ interface Touched {
   readonly hasKey: boolean
 }
 
-function touchedBy(state: State, { call }: CaseCall): Touched {
+function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>): Touched {
   const { method, params } = readBody(call.body)
   const text = method === 'manager/auth' && isObject(params) ? params.refreshToken : undefined
   const auth = authorizationOf(state, call)
@@ -60,12 +60,12 @@ export function made(state: State, { answer }: CaseCall, later: CaseCall): boole
 }
 
 /** Nothing that these exchanges touch is known any more. */
-export function doubtTouched(state: State, caseCall: readonly CaseCall[]): State {
-  const touched = caseCall.map((one) => touchedBy(state, one))
+export function doubtTouched(state: State, calls: readonly Pick<CaseCall, 'call' | 'span'>[]): State {
+  const touched = calls.map((one) => touchedBy(state, one))
   let next = state
   for (const { line } of touched) if (typeof line === 'number') next = doubtLine(next, line)
   if (!touched.some(({ isGrant }) => isGrant)) return next
-  const until = Math.max(...caseCall.map(({ span }) => span.to))
+  const until = Math.max(...calls.map(({ span }) => span.to))
   return forgetSessions(next, { from: until, to: until })
 }
 

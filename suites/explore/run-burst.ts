@@ -1,6 +1,7 @@
 /** Sends calls at once, and judges them as a history. */
 import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
 import { countAnswer } from './answer.ts'
+import { doubtTouched } from './case-call-state.ts'
 import { type Core, callOf, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import type { Seen } from './explorer-types.ts'
@@ -32,7 +33,8 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
 }
 
 /**
- * Takes the answers in an order that the model allows. Without such an order, takes them by their ends and reports the first contradiction.
+ * Takes the answers in an order that the model allows. Without such an order, takes them by their ends, reports the first contradiction, and
+ * forgets what they touched.
  */
 function explainBurst(core: Core, seen: readonly Seen[]): void {
   const history: Exchange[] = seen.map(({ step, call, answer, span }) => ({
@@ -54,6 +56,8 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     takeAnswer(core, one)
     reportProblems(core)
   }
+  // Their real order is not known, so nothing may follow from the one in which they were taken.
+  if (found.is !== 'explained') core.state = doubtTouched(core.state, seen)
 }
 
 function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, calls: number): void {
