@@ -14,6 +14,7 @@ import { installationMeasure } from './bench/installation.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
 import { bundledMeasure, startMeasure } from './bench/runs.ts'
 import { eccMeasure, hmacMeasure, journalMeasure } from './bench/server.ts'
+import { simulatedMeasure } from './bench/simulated-runs.ts'
 import { urlMeasures } from './bench/url-runs.ts'
 
 const measures: readonly Measure[] = [
@@ -21,6 +22,7 @@ const measures: readonly Measure[] = [
   startMeasure,
   bundledMeasure,
   ...urlMeasures,
+  simulatedMeasure,
   hmacMeasure,
   eccMeasure,
   journalMeasure,
@@ -63,9 +65,9 @@ async function main(): Promise<0 | 1> {
 
 function write(bench: Bench): void {
   const last = join(packageRoot, 'scripts', 'bench', 'last.json')
-  const renewed = new Map(bench.figures.map((figure) => [figure.name, figure]))
   const before = (JSON.parse(readFileSync(last, 'utf8')) as Bench).figures
-  const figures = values.only === undefined ? bench.figures : before.map((one) => renewed.get(one.name) ?? one)
+  const kept = values.only === undefined ? [] : before
+  const figures = [...new Map([...kept, ...bench.figures].map((figure) => [figure.name, figure])).values()]
   const readme = join(packageRoot, 'README.md')
   writeFileSync(last, `${JSON.stringify({ ...bench, figures }, undefined, 2)}\n`)
   writeFileSync(readme, withBlock(readFileSync(readme, 'utf8'), 'speed', figureTable(figures)))
