@@ -69,9 +69,9 @@ async function refreshedLater({ x }: Caller, who: string): Promise<void> {
   const first = life === null ? undefined : await granted(x, { who, scope: ['solution'] })
   if (life === null || first === undefined) return
   const next = freshName(x)
-  await x.wait(life * 0.5)
+  await x.wait(Math.floor(life * 0.5))
   await x.call(refresh(first, { as: next }))
-  await x.wait(life * 0.6)
+  await x.wait(Math.floor(life * 0.6))
   if (x.lines.has(next)) await expectAccepted(x, refresh(next, { as: freshName(x) }))
 }
 
