@@ -55,7 +55,7 @@ const proofs: readonly Proof[] = [
     env: { SVC_PROOF: '1' },
   },
   {
-    name: 'what a few mistakes, clients and shards show in npm test holds for all of them',
+    name: 'what a few mistakes, clients, shards and ended runs show in npm test holds for all of them',
     command: vitest(
       'suites/diagnose/by-hand.long.test.ts',
       'suites/diagnose/diagnose.long.test.ts',
@@ -63,6 +63,7 @@ const proofs: readonly Proof[] = [
       'suites/self/clients/clients.test.ts',
       'suites/self/pages.test.ts',
       'suites/self/recipes.test.ts',
+      'suites/self/run-lifecycle.test.ts',
     ),
     env: { SVC_PROOF: '1' },
   },

@@ -24,7 +24,7 @@ import { shipped } from './shipped.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-recipes-'))
 /** A whole run against a URL waits for lifetimes to pass; the commands are what is tested here. */
-const onlySome = ['authorization']
+const onlySome = isProof ? ['authorization', 'basic'] : ['authorization']
 const tools = join(folder, 'tools')
 mkdirSync(tools)
 writeFileSync(

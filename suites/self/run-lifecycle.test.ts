@@ -9,6 +9,7 @@ import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { interruptRun } from './interrupt-run.ts'
+import { isProof } from './proof-form.ts'
 
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
 const server = await startMockServer({ rootKey })
@@ -116,7 +117,7 @@ test('a run that is killed during a creation leaves its keys, and the name of on
   expect(records(folder)).toHaveLength(2)
   const listed = await ran(folder, ['--json'], ['keys'])
   expect(JSON.parse(listed.printed)[0]).toMatchObject({ url: holding.url, rootId: rootKey.id, process: null })
-  const next = await ran(folder, ['--only', 'basic/secret-of-another'])
+  const next = await ran(folder, ['--only', isProof ? 'basic' : 'basic/secret-of-another'])
   expect(next.printed).toMatch(/Removed 1 API key that earlier runs left on the target/)
   expect(next.printed).toMatch(/perhaps an API key, whose creation got no clear answer: "svc-/)
   expect(next.code).toBe(0)
@@ -159,7 +160,7 @@ test('--bail ends a run after its first failure; --failed runs that case again, 
   const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
   const broken = await startMockServer({ rootKey, rules })
   const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
-  const only = ['--only', 'test-keys', '--only', 'signatures/hmac']
+  const only = ['--only', 'test-keys', '--only', isProof ? 'signatures' : 'signatures/hmac']
   const first = await ran(folder, [
     '--bail',
     '1',
