@@ -3,12 +3,13 @@
  *
  *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
- *                              [--print] [--write]
+ *                              [--bare] [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
  * --set           only one of the three sets, each written by an author of its own
+ * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
  * --all           goes on after the first finding of a broken server
  * --print         asks nothing, prints the tables of what was asked before
  * --write         writes the summary into docs/model.md
@@ -41,6 +42,7 @@ const { values } = parseArgs({
     part: { type: 'string', default: '0/1' },
     all: { type: 'boolean', default: false },
     cases: { type: 'boolean', default: false },
+    bare: { type: 'boolean', default: false },
     set: { type: 'string' },
     print: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
@@ -52,16 +54,17 @@ const callsOf: { readonly [way in Way]: number } = { run: 13_000, explore: 20_00
 
 const way: Way = values.way === 'explore' ? 'explore' : 'run'
 const corpus = await openCorpus()
+const settingsOfAll = values.bare ? { cleanup: undefined, probes: {} } : {}
 const mutants: ProofServer[] = (await loadIndependentMutants()).map(({ id, breaks, create }) => ({
   id,
   breaks,
-  settings: {},
+  settings: settingsOfAll,
   create,
 }))
 const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, profile, settings, create }) => ({
   id,
   breaks: '',
-  settings: settings ?? {},
+  settings: { ...settingsOfAll, ...settings },
   create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
 }))
 
