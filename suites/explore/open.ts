@@ -31,12 +31,13 @@ interface OpenOptions {
   onKey?(key: Value): void
 }
 
-/** A key that is there before the exploration, by the name of its test key. */
+/** A key that is there before the exploration. */
 export interface KnownKey {
   readonly id: string
   readonly secret?: string
   /** PKCS#8 PEM. */
   readonly privateKey?: string
+  /** Its name among the test keys; without one it is a key that may only list solutions. */
   readonly member?: string
   /** Its label on the target. */
   readonly name?: string
@@ -90,18 +91,20 @@ export function openExplorer(options: OpenOptions): Explorer {
 /** Which areas a key's scope may name is open, so a test key may have been created without those that no example of the document names. */
 const perhapsMissing = areas.filter((area) => area !== 'solution' && area !== 'context')
 
+const narrowScopes: { readonly [name: string]: string[] } = { 'context-key': ['context'], 'solution-key': ['solution'] }
+
 function asKnown({
   id,
   secret = '',
   privateKey,
-  member = '',
-  name: label = member,
+  member,
+  name: label = member ?? '',
 }: KnownKey): { name: string; value: Value; key: Key }[] {
-  const name = standsFor[member]
+  const name = member === undefined ? 'solution-key' : standsFor[member]
   if (name === undefined) return []
   const seed = privateKey === undefined ? undefined : seedFromPkcs8(privateKey)
   const publicKey = seed === undefined ? null : publicKeyOfSeed(seed)
-  const scope = name === 'context-key' ? ['context'] : null
+  const scope = narrowScopes[name] ?? null
   // It may have been removed to make room for another one.
   const key: Key = {
     id,
@@ -111,7 +114,7 @@ function asKnown({
     scope,
     doubtful: scope === null ? perhapsMissing : [],
     works: 'unknown',
-    origin: `test key ${member}`,
+    origin: member === undefined ? 'a key of a case' : `test key ${member}`,
   }
   const pair = seed === undefined || publicKey === null ? {} : { seed, publicKey: publicKeyToPem(publicKey) }
   return [{ name, key, value: { id, secret, name: label, ...pair } }]

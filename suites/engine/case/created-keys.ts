@@ -12,6 +12,8 @@ export interface CreatedKey {
   privateKey?: string
   /** The name of the test key, if it is one. */
   member?: string
+  /** The scope that a case requested for it. */
+  scope?: readonly string[]
 }
 
 export interface CreatedKeys {

@@ -1,5 +1,5 @@
 /** What an answer shows about the target, independent of its case. */
-import { membersOf } from '../json.ts'
+import { isStrings, membersOf } from '../json.ts'
 import type { Delivered } from '../judge/called.ts'
 import type { CallTime } from '../judge/match.ts'
 import type { CallSpec } from './call-spec.ts'
@@ -62,11 +62,12 @@ export function learnAnswer(caller: Caller, spec: CallSpec, { answer, time, wire
     caller.facts.refreshLifeMs ??= Math.max(0, Math.round(refreshTokenExpiry - time.answeredAtMs))
   }
   if (!creates) return
+  const { scope } = membersOf(spec.params)
   caller.createdKeys.created({
     id: typeof id === 'string' ? id : '(no id)',
     name: keyName(spec),
     ...(typeof secret === 'string' ? { secret } : {}),
     ...(spec.privateKey === undefined ? {} : { privateKey: spec.privateKey }),
-    ...(spec.member === undefined ? {} : { member: spec.member }),
+    ...(spec.member === undefined ? (isStrings(scope) ? { scope } : {}) : { member: spec.member }),
   })
 }

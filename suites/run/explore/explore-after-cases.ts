@@ -54,13 +54,19 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }:
     newKeys: Math.max(0, Math.min(mostNewKeys, keyLimit - created - placesLeft)),
     fillsKeys: false,
     only,
-    knownKeys: testKeys,
+    knownKeys: [...testKeys, ...narrowKey(keys)],
     seed: seedOfRelease,
     maxCalls: calls,
     seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
     walks,
   } satisfies Partial<ExploreOptions>
 }
+
+/** A key of a case that may only list solutions: where the cases took the places for keys, the model has none of its own. */
+const narrowKey = (keys: readonly CreatedKey[]): CreatedKey[] =>
+  keys
+    .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')
+    .slice(0, 1)
 
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */
 export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
