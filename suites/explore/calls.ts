@@ -1,5 +1,5 @@
 /** Steps that scripts are made of. */
-import type { Auth, CallStep, Change, Connection } from './step.ts'
+import type { Auth, CallStep, Change, Connection, Step } from './step.ts'
 
 const listMethod = 'solution/listSolutions'
 const createMethod = 'manager/createApiKey'
@@ -50,6 +50,16 @@ function inSomeOrder(params: Params): Params {
   const first = JSON.stringify(params).length % Math.max(1, entries.length)
   const rest = Object.fromEntries([...entries.slice(first), ...entries.slice(0, first)])
   return publicKey === undefined ? rest : { publicKey, ...rest }
+}
+
+const orderOfDocument = ['grantType', 'apiKeyId', 'apiKeySecret', 'refreshToken', 'name', 'scope', 'publicKey']
+
+/** The same step with its params in the order in which the document lists them. */
+export function inDocumentOrder<One extends Step>(step: One): One {
+  if (step.do !== 'call') return step
+  const place = ([name]: readonly [string, unknown]): number => orderOfDocument.indexOf(name)
+  const params = Object.fromEntries(Object.entries(step.params).sort((a, b) => place(a) - place(b)))
+  return { ...step, params }
 }
 
 export const changed = (step: CallStep, change: Change): CallStep => ({ ...step, change })

@@ -111,7 +111,11 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   if (step.method === 'manager/auth') needs.add('sessions')
   if (step.method === 'manager/createApiKey') needs.add('keys')
   if (step.from !== undefined) needs.add('second-address')
-  const parts = [`call: ${step.method}`, `auth: ${authText(step, names)}`, ...paramsText(step, names)]
+  const parts = shortForm(step, names) ?? [
+    `call: ${step.method}`,
+    `auth: ${authText(step, names)}`,
+    ...paramsText(step, names),
+  ]
   if (step.from === 'second-address') parts.push('from: second-address')
   else if (step.from !== undefined) throw new Unsayable()
   if (typeof step.form === 'number') parts.push(`body: { size: ${step.form} }`)
@@ -119,6 +123,21 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   if (expect !== null) parts.push(`expect: ${expect}`)
   if (step.as !== undefined) parts.push(`keep: { ${names.get(step.as) ?? step.as}: result }`)
   return `{ ${parts.join(', ')} }`
+}
+
+/** `grant: alice, scope: […]` and `refresh: $pair`, which send the params in the order of the document. */
+function shortForm({ method, auth, change, params }: CallStep, names: ReadonlyMap<string, string>): string[] | null {
+  if (method !== 'manager/auth' || auth.kind !== 'none' || change !== undefined) return null
+  const order = Object.keys(params).join()
+  const { grantType, apiKeyId, apiKeySecret, scope = null, refreshToken } = params
+  if (order === 'grantType,refreshToken' && grantType === 'refresh_token') {
+    const [, pair] = /^\$([\w-]+)\.refreshToken$/.exec(String(refreshToken)) ?? []
+    return pair === undefined ? null : [`refresh: $${named(pair, names)}`]
+  }
+  if (order !== 'grantType,apiKeyId,apiKeySecret,scope' || grantType !== 'api_key_credentials') return null
+  const [, who] = /^\$([\w-]+)\.id$/.exec(String(apiKeyId)) ?? []
+  if (who === undefined || apiKeySecret !== `$${who}.secret`) return null
+  return [`grant: ${named(who, names)}`, `scope: ${valueText(scope, names, false)}`]
 }
 
 const bodyWords: { readonly [form: string]: string } = {

@@ -1,4 +1,5 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
+import { inDocumentOrder } from './calls.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { renamed } from './rename-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
@@ -39,7 +40,8 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   return x.beyondBudget(callsPerFinding, async () => {
     for (const steps of sequences(x, candidate, short)) {
       const shown = await shows(x, candidate, steps)
-      if (shown !== null) return confirmed(x, candidate, await shorter(x, candidate, steps, shown))
+      if (shown === null) continue
+      return confirmed(x, candidate, await plainer(x, candidate, await shorter(x, candidate, steps, shown)))
     }
     let failed = 0
     let outcomes = seen
@@ -74,6 +76,17 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
     if (ofScript.length < length) yield steps(before)
     if (ofScript.length <= length && before.length <= length) return
   }
+}
+
+/** The order of params seldom matters; a reader expects that of the document. */
+async function plainer(
+  x: Explorer,
+  candidate: Candidate,
+  least: Pick<Reproduced, 'steps' | 'outcomes'>,
+): Promise<Pick<Reproduced, 'steps' | 'outcomes'>> {
+  const steps = least.steps.map(inDocumentOrder)
+  const outcomes = await shows(x, candidate, steps)
+  return outcomes === null ? least : { steps, outcomes }
 }
 
 /** Runs the shortest form a few more times. */

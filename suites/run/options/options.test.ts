@@ -190,6 +190,11 @@ test('--disposable opens every class', () => {
   expect(again).toBe('npx svc-conformance run --url https://service.example --disposable')
 })
 
+test('the command that repeats a run names the same own fixtures', () => {
+  const { again } = readRunOptions({ url, ...key, fixtures: 'my own/found' }, {}).reporting
+  expect(again).toBe("npx svc-conformance run --url https://service.example --fixtures 'my own/found'")
+})
+
 test('the command that repeats a run holds no secret', () => {
   const { again } = readRunOptions({ url, ...key, keyId: 'id-1' }, {}).reporting
   expect(again).not.toContain('secret-1')

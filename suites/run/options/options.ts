@@ -171,6 +171,7 @@ function againCommand(flags: RunFlags, target: TargetOptions | null, targetPath:
   const words = ['npx', 'svc-conformance', 'run']
   if (target !== null) words.push('--url', target.url)
   if (targetPath !== null) words.push('--target', targetPath)
+  if (flags.fixtures !== undefined) words.push('--fixtures', flags.fixtures)
   if (flags.scheme !== undefined) words.push('--scheme', flags.scheme)
   if (flags.tokenPrefix !== undefined) words.push('--token-prefix', flags.tokenPrefix)
   if (flags.disposable === true) words.push('--disposable')

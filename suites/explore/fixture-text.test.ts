@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { grant, inDocumentOrder, list, refresh, token } from './calls.ts'
+import { fixtureText } from './fixture-text.ts'
+import type { Step } from './step.ts'
+
+const textOf = (steps: readonly Step[]): string =>
+  fixtureText({
+    requirement: 'refresh/revokes-access',
+    sentence: 'A refresh revokes the old access token',
+    message: 'A call was accepted',
+    steps,
+    outcomes: steps.map(() => 'accepted'),
+    expect: 'refused',
+  }) ?? ''
+
+const steps: readonly Step[] = [
+  grant('by-ecc', ['solution'], { as: 'pair7' }),
+  refresh('pair7', { as: 'pair8' }),
+  list(token('pair7')),
+]
+
+test('grants and refreshes have short forms, and names that a reader can follow', () => {
+  expect(textOf(steps.map(inDocumentOrder))).toContain(
+    [
+      '  - { grant: erin, scope: ["solution"], expect: accepted, keep: { pair: result } }',
+      '  - { refresh: $pair, expect: accepted, keep: { pair-2: result } }',
+    ].join('\n'),
+  )
+})
+
+test('where the order of the params matters, they are written as they were sent', () => {
+  const params = {
+    scope: ['solution'],
+    grantType: 'api_key_credentials',
+    apiKeySecret: '$root.secret',
+    apiKeyId: '$root.id',
+  }
+  const step: Step = { ...grant('root', ['solution'], { as: 'pair7' }), params }
+  expect(textOf([step, ...steps.slice(2)])).toContain('params: { scope: ["solution"], grantType: "api_key_credentials"')
+})
