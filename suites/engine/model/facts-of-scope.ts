@@ -61,9 +61,13 @@ function closedFact(state: State, pair: Pair, method: string): Fact {
   if (limits.length === 0 || limits.some(isForeign)) return unsure('scopes/area-opens')
   const area = limits.find(isArea)
   if (area === undefined && opener === 'solution') return unsure('scopes/solution-id')
-  if (area !== undefined) return no(`scopes/${area}`)
+  if (area !== undefined) return no(isSaidToOpen(pair, opener) ? 'refresh/scopes-kept' : `scopes/${area}`)
   return no(pair.generation > 0 ? 'refresh/scopes-kept' : 'keys/apikey-scope')
 }
+
+/** Whether the result of a refresh names the area, though the first grant did not: that a refresh adds none is only implied. */
+const isSaidToOpen = ({ generation, granted }: Pair, opener: string): boolean =>
+  generation > 0 && (opener === 'apikey' ? granted.some(isApikeyWord) : granted.includes(opener))
 
 /** Which spelling of apikey opens manager/createApiKey is open (scopes/apikey-spelling). */
 function apikeyFact(state: State, scope: readonly string[]): Fact {

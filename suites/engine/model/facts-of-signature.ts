@@ -75,7 +75,7 @@ function signatureFact(key: Key, sent: Sent, uri: string, call: Call): Fact {
   const found = check(key, sent, dataToSign(sent, uri, call.body))
   if (found !== null) return found
   for (const other of otherSpellings(sent))
-    if (check(key, sent, dataToSign(other, uri, call.body)) !== null) return unsure('signatures/nonce')
+    if ((check(key, sent, dataToSign(other, uri, call.body))?.is ?? 'no') !== 'no') return unsure('signatures/nonce')
   const plain = key.publicKey === null ? 'signatures/hmac' : 'signatures/ecc'
   return no(wrongKind(key, sent.signature) ?? call.breaks ?? plain)
 }
@@ -98,12 +98,24 @@ function otherSpellings(sent: Sent): Sent[] {
 }
 
 function checkHmac(key: Key, { signature }: Sent, data: Uint8Array): Fact | null {
-  const mac = hmacSha256(utf8(key.secret), data).slice(0, 20)
+  const whole = hmacSha256(utf8(key.secret), data)
+  const mac = whole.slice(0, 20)
   if (signature === toBase64(mac)) return yes('signatures/hmac', key.origin)
   // Missing padding is open (signatures/base64-padding); other texts that a decoder may accept are not BASE64 of these bytes.
   if (signature === toBase64(mac).replace(/=+$/, '')) return unsure('signatures/hmac-encoding')
   const same = sameBytes(fromHex(signature) ?? empty, mac) || looseBytes(signature) === looseBytes(toBase64(mac))
-  return same ? no('signatures/hmac-encoding') : null
+  if (same) return no('signatures/hmac-encoding')
+  return isOtherPart(fromBase64Strict(signature) ?? empty, whole) ? no('signatures/hmac-length') : null
+}
+
+/** Fewer bytes are no sign of the right MAC. */
+const leastBytes = 8
+
+/** signatures/hmac-length: bytes of the right MAC, but not its first 20. */
+function isOtherPart(bytes: Uint8Array, whole: Uint8Array): boolean {
+  if (bytes.length < leastBytes) return false
+  const same = Math.min(bytes.length, 20)
+  return sameBytes(bytes.slice(0, same), whole.slice(0, same)) || sameBytes(bytes, whole.slice(-20))
 }
 
 const empty = new Uint8Array(0)

@@ -174,7 +174,8 @@ function directKeyOf(state: State, call: Call): string | undefined {
 /** The key that authorizes a call; undefined if a token does. */
 export function keyIdOf(state: State, call: Call, body: ReadBody): string | undefined {
   if (body.method !== 'manager/auth') return directKeyOf(state, call)
-  return isObject(body.params) && typeof body.params.apiKeyId === 'string' ? body.params.apiKeyId : undefined
+  if (!isObject(body.params) || presentedToken(body.params) !== undefined) return undefined
+  return typeof body.params.apiKeyId === 'string' ? body.params.apiKeyId : undefined
 }
 
 function learnKey(state: State, call: Call, params: unknown, result: unknown): State {

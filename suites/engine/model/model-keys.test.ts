@@ -5,12 +5,15 @@ import {
   basicHeader,
   body,
   createCall,
+  grantCall,
   judged,
   listBody,
   listWith,
   newState,
+  pairAnswer,
   refused,
   rootKey,
+  tokensOf,
 } from '../../self/made-up-calls.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { learn, type State, shape } from './index.ts'
@@ -22,6 +25,14 @@ describe('keys', () => {
       (state, n) => learn(state, createCall({ name: `n${n}`, scope: ['solution'] }), key(`k${n}`), at(n)),
       newState(),
     )
+
+  test('a grant beside the refresh token of a narrow key is judged by its own key', () => {
+    const narrow = learn(newState(), createCall({ name: 'n', scope: ['context'] }), key('k'), at(0))
+    const own = { apiKeyId: 'k', apiKeySecret: 'k-secret-0123456789' }
+    const granted = learn(narrow, grantCall(['context'], own), pairAnswer('p', ['context'], at(1)), at(1))
+    const beside = grantCall(['solution'], { refreshToken: tokensOf('p').refresh })
+    expect(shape(granted, beside, pairAnswer('q', ['solution'], at(2)), at(2))).toEqual([])
+  })
 
   test('nine have a place; the answers to the tenth and the eleventh creation are open', () => {
     expect(judged(made(8), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('accepted')

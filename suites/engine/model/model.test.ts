@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -53,6 +54,21 @@ describe('a call of a key', () => {
     ['with too few fields', hmacHeader().replace(/;[^;]*$/, ''), 'signatures/header-fields'],
   ])('%s must be kept out', (_title, header, requirement) => {
     expect(judged(newState(), listWith(header), at(0))).toMatchObject({ is: 'refused', requirement })
+  })
+
+  test.each([
+    ['21 bytes', (mac: Buffer) => mac.subarray(0, 21)],
+    ['19 bytes', (mac: Buffer) => mac.subarray(0, 19)],
+    ['all bytes', (mac: Buffer) => mac],
+    ['the last 20 bytes', (mac: Buffer) => mac.subarray(-20)],
+    ['a byte behind the first 20', (mac: Buffer) => Buffer.concat([mac.subarray(0, 20), Buffer.of(0)])],
+  ])('%s of the MAC break the rule about its length', (_title, part) => {
+    const header = hmacHeader()
+    const [, timestamp, nonce] = /;1;(\d+);([^;]+);/.exec(header) ?? []
+    const mac = createHmac('sha256', rootSecret).update(`${timestamp};${nonce};POST\n/api\n${listBody}\n`).digest()
+    const sent = header.replace(/[^;]+$/, part(mac).toString('base64'))
+    const verdict = judged(newState(), listWith(sent), at(0))
+    expect(verdict).toMatchObject({ is: 'refused', requirement: 'signatures/hmac-length' })
   })
 
   test('a secret with a NUL behind it is the same HMAC key, so its signature is right', () => {
@@ -228,6 +244,16 @@ describe('scopes and addresses', () => {
     })
     const create = createCall({ name: 'k', scope: ['solution'] }, tokenHeader('p'))
     expect(judged(state, create, at(9))).toMatchObject({ is: 'refused', requirement: 'scopes/context' })
+  })
+
+  test('that a refresh adds no scope is only implied; that a token is limited to the scope it is said to have is a must', () => {
+    const state = afterGrants(newState(), ['p'], ['context'])
+    const after = (said: readonly string[]): State =>
+      learn(state, refreshCall(tokensOf('p').refresh), pairAnswer('q', said, at(20)), at(20))
+    const widened = judged(after(['context', 'solution']), listWith(tokenHeader('q')), at(30))
+    expect(widened).toMatchObject({ is: 'refused', requirement: 'refresh/scopes-kept', level: 'implied' })
+    const kept = judged(after(['context']), listWith(tokenHeader('q')), at(30))
+    expect(kept).toMatchObject({ is: 'refused', requirement: 'scopes/context', level: 'must' })
   })
 
   test('what an empty scope or an unknown word opens is open', () => {

@@ -4,7 +4,7 @@ import { longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
 import { areas, isRestriction } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { keyIdOf } from './learn.ts'
-import { isMoment, type Result, readResult, roundedMs } from './learn-pair.ts'
+import { isMoment, presentedToken, type Result, readResult, roundedMs } from './learn-pair.ts'
 import { levelOf } from './levels.ts'
 import { isObject, isStrings, readBody } from './parse.ts'
 import { slackMs } from './spelling.ts'
@@ -64,7 +64,8 @@ function grantShape(
   check(isStrings(result.scope), 'result-scope', result.scope)
   const read = readResult(result)
   if (read === undefined || !isObject(params)) return problems
-  const old = typeof params.refreshToken === 'string' ? findPair(state, params.refreshToken, 'refresh') : undefined
+  const presented = presentedToken(params)
+  const old = presented === undefined ? undefined : findPair(state, presented, 'refresh')
   problems.push(...issuedTwice(state, read, old?.pair, String(params.apiKeyId)))
   const scope = old === undefined && isStrings(params.scope) ? params.scope : []
   problems.push(...withinKey(state, old?.pair.key ?? String(params.apiKeyId), result.scope))

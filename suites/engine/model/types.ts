@@ -121,11 +121,11 @@ export interface State {
   readonly nonces: ReadonlySet<string>
   /** Names of sessions in lower case: the effect of a repeated name is open. */
   readonly sessionNames: ReadonlySet<string>
-  /** The 24 readings of the open questions about sessions that no answer has contradicted. */
+  /** The readings of the open questions about sessions that no answer has contradicted; at first all 108. */
   readonly sessions: readonly SessionTable[]
   /** Server time minus local time, as tokens show it; null until a short lifetime was reported. */
   readonly tokenClock: Span | null
-  /** The same for timestamps of signatures. */
+  /** Server time minus local time for signatures: 0 at first; null while it is not known. */
   readonly signatureClock: number | null
   /** The shortest refresh lifetime that was reported, ms. */
   readonly refreshLifetimeMs: number | null
