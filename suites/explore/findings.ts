@@ -122,7 +122,7 @@ function findingOf(
   const { requirement, level, kind } = candidate
   // It may show what a server sent, which knows secrets.
   const message = printable(createRedactor(secretsOf(x)).text(candidate.message))
-  const sentence = requirements.find(({ id }) => id === requirement)?.text ?? ''
+  const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   const expect = kind === 'accepted' ? 'refused' : 'accepted'
   return {
     id: idOf(candidate),
@@ -135,7 +135,7 @@ function findingOf(
     fixture:
       kind === 'shape' || kind === 'history'
         ? null
-        : fixtureText({ requirement, sentence, message, steps, outcomes, expect }),
+        : fixtureText({ requirement, part, sentence, message, steps, outcomes, expect }),
     exchanges: [],
     history: kind === 'history' ? historyOf(x, candidate) : [],
   }

@@ -6,6 +6,7 @@ import type { Step } from './step.ts'
 const textOf = (steps: readonly Step[]): string =>
   fixtureText({
     requirement: 'refresh/revokes-access',
+    part: '3',
     sentence: 'A refresh revokes the old access token',
     message: 'A call was accepted',
     steps,

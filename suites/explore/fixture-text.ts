@@ -5,6 +5,8 @@ import type { CallStep, Change, Json, Step } from './step.ts'
 
 interface FixtureInput {
   readonly requirement: string
+  /** The part of the document that says so. */
+  readonly part: string
   readonly sentence: string
   readonly message: string
   readonly steps: readonly Step[]
@@ -50,14 +52,17 @@ export function fixtureText(input: FixtureInput): string | null {
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
-    const before = steps.slice(0, -1).map((step, at) => line(step, names, needs, expectedOf(input.outcomes[at])))
+    const before = steps
+      .slice(0, -1)
+      .map((step, at) => line(step, names, needs, { expect: expectedOf(input.outcomes[at]) }))
     const control =
       last.change === undefined || input.expect === 'accepted' ? { ...controlOf(last) } : withoutChange(last)
-    const given = [...before, line(control, names, needs, 'accepted')]
-    const judged = line(last, names, needs, input.expect)
+    const title = 'control: the server accepts a right call'
+    const given = [...before, line(control, names, needs, { expect: 'accepted', title })]
+    const judged = line(last, names, needs, { expect: input.expect })
     return [
-      `scenario: ${quoted(`${input.message}; it must be ${input.expect}`)}`,
-      `why: ${quoted(`Found by explore. The document: ${input.sentence}`)}`,
+      `scenario: ${quoted(input.sentence)}`,
+      `why: ${quoted(`Found by explore: ${input.message}. See part ${input.part} of the document.`)}`,
       `proves: [${input.requirement}]`,
       ...(needs.size > 0 ? [`needs: [${[...needs].sort().reverse().join(', ')}]`] : []),
       'given:',
@@ -105,7 +110,13 @@ function friendlyNames(steps: readonly Step[]): Map<string, string> {
   return names
 }
 
-function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>, expect: string | null): string {
+interface Said {
+  readonly expect: string | null
+  /** A sentence for the reader. */
+  readonly title?: string
+}
+
+function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>, { expect, title }: Said): string {
   if (step.do === 'wait') return `{ wait: ${Math.ceil(step.ms)}ms }`
   if (step.do === 'burst') throw new Unsayable()
   if (step.method === 'manager/auth') needs.add('sessions')
@@ -122,6 +133,7 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   else if (step.form !== undefined) parts.push(`body: ${bodyWord(step.form)}`)
   if (expect !== null) parts.push(`expect: ${expect}`)
   if (step.as !== undefined) parts.push(`keep: { ${names.get(step.as) ?? step.as}: result }`)
+  if (title !== undefined) parts.unshift(`step: ${quoted(title)}`)
   return `{ ${parts.join(', ')} }`
 }
 
