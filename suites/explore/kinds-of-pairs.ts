@@ -9,9 +9,9 @@ import type { Caller } from './table.ts'
 const refreshes = [1, 2, 5, 1]
 
 /**
- * Combinations of a session, an address, a lifetime and the right to create keys; the users take turns.
+ * Tries pairs with combinations of a session, an address, a lifetime and the right to create keys. The users take turns.
  *
- * @param count how many of the sixteen
+ * @param count how many of the 16 combinations to try
  */
 export async function kindsOfPairs(caller: Caller, users: readonly string[], count: number): Promise<void> {
   const { x } = caller
@@ -36,7 +36,7 @@ async function useKind({ x }: Caller, who: string, scope: readonly string[], tim
     await expectRefused(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
     await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
     for (const { name } of elsewhere) await expectRefused(x, list(token(pair), { from: name }))
-    for (const step of endsNothing(pair)) await expectRefused(x, step)
+    for (const step of wrongCallsWithPair(pair)) await expectRefused(x, step)
     await expectAccepted(x, list(token(pair)))
     if (turn === times) break
     next = freshName(x)
@@ -49,8 +49,8 @@ async function useKind({ x }: Caller, who: string, scope: readonly string[], tim
   for (const old of pairs.slice(0, -1)) await expectRefused(x, refresh(old))
 }
 
-/** Refused calls that name a pair, none of which ends it. */
-const endsNothing = (pair: string): CallStep[] => [
+/** Calls that must be refused and must leave the pair valid. */
+const wrongCallsWithPair = (pair: string): CallStep[] => [
   changed(refresh(pair), { field: 'param grantType', value: 'client_credentials' }),
   changed(list(token(pair)), { field: 'member method', operation: 'letter-behind' }),
   { do: 'call', method: 'manager/createApiKey', params: { name: 1, scope: 'solution' }, auth: token(pair) },

@@ -35,8 +35,8 @@ const names = [
   'kilo',
 ]
 
-/** A server may keep the time of a session in seconds. */
-const quietMs = 1250
+/** The pause between sessions: over a second, because a server may keep times in whole seconds. */
+const pauseMs = 1250
 
 function sessionName(at: number, storm: string): string {
   const word = names[at % names.length] ?? 's'
@@ -83,10 +83,10 @@ async function makeSessions(
 const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
   own === undefined ? [] : [`ipAddr:${own.seen}`]
 
-/** Restrictions of the two sessions that are removed first. */
+/** Further scope words of the first two sessions, which are removed first. */
 const firstWords = (x: Explorer, at: number): readonly string[] => (at === 0 ? ['expiresIn:15000'] : ownAddress(x))
 
-/** Restrictions that some sessions have, of five. */
+/** Further scope words of every five sessions; three have none. */
 const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [[], [], [], ownAddress(x), ['expiresIn:15000']]
 
 /** Uses every session, whether the model can judge the call or only learns from its answer. */
@@ -105,7 +105,7 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
   return newest === undefined ? [] : [newest]
 }
 
-/** Makes calls that grant nothing while sessions must not be disturbed. */
+/** Lets the given time pass, and makes only calls that create no session. */
 type Meanwhile = (ms: number) => Promise<void>
 
 /**
@@ -113,7 +113,7 @@ type Meanwhile = (ms: number) => Promise<void>
  *
  * @returns pairs whose access token ends soon
  */
-async function flush(x: Explorer, who: string, storm: string, count: number): Promise<string[]> {
+async function replaceAllSessions(x: Explorer, who: string, storm: string, count: number): Promise<string[]> {
   const brief: string[] = []
   for (let at = 0; at < count; at++) {
     const as = freshName(x)
@@ -131,39 +131,39 @@ export const mostSessions = 16
  * sessions/…: 16, the 17th, the 18th, the 19th. The first two evictions are clear in every reading: what is created first is also used
  * and refreshed first. The third tells the readings apart.
  *
- * @param before how many sessions are created first, at least the limit: an odd and an even number meet a server that errs every second time
+ * @param before how many sessions are created first, at least the limit; one storm has an even and the next an odd number, to catch a server that fails every second time
  */
 export async function sessionStorm(caller: Caller, who: string, before: number, meanwhile: Meanwhile): Promise<void> {
   const { x } = caller
   x.script = `sessions/storm/${who}`
-  // The sixteenth session is bound to an address in one storm, and to a lifetime in the next.
+  // The session that comes at the limit is bound to an address in one storm, and to a lifetime in the next.
   const storm: Storm = { name: freshName(x, 's'), turn: 3 + before - mostSessions }
-  const brief = await flush(x, who, storm.name, before)
-  await meanwhile(quietMs)
+  const brief = await replaceAllSessions(x, who, storm.name, before)
+  await meanwhile(pauseMs)
   const first = await makeSessions(x, who, storm, [0, 1])
   await useAll(x, first)
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   const second = await refreshedTwice(x, (await makeSessions(x, who, storm, [1, 2]))[0])
   await useAll(x, second)
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   const rest = [...(await makeSessions(x, who, storm, [2, 12])), ...(await likeNames(x, who, storm.name))]
   // A refused grant takes no place.
   for (let at = 0; at < 3; at++) await expectRefused(x, wrongGrant(who, at))
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   const more = await makeSessions(x, who, storm, [14, 15])
   await useAll(x, [...more, ...first])
   await useAll(x, second)
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   await useAll(x, rest)
   await useAll(x, more)
-  await isGone(caller, first)
-  await meanwhile(quietMs)
+  await expectSessionsRemoved(caller, first)
+  await meanwhile(pauseMs)
   more.push(...(await makeSessions(x, who, storm, [15, 16])))
   await useAll(x, [...more, ...second, ...rest])
-  await isGone(caller, second)
+  await expectSessionsRemoved(caller, second)
   const next = freshName(x)
   if (rest[0] !== undefined) await x.call(refresh(rest[0], { as: next }))
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   const last = await makeSessions(x, who, storm, [16, 17])
   await useAll(x, [...last, next, ...rest, ...more])
   await refreshBesideNext(x, who, [...rest.slice(1), ...more, ...last, next])
@@ -208,7 +208,7 @@ const wrongGrant = (who: string, at: number): CallStep =>
   })
 
 /** Checks that neither token of a removed session works. */
-async function isGone({ x, keyring }: Caller, pairs: readonly string[]): Promise<void> {
+async function expectSessionsRemoved({ x, keyring }: Caller, pairs: readonly string[]): Promise<void> {
   const creates = keyring.keys && x.state().created <= 9
   for (const gone of pairs) {
     await expectRefused(x, list(token(gone)))
@@ -228,25 +228,25 @@ export async function sessionReadings(
   x.script = 'sessions/readings'
   const storm = freshName(x, 'r')
   let kept = await makeSessions(x, who, { name: storm, turn: 0 }, [0, 1])
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   // These belong to the user in every reading: if none of them counts, no such session counts.
   for (let at = 0; at < mostSessions; at++) await x.call(grant(who, ['solution']))
   await useAll(x, kept)
   if (x.state().sessions.some(({ reading }) => reading.unnamed === 'each')) {
     kept = await makeSessions(x, who, { name: storm, turn: 0 }, [1, 2])
-    await meanwhile(quietMs)
+    await meanwhile(pauseMs)
     for (let at = 0; at < mostSessions; at++) await x.call(grant(other, ['solution']))
     await useAll(x, kept)
   }
   await makeSessions(x, other, { name: `${storm}o`, turn: 0 }, [0, 17])
   await useAll(x, kept)
-  await meanwhile(quietMs)
+  await meanwhile(pauseMs)
   const named = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
   const again = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
   await useAll(x, [...named, ...again])
 }
 
-/** Sixty-two sessions at once: never more than sixteen live. */
+/** Creates many sessions of one user in a row, and checks that the first ones are gone. */
 export async function manySessions(caller: Caller, who: string, count: number): Promise<void> {
   const { x } = caller
   x.script = `sessions/many/${who}`

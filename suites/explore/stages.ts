@@ -35,14 +35,14 @@ export interface Stages {
   stage(name: string, run: () => Promise<unknown>): Promise<void>
 }
 
-/** Calls that are reserved for moving the clock by hours. */
-const callsOfTime = 220
+/** Calls kept back for the stage that moves the clock by hours. */
+const clockStageCalls = 220
 
 /** Milliseconds that are reserved for the last stages. */
 const reservedMs = 2500
 
 const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
-  x.isOver({ calls: sizes.reserved + calls + (x.options.wire.controlled ? callsOfTime : 0), ms: reservedMs })
+  x.isOver({ calls: sizes.reserved + calls + (x.options.wire.controlled ? clockStageCalls : 0), ms: reservedMs })
 
 const pickOf =
   ({ plan }: Stages) =>
@@ -58,10 +58,10 @@ export async function firstTurns(all: Stages): Promise<void> {
   )
 }
 
-/** The share of calls that are made while sessions rest. */
+/** The share of all calls that may be made during the pauses of the session tests. */
 const restShare = 0.06
 
-/** Sessions must not be disturbed: until then, only calls that grant nothing are made. */
+/** The session tests. During their pauses only calls that grant no token are made, because a grant may count as a session. */
 export async function sessionStages(all: Stages): Promise<void> {
   const { caller, plan, stage, table, sizes } = all
   const { x, keyring } = caller
@@ -70,12 +70,16 @@ export async function sessionStages(all: Stages): Promise<void> {
     const until = wire.now() + ms
     const { script } = x
     if (!wire.controlled)
-      await callCells(caller, table, { only: grantsNothing, until, isOver: () => x.calls() > enough || isOver(all) })
+      await callCells(caller, table, {
+        only: grantsNothing,
+        until,
+        isOver: () => x.calls() > pauseCallLimit || isOver(all),
+      })
     x.script = script
     if (wire.now() < until) await x.wait(until - wire.now())
   }
-  // Otherwise a fast server would get the whole table while sessions rest.
-  const enough = x.calls() + Math.floor(x.options.maxCalls * restShare)
+  // A fast server could answer the whole table during the pauses.
+  const pauseCallLimit = x.calls() + Math.floor(x.options.maxCalls * restShare)
   const [first = 'root', second = first, third = second] = keyring.secret
   if (!plan.limits || !keyring.grants) return
   await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile))
@@ -163,7 +167,7 @@ export async function wideStages(all: Stages): Promise<void> {
   await stage('walk', () => plan.walk(caller, until(sizes.walkCalls)))
 }
 
-/** Tries expired pairs, once their time has passed. */
+/** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */
 async function expire(all: Stages, waits: boolean): Promise<void> {
   const { caller, stage } = all
   const { x } = caller
@@ -182,20 +186,20 @@ async function expire(all: Stages, waits: boolean): Promise<void> {
   await stage('expiry', () => endExpiry(caller, expiring))
 }
 
-/** The last stage that disturbs nobody. */
+/** The stages before the limits: key material, revoked tokens, session races and a right creation. */
 export async function closingStages(all: Stages): Promise<void> {
   const { caller, plan, stage, sizes } = all
   const { keyring, x } = caller
   const pick = pickOf(all)
   await stage('materials', () => materials(caller))
   await stage('revoked again', () => retryRevoked(x, sizes.revokedTries, pick))
-  // A user with few sessions shows more: at the limit, a race for the last place cannot be lost.
-  const rested =
+  // A key with few sessions, because a user at the limit has no free session to race for.
+  const keyWithFewSessions =
     keyring.narrow.find((who) => who === 'solution-key') ?? keyring.secret[3] ?? keyring.secret[0] ?? 'root'
   if (plan.limits && keyring.grants)
     for (const on of ['warm', 'new'] as const)
-      await stage('session races', () => sessionRace(caller, rested, on, sizes.crowd))
-  // At the limit of keys, the burst serves as the right creation.
+      await stage('session races', () => sessionRace(caller, keyWithFewSessions, on, sizes.crowd))
+  // If the key-limit stage runs, its burst shows that a right creation is accepted.
   if (!plan.fillsKeys) await stage('creation', () => rightCreation(caller))
   await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }

@@ -18,13 +18,13 @@ export interface Cell {
   readonly creates?: boolean
 }
 
-/** How many turns later an operation comes that one kind of signature leaves to the other. */
-const laterTurns = 200
+/** Added to the turn of an operation that is tried with the other kind of signature first. */
+const deferredTurns = 200
 
-/** How many turns later the same is asked of manager/createApiKey, which a server may check elsewhere. */
+/** Added to the turn of a change that is repeated on manager/createApiKey, because a server may check that method in other code. */
 const creationTurns = 100
 
-/** Parts whose changes are all asked of manager/createApiKey too; of the others, the first operations are. */
+/** Parts of which every change is repeated on manager/createApiKey; of others only the first operations are. */
 const alwaysOnCreation = ['mac', 'signature-bytes', 'mistake']
 
 /** Whether the credentials are changed, not what is called. */
@@ -33,8 +33,8 @@ const isOfCredentials = (field: string): boolean => !/^(body|member|param)\b/.te
 const waysToCreate = ['basic', 'hmac', 'ecc', 'token']
 
 /**
- * One cell for each operation on each part, so ordered that every part is asked before any is asked again. The two kinds of signature
- * share what they sign: beyond the first operations each is asked of one of them, in turns, and of the other when all else was asked.
+ * One cell for each operation on each part, ordered so that every part is tried once before any is tried twice. HMAC and ECC sign the same
+ * data, so after the first operations each operation is tried with one of them, in turns, and with the other at the end.
  */
 export function cells(
   { fields, first, changesOf }: Pick<Operations, 'fields' | 'first' | 'changesOf'>,
@@ -49,10 +49,10 @@ export function cells(
       const turns = new Map<string, number>()
       return ordered.map((change, at): Cell => {
         const part = partName(field.field, change)
-        const isLater = isShared && rank(change) === first.length && isLeft(change, way, at)
+        const isLater = isShared && rank(change) === first.length && isLeftToOtherKind(change, way, at)
         const count = turns.get(`${part} ${isLater}`) ?? 0
         turns.set(`${part} ${isLater}`, count + 1)
-        return { id: `table/${way}/${part}`, way, change, turn: isLater ? laterTurns + count : count }
+        return { id: `table/${way}/${part}`, way, change, turn: isLater ? deferredTurns + count : count }
       })
     })
   })
@@ -64,10 +64,10 @@ export function cells(
 }
 
 /**
- * Whether this kind of signature leaves an operation to the other one. The scripted cases make the mistakes as those of HMACs, except those
- * with a secret, which depend on its form: that of the root key may be no hex, and those of created keys may.
+ * Whether an operation is tried with the other kind of signature first. Mistakes of signers are left to ECC, because the scripted cases make
+ * them with HMACs. Mistakes in the secret are tried here too: they depend on whether it is hex, in which root and created keys may differ.
  */
-function isLeft({ field, operation = '' }: Change, way: string, at: number): boolean {
+function isLeftToOtherKind({ field, operation = '' }: Change, way: string, at: number): boolean {
   if (field !== 'mistake') return (at % 2 === 0) === (way === 'ecc')
   return way === 'hmac' && !operation.startsWith('key/')
 }
@@ -90,7 +90,7 @@ export interface Caller {
 /** The number of wrong calls of one kind after which the right one is repeated. */
 const controlEvery = 6
 
-/** How many right calls are tried for a change that leaves the first as it is: digits, for example, have no lower case. */
+/** How many right calls to try if the change has no effect on the first, as lower case has none on digits. */
 const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */

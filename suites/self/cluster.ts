@@ -1,7 +1,7 @@
 /**
- * A cluster in processes of its own, for `npm run races`: two nodes share one port and one store, and one of them takes
- * longer between its decision and the effect: the first argument in milliseconds, 0 for a cluster that conforms. Once it listens it sends its
- * parent the port and the root key; it ends with the parent.
+ * A cluster of two processes, for `npm run races`. Both nodes share one port and one store. The slow node waits between checking a call and
+ * applying its effect: the first argument is that delay in ms, and with 0 the cluster conforms. The process sends its parent the port and the
+ * root key when it is ready, and exits when the parent disconnects.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import cluster from 'node:cluster'

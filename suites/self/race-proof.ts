@@ -1,4 +1,4 @@
-/** How surely a race is found: by the scripted races, then by those of the model. */
+/** Measures how often a race is found: by the scripted races, then by those of the model. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { allItems, type Item } from '../engine/case/cases.ts'
@@ -18,14 +18,14 @@ type Explored = Pick<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback'>
 export interface RaceServer {
   readonly id: string
   readonly breaks: string
-  /** Opens a fresh server, has the cases judge it, and ends it. */
+  /** Starts a fresh server, runs the cases on it and stops it. */
   judge<Result>(use: (target: Target) => Promise<Result>): Promise<Result>
-  /** The same for the model. */
+  /** Starts a fresh server, explores it with the model and stops it. */
   explore<Result>(use: (explored: Explored) => Promise<Result>): Promise<Result>
 }
 
-/** The scenarios in which calls race, with what each of them breaks. */
-const scenarios = ['refresh/race', 'sessions/race', 'limits/api-keys']
+/** Ids of the scripted scenarios that race calls. */
+const raceScenarioIds = ['refresh/race', 'sessions/race', 'limits/api-keys']
 
 /** A server in this process: the cases reach it through sockets, the model in memory. */
 export const serverInProcess = (
@@ -92,7 +92,7 @@ async function withCluster<Result>(slowMs: number, use: (options: UrlTargetOptio
 }
 
 const itemsOf = (corpus: Corpus): Item[] =>
-  allItems(corpus).filter(({ key }) => scenarios.some((id) => key === id || key.startsWith(`${id}/`)))
+  allItems(corpus).filter(({ key }) => raceScenarioIds.some((id) => key === id || key.startsWith(`${id}/`)))
 
 /** Whether the scripted races fail, or the model that listens to them finds something. */
 export async function isFoundByCases(server: RaceServer, corpus: Corpus, seed: number): Promise<boolean> {
@@ -104,7 +104,7 @@ export async function isFoundByCases(server: RaceServer, corpus: Corpus, seed: n
   )
 }
 
-/** Whether the races of the model show it. */
+/** Whether the races of the model find the defect. */
 export const isFoundByModel = (server: RaceServer, corpus: Corpus, seed: number): Promise<boolean> =>
   server.explore(async (explored) => {
     const exploration = openExploration({

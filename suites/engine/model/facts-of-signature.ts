@@ -49,6 +49,7 @@ function lookOf(body: string): string {
   return looks.flatMap(([mark, name]) => (mark.test(body) ? [name] : [])).join(', ') || 'plain'
 }
 
+/** How far a timestamp may be off is open (signatures/time-window), and so are other spellings (signatures/timestamp-spelling). */
 function timestampFact(state: State, timestamp: string, span: Span): Fact {
   if (!/^\d{13}$/.test(timestamp)) return unsure('signatures/timestamp')
   if (state.signatureClock === null) return unsure('signatures/timestamp')

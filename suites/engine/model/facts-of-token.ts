@@ -125,7 +125,7 @@ function sessionFact(state: State, pair: Pair, span: Span, requirement: string):
   return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')
 }
 
-/** addresses/bound. */
+/** addresses/bound; after a refresh refresh/address-kept. */
 function addressFact(pair: Pair, from: string): Fact {
   const addresses = wordsBehind(pair.scope, 'ipAddr:')
   const requirement = pair.generation > 0 ? 'refresh/address-kept' : 'addresses/bound'

@@ -100,7 +100,7 @@ function authorizationFacts(state: State, call: Call, method: string, span: Span
   return [
     ...spelt,
     ...own,
-    ...(key === undefined ? [] : [...standingFacts(state, key), keyScopeFact(state, key, method)]),
+    ...(key === undefined ? [] : [...keyWorksFacts(state, key), keyScopeFact(state, key, method)]),
   ]
 }
 
@@ -117,7 +117,10 @@ function openSpelling(state: State, auth: Authorization, call: Call): Fact {
   return unsure(auth.kind === 'basic' ? 'basic/malformed' : 'signatures/scheme')
 }
 
-/** basic/credentials and grants/credentials: a key's own whole secret, and never for a key with a public key. */
+/**
+ * basic/credentials and grants/credentials: a key's own whole secret; basic/public-key-refused and grants/public-key-refused: never for a key
+ * with a public key.
+ */
 function secretFacts(key: Key | undefined, secret: string, way: 'basic' | 'grants'): Fact[] {
   if (key === undefined) return [no(`${way}/key-id`)]
   if (key.publicKey !== null) return [no(`${way}/public-key-refused`)]
@@ -125,7 +128,7 @@ function secretFacts(key: Key | undefined, secret: string, way: 'basic' | 'grant
 }
 
 /** Whether the key may have been removed for a later one or locked for a while; the document shows neither. */
-function standingFacts(state: State, key: Key): Fact[] {
+function keyWorksFacts(state: State, key: Key): Fact[] {
   const tries = state.wrongTries.get(key.id) ?? 0
   return [
     ...(key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),
@@ -170,6 +173,6 @@ function grantFacts(state: State, call: Call, params: { readonly [name: string]:
     ...header,
     ...own,
     ...secretFacts(key, secret, 'grants'),
-    ...(key === undefined ? [] : standingFacts(state, key)),
+    ...(key === undefined ? [] : keyWorksFacts(state, key)),
   ]
 }
