@@ -87,7 +87,13 @@ const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
 const firstWords = (x: Explorer, at: number): readonly string[] => (at === 0 ? ['expiresIn:15000'] : ownAddress(x))
 
 /** Further scope words of every five sessions; three have none. */
-const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [[], [], [], ownAddress(x), ['expiresIn:15000']]
+const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [
+  [],
+  [],
+  [],
+  [...ownAddress(x), 'expiresIn:15000'],
+  ['expiresIn:15000'],
+]
 
 /** Uses every session, whether the model can judge the call or only learns from its answer. */
 async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
@@ -136,7 +142,7 @@ export const mostSessions = 16
 export async function sessionStorm(caller: Caller, who: string, before: number, meanwhile: Meanwhile): Promise<void> {
   const { x } = caller
   x.script = `sessions/storm/${who}`
-  // The session that comes at the limit is bound to an address in one storm, and to a lifetime in the next.
+  // The session that comes at the limit has an address and a lifetime in one storm, and a lifetime alone in the next.
   const storm: Storm = { name: freshName(x, 's'), turn: 3 + before - mostSessions }
   const brief = await replaceAllSessions(x, who, storm.name, before)
   await meanwhile(pauseMs)
