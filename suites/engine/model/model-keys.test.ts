@@ -34,6 +34,18 @@ describe('keys', () => {
     expect(shape(granted, beside, pairAnswer('q', ['solution'], at(2)), at(2))).toEqual([])
   })
 
+  test('a secret is not given to two keys; which one a key with a public key gets is open', () => {
+    const answer = (id: string) => accepted({ id, secret: 'a-secret-0123456789' })
+    const { publicKeyPem: publicKey } = ed25519KeyPair(new Uint8Array(32).fill(7))
+    const ecc = createCall({ name: 'e', scope: ['solution'], publicKey })
+    const plain = createCall({ name: 'n', scope: ['solution'] })
+    const withEcc = learn(newState(), ecc, answer('e'), at(0))
+    expect(shape(withEcc, ecc, answer('f'), at(1))).toEqual([])
+    expect(shape(withEcc, plain, answer('n'), at(1))).toEqual([])
+    const withPlain = learn(withEcc, plain, answer('n'), at(1))
+    expect(shape(withPlain, plain, answer('m'), at(2))).toMatchObject([{ requirement: 'keys/unique-secrets' }])
+  })
+
   test('nine have a place; the answers to the tenth and the eleventh creation are open', () => {
     expect(judged(made(8), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('accepted')
     expect(judged(made(9), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('open')

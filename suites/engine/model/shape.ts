@@ -29,18 +29,19 @@ export function shape(state: State, call: Call, answer: Answer, span: Span): Pro
   if (Number.isSafeInteger(body.id) && !body.duplicates && answer.id !== body.id)
     problems.push(problem('envelope/id-echo', `The request has the id ${show(body.id)}, the answer ${show(answer.id)}`))
   if (!isObject(answer.result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
-  else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, answer.result))
+  else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, body.params, answer.result))
   else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, answer.result, span))
   return [...problems, ...tenKeys(state, keyIdOf(state, call, body))]
 }
 
-/** keys/create-result, keys/unique-ids, keys/unique-secrets. */
-function createShape(state: State, { id, secret }: { readonly [name: string]: unknown }): Problem[] {
+/** keys/create-result, keys/unique-ids, keys/unique-secrets. Which secret a key with a public key gets is open (keys/secret-of-public-key). */
+function createShape(state: State, params: unknown, { id, secret }: { readonly [name: string]: unknown }): Problem[] {
   if (typeof id !== 'string' || typeof secret !== 'string')
     return [problem('keys/create-result', 'id or secret is not a string')]
   const problems: Problem[] = []
   if (state.keys.has(id)) problems.push(problem('keys/unique-ids', 'A key was created with the id of another'))
-  if (secret !== '' && [...state.keys.values()].some((key) => key.secret === secret))
+  const hasPublicKey = isObject(params) && params.publicKey !== undefined
+  if (!hasPublicKey && [...state.keys.values()].some((key) => key.publicKey === null && key.secret === secret))
     problems.push(problem('keys/unique-secrets', 'A key was created with the secret of another'))
   return problems
 }
