@@ -4,6 +4,7 @@ import { authorizationOf } from '../engine/model/facts.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
 import type { State } from '../engine/model/index.ts'
 import { doubtLine, forgetSessions } from '../engine/model/learn.ts'
+import { presentedToken } from '../engine/model/learn-pair.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
 import type { CaseCall } from './case-call.ts'
 
@@ -20,7 +21,7 @@ interface Touched {
 
 function touchedBy(state: State, { call }: Pick<CaseCall, 'call'>): Touched {
   const { method, params } = readBody(call.body)
-  const text = method === 'manager/auth' && isObject(params) ? params.refreshToken : undefined
+  const text = method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
   const auth = authorizationOf(state, call)
   const pair =
     typeof text === 'string'

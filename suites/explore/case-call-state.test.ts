@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import type { Call } from '../engine/model/index.ts'
+import {
+  accepted,
+  afterGrants,
+  at,
+  grantCall,
+  listWith,
+  newState,
+  refreshCall,
+  tokenHeader,
+  tokensOf,
+} from '../self/made-up-calls.ts'
+import type { CaseCall } from './case-call.ts'
+import { conflict } from './case-call-state.ts'
+
+const caseCall = (call: Call): CaseCall => ({
+  call,
+  answer: accepted(),
+  span: at(1),
+  order: { from: 1, to: 2 },
+  isPlain: true,
+})
+
+test('the order of a refresh and a use of its pair matters; a refresh token beside the credentials of a grant refreshes nothing', () => {
+  const state = { ...afterGrants(newState(), ['p'], ['solution']), sessions: [] }
+  const use = caseCall(listWith(tokenHeader('p')))
+  const { refresh } = tokensOf('p')
+  expect(conflict(state, caseCall(refreshCall(refresh)), use)).toBe(true)
+  expect(conflict(state, caseCall(grantCall(['solution'], { refreshToken: refresh })), use)).toBe(false)
+})
