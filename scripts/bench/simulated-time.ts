@@ -8,7 +8,7 @@ export interface SimulatedTime {
   during<T>(work: Promise<T>): Promise<T>
 }
 
-/** After so many turns of the event loop in which nobody began to wait, everybody waits. */
+/** If no wait begins in this many turns of the event loop, all work is waiting, and time may pass. */
 const calmTurns = 6
 
 export function createSimulatedTime(startMs: number): SimulatedTime {
