@@ -17,17 +17,17 @@ const asBasic = (id: string | undefined, secret: string | undefined): string | u
 export const placeMutants: Mutant[] = [
   {
     id: 'token-in-another-header-taken',
-    breaks: 'authorization/required',
+    breaks: 'tokens/authorize',
     with: { headerOf: headerOrElse(({ headers }) => asToken(headers['x-access-token'] ?? headers['x-auth-token'])) },
   },
   {
     id: 'x-authorization-taken',
-    breaks: 'authorization/required',
+    breaks: 'tokens/authorize',
     with: { headerOf: headerOrElse(({ headers }) => headers['x-authorization']) },
   },
   {
     id: 'token-in-cookie-taken',
-    breaks: 'authorization/required',
+    breaks: 'tokens/authorize',
     with: { headerOf: headerOrElse(({ headers }) => asToken(/(?:^|; )token=([^;]*)/.exec(headers.cookie ?? '')?.[1])) },
   },
   {
