@@ -86,6 +86,8 @@ const marker = '<<<next command>>>'
 /** Runs the commands in one bash, and returns what each of them printed on stdout and stderr. */
 function runSession(commands: string[], cwd: string): Promise<string[]> {
   const script = [
+    // One pipe for both, as on a terminal; of two, either may be read first.
+    'exec 2>&1',
     `npx() { if [ "$1" = svc-conformance ]; then shift; node "${bin}" "$@"; else command npx "$@"; fi; }`,
     ...commands.flatMap((command) => [command, `echo '${marker}'`]),
   ].join('\n')
@@ -93,14 +95,11 @@ function runSession(commands: string[], cwd: string): Promise<string[]> {
     const child = spawn('bash', ['-c', script], {
       cwd,
       env: { ...process.env, NO_COLOR: '1', COLUMNS: '120' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,
     })
     let printed = ''
-    child.stdout.on('data', (chunk) => {
-      printed += chunk
-    })
-    child.stderr.on('data', (chunk) => {
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
       printed += chunk
     })
     child.on('error', reject)
