@@ -1,46 +1,26 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { expect, test } from 'vitest'
-import { type Answer, startVariantClient, type VariantClient } from '../../test-variant-client.ts'
-import type { IndependentVariant } from '../independent-variant.ts'
+import type { VariantClient } from '../../test-variant-client.ts'
+import {
+  created,
+  creates,
+  granted,
+  isTaken,
+  listing,
+  listsWith,
+  openSessions,
+  type Probe,
+  pem,
+  refusal,
+  root,
+  testVariantsOneByOne,
+} from '../../test-variant-probes.ts'
 import { fourthVariants } from '../variants.ts'
 
-/** What is asked of a server; the answer of the reference server is another one. */
-type Probe = (calls: VariantClient) => Promise<unknown>
-
-const listing = { jsonrpc: '2.0', id: 5, method: 'solution/listSolutions', params: {} }
 const hour = 3_600_000
-const root = (calls: VariantClient) => calls.basic(calls.server.rootKey)
-const taken = async (answer: Promise<Answer>) => (await answer).result !== undefined
-
-/** The status, the type and the body of a refusal. */
-const refusal: Probe = async (calls) => {
-  const { status, headers, text } = await calls.post(JSON.stringify(listing))
-  return [status, headers.get('content-type'), text]
-}
 
 const listed: Probe = async (calls) => Object.keys((await calls.list(root(calls))).result ?? {})
 
-const creates = (calls: VariantClient, params: object, by = root(calls)) =>
-  taken(calls.call('manager/createApiKey', { name: 'key', scope: ['solution'], ...params }, by))
-
-const created = (calls: VariantClient, more = {}) => calls.createKey({ name: 'key', scope: ['solution'], ...more })
-
-const granted = async (calls: VariantClient, ...scope: string[]) =>
-  (await calls.grant(calls.server.rootKey, scope)).result ?? {}
-
 const grantsTo = (calls: VariantClient, key: { id: string; secret: string }, ...scope: string[]) =>
-  taken(calls.grant(key, ['solution', ...scope]))
-
-const listsWith = (calls: VariantClient, pair: { accessToken?: unknown }) => taken(calls.listWith(pair.accessToken))
-
-/** Opens sessions of the initial key with names of their own. */
-async function openSessions(calls: VariantClient, count: number) {
-  for (let at = 1; at <= count; at++) await granted(calls, 'solution', `session:name-${at}`)
-}
-
-function pem(): string {
-  return generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString().trimEnd()
-}
+  isTaken(calls.grant(key, ['solution', ...scope]))
 
 const keyForms: Probe = async (calls) => {
   const [first, second] = [await created(calls), await created(calls)]
@@ -118,10 +98,10 @@ const probes: { [id: string]: Probe } = {
     ]
   },
   'nonces-of-48-letters-two-minutes-and-a-clock-ahead': (calls) =>
-    taken(calls.list(calls.signed(calls.server.rootKey, { nonce: 'n'.repeat(49) }))),
+    isTaken(calls.list(calls.signed(calls.server.rootKey, { nonce: 'n'.repeat(49) }))),
   'nonce-not-burnt-padding-as-in-sample-and-a-day-to-come': (calls) =>
-    taken(calls.list(calls.signed(calls.server.rootKey, { timestamp: String(calls.now() + 12 * hour) }))),
-  'api-token-word-and-words-in-any-case': (calls) => taken(calls.list(root(calls).replace('Basic', 'basic'))),
+    isTaken(calls.list(calls.signed(calls.server.rootKey, { timestamp: String(calls.now() + 12 * hour) }))),
+  'api-token-word-and-words-in-any-case': (calls) => isTaken(calls.list(root(calls).replace('Basic', 'basic'))),
 
   'access-tokens-of-five-parts': tokenForms,
   'tokens-with-dots-and-tildes-at-the-ends': tokenForms,
@@ -171,7 +151,7 @@ const probes: { [id: string]: Probe } = {
   'sessions-join-and-end-a-day-after-they-began': async (calls) => {
     const [one, none] = [await granted(calls, 'solution', 'session:one'), await granted(calls, 'solution')]
     calls.server.clock.advance(24 * hour)
-    return [await taken(calls.refresh(one.refreshToken)), await taken(calls.refresh(none.refreshToken))]
+    return [await isTaken(calls.refresh(one.refreshToken)), await isTaken(calls.refresh(none.refreshToken))]
   },
 
   'shop-with-loose-types': refusal,
@@ -186,30 +166,4 @@ const probes: { [id: string]: Probe } = {
   'shop-with-slow-answers-and-a-clock-behind': async (calls) => calls.now() - calls.server.clock.now(),
 }
 
-const reference: IndependentVariant = { id: 'reference', questions: ['errors/codes'] }
-
-/** Each probe has a server of its own. */
-async function look(variant: IndependentVariant, probe: Probe): Promise<string> {
-  const calls = await startVariantClient(variant)
-  try {
-    return JSON.stringify(await probe(calls)) ?? 'undefined'
-  } finally {
-    await calls.server.close()
-  }
-}
-
-test('each variant has a probe', () => {
-  expect(Object.keys(probes).sort()).toEqual(fourthVariants.map(({ id }) => id).sort())
-})
-
-test.each(fourthVariants.map((variant) => [variant.id, variant] as const))('%s differs', async (id, variant) => {
-  const probe = probes[id] ?? refusal
-  const expected = await look(reference, probe)
-  expect(await look(reference, probe)).toBe(expected)
-  expect(await look(variant, probe)).not.toBe(expected)
-})
-
-test('there are at least 40, of which 15 answer two questions or more', () => {
-  expect(fourthVariants.length).toBeGreaterThanOrEqual(40)
-  expect(fourthVariants.filter(({ questions }) => questions.length > 1).length).toBeGreaterThanOrEqual(15)
-})
+testVariantsOneByOne(fourthVariants, probes, { all: 40, combined: 15 })

@@ -1,21 +1,19 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { expect, test } from 'vitest'
-import { type Answer, startVariantClient, type VariantClient } from '../../test-variant-client.ts'
-import type { IndependentVariant } from '../independent-variant.ts'
+import type { Answer, VariantClient } from '../../test-variant-client.ts'
+import {
+  created,
+  creates,
+  granted,
+  isTaken,
+  listing,
+  listsWith,
+  openSessions,
+  type Probe,
+  pem,
+  refusal,
+  root,
+  testVariantsOneByOne,
+} from '../../test-variant-probes.ts'
 import { thirdVariants } from '../variants.ts'
-
-/** What is asked of a server; the answer of the reference server is another one. */
-type Probe = (calls: VariantClient) => Promise<unknown>
-
-const listing = { jsonrpc: '2.0', id: 5, method: 'solution/listSolutions', params: {} }
-const root = (calls: VariantClient) => calls.basic(calls.server.rootKey)
-const taken = async (answer: Promise<Answer>) => (await answer).result !== undefined
-
-/** The status, the type and the body of a refusal. */
-const refusal: Probe = async (calls) => {
-  const { status, headers, text } = await calls.post(JSON.stringify(listing))
-  return [status, headers.get('content-type'), text]
-}
 
 /** What becomes of a key beyond the tenth. */
 const eleventh: Probe = async (calls) => {
@@ -26,18 +24,8 @@ const eleventh: Probe = async (calls) => {
   return answer?.status
 }
 
-const creates = (calls: VariantClient, params: object) =>
-  taken(calls.call('manager/createApiKey', { name: 'key', scope: ['solution'], ...params }, root(calls)))
-
-const granted = async (calls: VariantClient, ...scope: string[]) =>
-  (await calls.grant(calls.server.rootKey, scope)).result ?? {}
-
 const refreshed = async (calls: VariantClient, refreshToken: unknown) =>
   (await calls.refresh(refreshToken)).result ?? {}
-
-const listsWith = (calls: VariantClient, pair: { accessToken?: unknown }) => taken(calls.listWith(pair.accessToken))
-
-const created = (calls: VariantClient) => calls.createKey({ name: 'key', scope: ['solution'] })
 
 /** The result of a grant or a refresh that comes from another address. */
 async function sendFrom(calls: VariantClient, remoteAddress: string, params: object): Promise<Answer['result']> {
@@ -59,10 +47,6 @@ const opened = async (calls: VariantClient, remoteAddress: string, name: string)
     apiKeySecret: calls.server.rootKey.secret,
     scope: ['solution', `session:${name}`],
   })) ?? {}
-
-function pem(): string {
-  return generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString().trimEnd()
-}
 
 const probes: { [id: string]: Probe } = {
   'refusals-are-json-null': refusal,
@@ -102,12 +86,12 @@ const probes: { [id: string]: Probe } = {
   },
   'timestamps-not-far-behind-the-last-of-their-key': async (calls) => {
     const list = (ms: number) =>
-      taken(calls.list(calls.signed(calls.server.rootKey, { timestamp: String(calls.now() + ms) })))
+      isTaken(calls.list(calls.signed(calls.server.rootKey, { timestamp: String(calls.now() + ms) })))
     return [await list(-6000), await list(0), await list(-5000), await list(-5001)]
   },
-  'padding-optional-and-words-in-any-case': (calls) => taken(calls.list(root(calls).replace('Basic', 'BASIC'))),
+  'padding-optional-and-words-in-any-case': (calls) => isTaken(calls.list(root(calls).replace('Basic', 'BASIC'))),
   'signatures-for-a-minute-with-long-nonces': (calls) =>
-    taken(calls.list(calls.signed(calls.server.rootKey, { nonce: 'n'.repeat(1000) }))),
+    isTaken(calls.list(calls.signed(calls.server.rootKey, { nonce: 'n'.repeat(1000) }))),
 
   'access-tokens-signed-and-refresh-tokens-uuids': async (calls) => {
     const { accessToken, refreshToken } = await granted(calls, 'solution')
@@ -130,11 +114,11 @@ const probes: { [id: string]: Probe } = {
     return [away === undefined, two.result === undefined]
   },
   'empty-scope-refused-unknown-left-out-header-judged': async (calls) => [
-    await taken(calls.grant(calls.server.rootKey, [])),
+    await isTaken(calls.grant(calls.server.rootKey, [])),
     (await granted(calls, 'solution', 'elsewhere')).scope,
   ],
   'token-without-word-and-expires-in-for-one-token': async (calls) =>
-    taken(calls.list(String((await granted(calls, 'solution')).accessToken))),
+    isTaken(calls.list(String((await granted(calls, 'solution')).accessToken))),
   'scope-of-result-in-another-order-after-refresh': async (calls) => {
     const { refreshToken } = await granted(calls, 'solution', 'context')
     return (await refreshed(calls, refreshToken)).scope
@@ -142,7 +126,7 @@ const probes: { [id: string]: Probe } = {
   'refresh-takes-further-params-but-no-secret': async (calls) => {
     const refresh = async (more: object) => {
       const { refreshToken } = await granted(calls, 'solution')
-      return taken(calls.call('manager/auth', { grantType: 'refresh_token', refreshToken, ...more }))
+      return isTaken(calls.call('manager/auth', { grantType: 'refresh_token', refreshToken, ...more }))
     }
     return [await refresh({ more: 1 }), await refresh({ apiKeySecret: 'secret' })]
   },
@@ -155,16 +139,16 @@ const probes: { [id: string]: Probe } = {
   },
   'sessions-belong-to-an-address': async (calls) => {
     const first = await opened(calls, '198.51.100.9', 'first')
-    for (let count = 1; count <= 16; count++) await granted(calls, 'solution', `session:name-${count}`)
+    await openSessions(calls, 16)
     return listsWith(calls, first)
   },
   'sessions-belong-to-an-address-and-unused-ones-leave': async (calls) => {
     const first = await opened(calls, '198.51.100.9', 'first')
-    for (let count = 1; count <= 16; count++) await granted(calls, 'solution', `session:name-${count}`)
+    await openSessions(calls, 16)
     return listsWith(calls, first)
   },
   'session-opened-again-keeps-its-age': async (calls) => {
-    for (let count = 1; count <= 16; count++) await granted(calls, 'solution', `session:name-${count}`)
+    await openSessions(calls, 16)
     const again = await granted(calls, 'solution', 'session:name-1')
     await granted(calls, 'solution', 'session:name-17')
     return listsWith(calls, again)
@@ -173,7 +157,7 @@ const probes: { [id: string]: Probe } = {
     const { refreshToken, refreshTokenExpiry } = await granted(calls, 'solution', 'session:one')
     const lives = Number(refreshTokenExpiry) - calls.now()
     calls.server.clock.advance(2 * 3_600_000)
-    return [lives, await taken(calls.refresh(refreshToken))]
+    return [lives, await isTaken(calls.refresh(refreshToken))]
   },
 
   'team-with-a-strict-reader': refusal,
@@ -190,30 +174,4 @@ const probes: { [id: string]: Probe } = {
   'team-that-closes-connections-and-tells-little': refusal,
 }
 
-const reference: IndependentVariant = { id: 'reference', questions: ['errors/codes'] }
-
-/** Each probe has a server of its own. */
-async function look(variant: IndependentVariant, probe: Probe): Promise<string> {
-  const calls = await startVariantClient(variant)
-  try {
-    return JSON.stringify(await probe(calls)) ?? 'undefined'
-  } finally {
-    await calls.server.close()
-  }
-}
-
-test('each variant has a probe', () => {
-  expect(Object.keys(probes).sort()).toEqual(thirdVariants.map(({ id }) => id).sort())
-})
-
-test.each(thirdVariants.map((variant) => [variant.id, variant] as const))('%s differs', async (id, variant) => {
-  const probe = probes[id] ?? refusal
-  const expected = await look(reference, probe)
-  expect(await look(reference, probe)).toBe(expected)
-  expect(await look(variant, probe)).not.toBe(expected)
-})
-
-test('there are at least 30, of which 10 answer two questions or more', () => {
-  expect(thirdVariants.length).toBeGreaterThanOrEqual(30)
-  expect(thirdVariants.filter(({ questions }) => questions.length > 1).length).toBeGreaterThanOrEqual(10)
-})
+testVariantsOneByOne(thirdVariants, probes, { all: 30, combined: 10 })
