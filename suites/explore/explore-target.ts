@@ -7,6 +7,7 @@ import { fillKeyring, type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
 import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
+import { outlastSessions } from './session-storms.ts'
 import {
   chosenRows,
   closingStages,
@@ -130,6 +131,9 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (plan.keys) await fillKeyring(x, pairs, plan)
+  // The token of this key created others, in a session.
+  if (plan.limits && sizesFor(x.options.maxCalls).storms > 0 && x.names.has('by-token'))
+    await outlastSessions(x, 'by-token')
   const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })
   await expectEveryKeyAccepted(x, keyring)
   await reachAddresses(x, keyring)

@@ -153,8 +153,13 @@ export async function sessionStorm(caller: Caller, who: string, before: number, 
   await useAll(x, second)
   await meanwhile(pauseMs)
   const rest = [...(await makeSessions(x, who, storm, [2, 12])), ...(await likeNames(x, who, storm.name))]
-  // A refused grant takes no place.
+  // A refused grant takes no place, whatever it is refused for.
   for (let at = 0; at < 3; at++) await expectRefused(x, wrongGrant(who, at))
+  // Whether an unknown scope is refused is open, so an answer that grants it ends this.
+  for (let at = 0; at < 3; at++) {
+    const unknown = grant(who, ['solution', 'elsewhere', `session:unknown-${at}-${storm.name}-$unique`])
+    if ((await x.call(unknown))?.answer.kind !== 'refused') break
+  }
   await meanwhile(pauseMs)
   const more = await makeSessions(x, who, storm, [14, 15])
   await useAll(x, [...more, ...first])
@@ -250,6 +255,12 @@ export async function sessionReadings(
   const named = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
   const again = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
   await useAll(x, [...named, ...again])
+}
+
+/** Creates as many sessions as a user may have, so that the sessions before them are gone. What was made in those must outlast them. */
+export async function outlastSessions(x: Explorer, who: string): Promise<void> {
+  x.script = 'sessions/outlasted'
+  await replaceAllSessions(x, who, freshName(x, 'o'), mostSessions)
 }
 
 /** Creates many sessions of one user in a row, and checks that the first ones are gone. */

@@ -3,6 +3,7 @@
 import { list, refresh, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import { freshName, granted } from './keyring.ts'
+import { mostSessions } from './session-storms.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import type { Caller } from './table.ts'
 
@@ -14,6 +15,7 @@ export async function letTimePass(caller: Caller, pick: (count: number) => numbe
   await longLifetimes(caller, who)
   await slidingTokens(caller, who)
   await refreshedLater(caller, who)
+  await sessionsOfDays(caller, who)
   for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(caller, ms, pick)
   for (const days of [8, 40, 100, 400]) {
     await hoursAfter(caller, days * 86_400_000, pick)
@@ -73,6 +75,22 @@ async function refreshedLater({ x }: Caller, who: string): Promise<void> {
   await x.call(refresh(first, { as: next }))
   await x.wait(Math.floor(life * 0.6))
   if (x.lines.has(next)) await expectAccepted(x, refresh(next, { as: freshName(x) }))
+}
+
+/** Sessions of more than a day: the oldest is the first one, not the one with the earliest time of day. */
+async function sessionsOfDays({ x, keyring }: Caller, who: string): Promise<void> {
+  x.script = 'time'
+  const pauseMs = 90 * 60_000
+  const life = x.state().refreshLifetimeMs
+  const lifetimeMs = 2 * mostSessions * pauseMs
+  if (!keyring.limits || life === null || life < lifetimeMs) return
+  const pairs: string[] = []
+  for (let at = 0; at < mostSessions + 4; at++) {
+    const pair = await granted(x, { who, scope: ['solution', 'session:', `expiresIn:${lifetimeMs}`] })
+    if (pair !== undefined) pairs.push(pair)
+    await x.wait(pauseMs)
+  }
+  for (const pair of pairs.slice(0, 4)) await expectRefused(x, list(token(pair)))
 }
 
 /** How often a token is used, and for how long, nearly. */
