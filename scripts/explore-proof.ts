@@ -1,14 +1,14 @@
 /**
  * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth] [--only PREFIX] [--ids A,B]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth|fifth] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
  *                              [--bare] [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
- * --set           only one of the four sets, each written by an author of its own
+ * --set           only one of the five sets, each written by an author of its own
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
  * --all           goes on after the first finding of a broken server
  * --print         asks nothing, prints the tables of what was asked before
@@ -70,7 +70,7 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
 
 const later = await loadLaterSets()
 const setOf = (id: string): string =>
-  (['second', 'third', 'fourth'] as const).find((set) => later[set].has(id)) ?? 'first'
+  (['second', 'third', 'fourth', 'fifth'] as const).find((set) => later[set].has(id)) ?? 'first'
 const isInSet = (id: string): boolean => values.set === undefined || values.set === setOf(id)
 
 const done = new Map<string, ProofLine>()

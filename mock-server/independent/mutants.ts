@@ -4,6 +4,10 @@ import { basicMutants } from './mutants/basic.ts'
 import { eccMutants } from './mutants/ecc.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
 import { expiryMutants } from './mutants/expiry.ts'
+import { fifthCredentialMutants } from './mutants/fifth-credentials.ts'
+import { fifthEccMutants } from './mutants/fifth-ecc.ts'
+import { fifthHmacMutants } from './mutants/fifth-hmac.ts'
+import { fifthTokenMutants } from './mutants/fifth-tokens.ts'
 import { fourthCombinationMutants } from './mutants/fourth-combinations.ts'
 import { fourthCredentialMutants } from './mutants/fourth-credentials.ts'
 import { fourthEnvelopeMutants } from './mutants/fourth-envelope.ts'
@@ -78,6 +82,14 @@ export const fourthMutants: readonly IndependentMutant[] = [
   ...fourthCombinationMutants,
 ]
 
+/** The fifth set: another author, who does not know the cases (README.md). */
+export const fifthMutants: readonly IndependentMutant[] = [
+  ...fifthHmacMutants,
+  ...fifthEccMutants,
+  ...fifthCredentialMutants,
+  ...fifthTokenMutants,
+]
+
 /** Deliberately broken servers whose authors do not know the suite's cases. */
 export const independentMutants: readonly IndependentMutant[] = [
   ...hmacMutants,
@@ -99,4 +111,5 @@ export const independentMutants: readonly IndependentMutant[] = [
   ...secondMutants,
   ...thirdMutants,
   ...fourthMutants,
+  ...fifthMutants,
 ]

@@ -57,6 +57,9 @@ export const fourthVariants: readonly IndependentVariant[] = [
   ...fourthCombinedVariants,
 ]
 
+/** The fifth set: another author, who does not know the cases (README.md). */
+export const fifthVariants: readonly IndependentVariant[] = []
+
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [
   ...envelopeVariants,
@@ -75,4 +78,5 @@ export const independentVariants: readonly IndependentVariant[] = [
   ...secondVariants,
   ...thirdVariants,
   ...fourthVariants,
+  ...fifthVariants,
 ]

@@ -46,6 +46,7 @@ test('the sets are printed apart', () => {
     second: new Set(['new']),
     third: new Set(),
     fourth: new Set(),
+    fifth: new Set(),
   })
   expect(text).toContain('The first set:')
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')

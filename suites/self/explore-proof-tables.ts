@@ -49,13 +49,17 @@ export interface LaterSets {
   readonly second: ReadonlySet<string>
   readonly third: ReadonlySet<string>
   readonly fourth: ReadonlySet<string>
+  readonly fifth: ReadonlySet<string>
 }
 
-const setsOf = (lines: readonly ProofLine[], { second, third, fourth }: LaterSets): [string, ProofLine[]][] => [
-  ['The first set', lines.filter(({ id }) => !second.has(id) && !third.has(id) && !fourth.has(id))],
-  ['The second set', lines.filter(({ id }) => second.has(id))],
-  ['The third set', lines.filter(({ id }) => third.has(id))],
-  ['The fourth set', lines.filter(({ id }) => fourth.has(id))],
+const laterNames = ['second', 'third', 'fourth', 'fifth'] as const
+
+const setsOf = (lines: readonly ProofLine[], later: LaterSets): [string, ProofLine[]][] => [
+  ['The first set', lines.filter(({ id }) => laterNames.every((name) => !later[name].has(id)))],
+  ...laterNames.map((name): [string, ProofLine[]] => [
+    `The ${name} set`,
+    lines.filter(({ id }) => later[name].has(id)),
+  ]),
 ]
 
 /** Every server that was missed, found elsewhere only, or accused, then the counts of each set. @param later ids of the later sets */
