@@ -169,9 +169,10 @@ export async function fillKeyring(
   }
 }
 
-/** From the first moment on, a key with a public key proves nothing by its secret. */
+/** From the first moment on, a key with a public key proves nothing by its secret. The right call after these shows that it is not locked. */
 async function tryAsSecret(x: Explorer, name: string): Promise<void> {
   for (const step of [list(basic(name)), list(hmac(name)), grant(name, ['solution'])]) await x.call(step, 'refused')
+  await x.call(list(ecc(name)))
 }
 
 /**
