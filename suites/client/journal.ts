@@ -1,4 +1,5 @@
 /** What a client did in one scenario, as plain data. Checks see nothing else. SECRETS INCLUDED. Times are ms since 1970. */
+import type { RecordedExchange } from '../targets/bundled.ts'
 
 export const clientAuths = ['hmac', 'ecc', 'basic', 'token'] as const
 export type ClientAuth = (typeof clientAuths)[number]
@@ -61,40 +62,8 @@ export type Ending =
   /** Killed because the whole run was interrupted. */
   | { kind: 'interrupted' }
 
-export interface Exchange {
-  /** Counts from 1. */
-  number: number
-  /** Counts from 1. */
-  connection: number
-  /** When the header of the request had arrived. */
-  startedMs: number
-  /** When its body had arrived; null: it did not arrive. */
-  receivedMs: number | null
-  /** When the answer was ready; null: there was none. */
-  answeredMs: number | null
-  /** When the last byte of the answer was sent; null: it was not sent. */
-  deliveredMs: number | null
-  httpMethod: string
-  /** Path and query as received. */
-  target: string
-  /** As received, in their order. */
-  headers: readonly (readonly [name: string, value: string])[]
+/** A request as the server recorded it, and its answer. */
+export interface Exchange extends Omit<RecordedExchange, 'body'> {
   /** Cut if it is very long; `bodyBytes` is its length. */
   body: Uint8Array
-  bodyBytes: number
-  /** null: no answer; status 0: the connection was closed instead. */
-  answer: Answer | null
-  /** Where the server stopped a refused call, such as `signature/mac`. */
-  stage?: string
-  /** The deliberate faults that applied to the call. */
-  faults: readonly string[]
-}
-
-interface Answer {
-  status: number
-  headers: { readonly [name: string]: string }
-  /** As sent. */
-  body: string
-  /** The body before a fault changed it. */
-  unspoilt?: string
 }

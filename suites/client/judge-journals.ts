@@ -3,6 +3,7 @@ import { checks } from './all-checks.ts'
 import type { Check, Evidence, Finding } from './check.ts'
 import { errorIn200 } from './checks/answers.ts'
 import type { Journal } from './journal.ts'
+import type { CheckVerdict } from './report/client-report.ts'
 import { printsTooManyOk, scenarioFindings } from './scenario-findings.ts'
 import { readJournal } from './story/read-journal.ts'
 import { type Explain, judgeSignatures } from './story/signatures.ts'
@@ -11,7 +12,7 @@ import type { Story } from './story/story.ts'
 /** The result of one check over all journals. */
 export interface CheckResult {
   check: Check
-  verdict: 'passed' | 'failed' | 'warned' | 'not-exercised'
+  verdict: CheckVerdict
   /** The journals that decide the verdict: those with findings, otherwise those in which the check was exercised. */
   scenarios: string[]
   findings: { scenario: string; finding: Finding }[]

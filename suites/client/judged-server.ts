@@ -40,6 +40,9 @@ export interface JudgedServer {
   close(): Promise<void>
 }
 
+/** The word before a token, as the server expects it. */
+export const tokenPrefix = 'Bearer'
+
 const recordedBytes = 8 * 1024 * 1024
 
 /** As lenient as the document allows: the checks judge requests, and a client that can continue shows more of its behaviour. */

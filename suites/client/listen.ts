@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { defaultScheme } from '../engine/document.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import type { Journal, JournalKey } from './journal.ts'
-import { lenientProfile, makePrivateKeyFile } from './judged-server.ts'
+import { lenientProfile, makePrivateKeyFile, tokenPrefix } from './judged-server.ts'
 
 interface ListenOptions {
   port: number
@@ -12,7 +13,6 @@ interface ListenOptions {
   announce(lines: readonly string[]): void
 }
 
-const tokenPrefix = 'Bearer'
 const recordedBytes = 64 * 1024 * 1024
 
 /** Serves calls until the signal comes, and returns the recorded journal. Rejects with the error of node:net if it cannot listen. */
@@ -35,7 +35,7 @@ export async function listen({ port, key, signal, announce }: ListenOptions): Pr
       `SVC_TOKEN_PREFIX=${tokenPrefix}`,
       `# with SVC_AUTH=ecc: SVC_KEY_ID=${signing.id} SVC_PRIVATE_KEY_FILE=${privateKey.path}`,
     ])
-    await aborted(signal)
+    if (!signal.aborted) await once(signal, 'abort')
     await server.stop(1000)
     const keys: JournalKey[] = [
       { kind: 'secret', id, secret },
@@ -62,11 +62,4 @@ export async function listen({ port, key, signal, announce }: ListenOptions): Pr
   } finally {
     privateKey.remove()
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -1,6 +1,6 @@
 import { defaultScheme } from '../engine/document.ts'
 import type { Ending, Journal, Start } from './journal.ts'
-import { type JudgedServer, type PrivateKeyFile, startJudgedServer } from './judged-server.ts'
+import { type JudgedServer, type PrivateKeyFile, startJudgedServer, tokenPrefix } from './judged-server.ts'
 import { runCommand } from './run-command.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -9,14 +9,13 @@ interface ScenarioOptions {
   timeoutSeconds: number
   privateKey: PrivateKeyFile
   /** Resolves when the whole run is to end. */
-  interrupted: Promise<void>
+  interrupted: Promise<unknown>
   /** Called once the client has made its first request, printed its first line, or ended. */
   onAwake(): void
 }
 
 export type ScenarioResult = { kind: 'journal'; journal: Journal } | { kind: 'not-started'; stderr: string }
 
-const tokenPrefix = 'Bearer'
 /** More requests than any client needs for a few calls. */
 const mostRequests = 1000
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Journal } from './journal.ts'
@@ -41,10 +42,7 @@ export async function runScenarios(options: RunOptions): Promise<RunResult> {
   const privateKey = makePrivateKeyFile()
   const ended = new AbortController()
   const signal = AbortSignal.any([options.signal, ended.signal])
-  const interrupted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })
+  const interrupted = signal.aborted ? Promise.resolve() : once(signal, 'abort')
   const gate = createGate(availableParallelism() * startsPerCore)
   const delay = monitorEventLoopDelay({ resolution: lagResolutionMs })
   delay.enable()

@@ -3,6 +3,9 @@
 /** The scheme word of signatures, unless a service uses another (part 5.1). */
 export const defaultScheme = 'svc-hmac-sha256'
 
+/** The path of every call below the base URL (part 1). */
+export const callPath = '/api'
+
 /** The three methods that the document describes (part 4). */
 const documentedMethods: readonly string[] = ['manager/createApiKey', 'manager/auth', 'solution/listSolutions']
 

@@ -3,10 +3,10 @@ export type JsonObject = { [name: string]: unknown }
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The members of an object; an empty object for any other value. */
 export const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
+/** The members of an object; an empty object for any other value. */
 export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }

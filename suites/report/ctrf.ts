@@ -2,7 +2,8 @@
 import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
 import type { ReportedTest, TestOutcome, TestRun } from './test-run.ts'
 
-type CtrfStatus = 'passed' | 'failed' | 'skipped' | 'pending' | 'other'
+const allStatuses = ['passed', 'failed', 'skipped', 'pending', 'other'] as const
+type CtrfStatus = (typeof allStatuses)[number]
 
 export interface CtrfTest {
   testId: string
@@ -73,13 +74,6 @@ function ctrfTest(test: ReportedTest): CtrfTest {
 }
 
 function countStatuses(tests: readonly CtrfTest[]) {
-  const count = (status: CtrfStatus): number => tests.filter((one) => one.status === status).length
-  return {
-    tests: tests.length,
-    passed: count('passed'),
-    failed: count('failed'),
-    skipped: count('skipped'),
-    pending: count('pending'),
-    other: count('other'),
-  }
+  const counts = allStatuses.map((status) => [status, tests.filter((one) => one.status === status).length])
+  return { tests: tests.length, ...Object.fromEntries(counts) }
 }

@@ -8,6 +8,7 @@ import { type PrintedReport, printedLine } from './printed.ts'
 import { reasonText } from './problem-text.ts'
 import { joinReasons, keyOfReason } from './reasons.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './report.ts'
+import { verdictOrder } from './verdict-words.ts'
 
 interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
@@ -88,16 +89,7 @@ export function countAreas(
 }
 
 export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
-  const counts: Counts = {
-    passed: 0,
-    warned: 0,
-    known: 0,
-    'not-testable': 0,
-    'not-applicable': 0,
-    'not-run': 0,
-    blocked: 0,
-    failed: 0,
-  }
+  const counts = Object.fromEntries(verdictOrder.map((verdict) => [verdict, 0])) as Counts
   for (const { verdict } of all) counts[verdict] += 1
   return counts
 }

@@ -1,7 +1,7 @@
 /** What every format says about a finding of the model. */
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { historyLines } from './history.ts'
-import type { PrintedReport } from './printed.ts'
+import type { PrintedFinding, PrintedReport } from './printed.ts'
 import type { Finding } from './report.ts'
 
 /** The verdict that a case would have for the same defect. */
@@ -18,7 +18,7 @@ export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Findi
 }
 
 /** The finding line by line, for formats that take one text for it. */
-export function findingLines(finding: PrintedReport['findings'][number]): string[] {
+export function findingLines(finding: PrintedFinding): string[] {
   return [
     finding.message,
     `${finding.level.toUpperCase()} ${finding.requirement}`,
@@ -36,8 +36,6 @@ export function sortFindings<F extends Pick<Finding, 'level' | 'known'>>(finding
     (one, other) => order.indexOf(verdictOfFinding(one)) - order.indexOf(verdictOfFinding(other)),
   )
 }
-
-type PrintedFinding = PrintedReport['findings'][number]
 
 /** Findings that break one requirement. */
 interface FindingGroup {

@@ -3,10 +3,10 @@ import { explainCase } from './explain.ts'
 import { reproducedSentence, verdictOfFinding } from './findings.ts'
 import { callSentence, lanesOf, lastMs, numbered } from './history.ts'
 import { escapeBytes, escapeHtml, linkTo } from './html-text.ts'
-import type { PrintedReport } from './printed.ts'
+import type { PrintedFinding, PrintedReport } from './printed.ts'
 import type { CaseReport } from './report.ts'
 import { placeOfCase, type Sources } from './sources.ts'
-import { glyphs, words } from './verdict-words.ts'
+import { glyphs, knownWords, words } from './verdict-words.ts'
 
 type Explanation = NonNullable<ReturnType<typeof explainCase>>
 
@@ -77,10 +77,6 @@ function explanation(
   return `${explained.sentences.map(sentence).join('')}${factList(shown)}${exchanges(explained.exchanges)}${again(testCase.again)}`
 }
 
-function knownWords({ reason, issue }: NonNullable<CaseReport['known']>): string {
-  return [reason, issue].filter((part) => part !== null).join(', ')
-}
-
 function sentence({ level, id, text, anchor }: Explanation['sentences'][number]): string {
   return `<p class="sentence"><b>${level}</b> <code>${escapeHtml(id)}</code> ${escapeHtml(text)} ${linkTo(`requirement/${id}`, escapeHtml(anchor))}</p>`
 }
@@ -107,7 +103,7 @@ function again(command: string): string {
 }
 
 /** Renders a finding of the model like a case. */
-export function findingDetails(report: PrintedReport, finding: PrintedReport['findings'][number]): string {
+export function findingDetails(report: PrintedReport, finding: PrintedFinding): string {
   const verdict = verdictOfFinding(finding)
   const requirement = report.requirements.find(({ id }) => id === finding.requirement)
   const facts: [string, string][] = [
@@ -129,7 +125,7 @@ const nameWidth = 110
 const timeWidth = 490
 
 /** Calls at the same time: a lane for each connection, time to the right. */
-function history(calls: PrintedReport['findings'][number]['history']): string {
+function history(calls: PrintedFinding['history']): string {
   if (calls.length === 0) return ''
   const end = lastMs(calls)
   const lanes = lanesOf(calls).map(({ connection, calls: mine }, index) => {

@@ -19,6 +19,7 @@ import {
   judgeWords,
   shardWords,
   targetWords,
+  toneOf,
   verdictOrder,
   words,
 } from './verdict-words.ts'
@@ -58,7 +59,6 @@ ${fixtureTexts(report.cases, sources)}
 
 function header(report: PrintedReport, target: string): string {
   const { meta, verdict } = report
-  const kind = verdict === 'conforms' ? 'passed' : verdict === 'inconclusive' ? 'warned' : 'failed'
   const lines = report.conclusion.map(
     (line) => `<li${line.startsWith('  ') ? ' class="deep"' : ''}>${escapeHtml(line.trim())}</li>`,
   )
@@ -67,7 +67,7 @@ function header(report: PrintedReport, target: string): string {
 <p class="product">svc-conformance ${escapeHtml(meta.version)}, conformance report</p>
 <h1>${escapeHtml(target)}</h1>
 <p class="soft"><time datetime="${escapeHtml(meta.started)}">${dateWords(meta.started)}</time>, ${(meta.durationMs / 1000).toFixed(1)} s, judged by ${escapeHtml(judgeWords(meta.set))}${escapeHtml(shardWords(meta))}</p>
-<p class="verdict fill ${kind}">${words(verdict)} <span class="exit">exit code ${report.exitCode}</span></p>
+<p class="verdict fill ${toneOf(verdict)}">${words(verdict)} <span class="exit">exit code ${report.exitCode}</span></p>
 <p>${casesOf(report.cases.length)}: ${escapeHtml(summarySentence(report))}</p>
 ${problemList(report)}${clock}<ul class="conclusion">${lines.join('')}</ul>
 </header>`

@@ -83,17 +83,15 @@ export function updatedKnown(
   const added = cases
     .filter((testCase) => testCase.verdict === 'failed')
     .flatMap((testCase) =>
-      Object.keys(testCase.requirements)
-        .filter((id) => testCase.requirements[id] === 'failed')
-        .map(
-          (requirement): KnownEntry => ({
-            scenario: testCase.id,
-            ...(testCase.case === null ? {} : { case: testCase.case }),
-            requirement,
-            reason: unexplained,
-            issue: null,
-          }),
-        ),
+      failedRequirements(testCase).map(
+        (requirement): KnownEntry => ({
+          scenario: testCase.id,
+          ...(testCase.case === null ? {} : { case: testCase.case }),
+          requirement,
+          reason: unexplained,
+          issue: null,
+        }),
+      ),
     )
   const found = findings
     .filter(({ known, level }) => known === null && level === 'must')

@@ -14,10 +14,20 @@ import { exploredLines } from './explored-lines.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import { code, fenced, fitted, folded, html, inline } from './markup.ts'
-import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
+import { brokenNewer, type PrintedFinding, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
 import type { CaseReport, Observation, Report } from './report.ts'
-import { casesOf, glyphs, judgeWords, shardWords, targetWords, verdictOrder, words } from './verdict-words.ts'
+import {
+  casesOf,
+  entryWords,
+  glyphs,
+  judgeWords,
+  knownWords,
+  shardWords,
+  targetWords,
+  verdictOrder,
+  words,
+} from './verdict-words.ts'
 
 const shownAlike = 20
 
@@ -70,7 +80,7 @@ function problemList(report: PrintedReport): string {
     .join('\n')
 }
 
-function foundBlock(report: PrintedReport, finding: PrintedReport['findings'][number]): string {
+function foundBlock(report: PrintedReport, finding: PrintedFinding): string {
   const { id, requirement, level, message, steps, fixture, exchanges, history } = finding
   const sentence = report.requirements.find((one) => one.id === requirement)?.text ?? ''
   return [
@@ -155,25 +165,19 @@ function alike({ verdict }: CaseReport, others: readonly CaseReport[]): string[]
 }
 
 function known(report: PrintedReport): string {
-  const cases = casesWith(report, 'known')
-  if (cases.length === 0) return ''
-  const lines = cases.map(
-    (testCase) =>
-      `- ${code(testCase.key)}: ${inline(testCase.known?.reason ?? '')}${testCase.known?.issue ? ` (${inline(testCase.known.issue)})` : ''}`,
+  return bullets(
+    'Known failures',
+    casesWith(report, 'known').map(
+      ({ key, known }) => `${code(key)}: ${known === null ? '' : inline(knownWords(known))}`,
+    ),
   )
-  return ['### Known failures', '', ...lines].join('\n')
 }
 
 function stale(report: PrintedReport): string {
-  if (report.stale.length === 0) return ''
-  const lines = report.stale.map(
-    ({ scenario, case: name, requirement }) =>
-      `- ${[scenario, name, requirement]
-        .filter((part) => part !== undefined)
-        .map(code)
-        .join(', ')}`,
+  return bullets(
+    'Stale baseline entries: listed, but they pass',
+    report.stale.map((entry) => code(entryWords(entry))),
   )
-  return ['### Stale baseline entries: listed, but they pass', '', ...lines].join('\n')
 }
 
 function notTestable(report: PrintedReport): string {
@@ -199,6 +203,10 @@ function answerCell(seen: Observation): string {
 }
 
 function left(report: PrintedReport): string {
-  if (report.left.length === 0) return ''
-  return ['### Left on the target', '', ...report.left.map((line) => `- ${inline(line)}`)].join('\n')
+  return bullets('Left on the target', report.left.map(inline))
+}
+
+/** A list under its heading; empty without items. */
+function bullets(heading: string, items: readonly string[]): string {
+  return items.length === 0 ? '' : [`### ${heading}`, '', ...items.map((item) => `- ${item}`)].join('\n')
 }

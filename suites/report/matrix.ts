@@ -49,7 +49,7 @@ function legendOf({ rows }: Matrix): string {
 /** Requirements on which the servers differ come first. */
 export function renderMatrixText(raw: Matrix): Printable {
   const matrix = printed(raw)
-  const line = ({ id, level, verdicts }: Matrix['rows'][number]) => [id, level, ...verdicts.map(word)]
+  const line = ({ id, level, verdicts }: Matrix['rows'][number]) => [id, level, ...verdicts.map(glyphOf)]
   const [different, alike] = split(matrix)
   const head = ['requirement', 'level', ...matrix.servers.map(({ label }) => label)]
   const sections = [
@@ -67,10 +67,7 @@ export function renderMatrixMarkdown(raw: Matrix): Printable {
   const lines = (rows: Matrix['rows']): string[] => [
     `| requirement | level | ${matrix.servers.map(({ label }) => label).join(' | ')} |`,
     `|---|---|${matrix.servers.map(() => ':-:').join('|')}|`,
-    ...rows.map(
-      ({ id, level, verdicts }) =>
-        `| ${id} | ${level} | ${verdicts.map((verdict) => (verdict === null ? '' : glyphs[verdict])).join(' | ')} |`,
-    ),
+    ...rows.map(({ id, level, verdicts }) => `| ${id} | ${level} | ${verdicts.map(glyphOf).join(' | ')} |`),
   ]
   const sections = [
     matrix.servers.map(
@@ -84,9 +81,7 @@ export function renderMatrixMarkdown(raw: Matrix): Printable {
   return vouchedFor(joinSections(sections))
 }
 
-function word(verdict: Verdict | null): string {
-  return verdict === null ? '' : glyphs[verdict]
-}
+const glyphOf = (verdict: Verdict | null): string => (verdict === null ? '' : glyphs[verdict])
 
 function split({ rows }: Matrix): [different: Matrix['rows'], alike: Matrix['rows']] {
   const same = ({ verdicts }: Matrix['rows'][number]): boolean => verdicts.every((verdict) => verdict === verdicts[0])

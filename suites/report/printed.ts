@@ -9,6 +9,9 @@ export type PrintedReport = Printed<
   }
 >
 
+/** A finding of such a report. */
+export type PrintedFinding = PrintedReport['findings'][number]
+
 type LinedFinding = Omit<Finding, 'fixture'> & { fixture: string[] | null }
 
 /** The maximum length of a text: enough for the command that repeats a case. */

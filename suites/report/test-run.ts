@@ -4,7 +4,7 @@ import type { Verdict } from '../engine/judge/verdict.ts'
 import { blockedByKnown } from './causes.ts'
 import { caseLines, explainCase, notRunBecause } from './explain.ts'
 import { findingLines, verdictOfFinding } from './findings.ts'
-import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
+import { brokenNewer, type PrintedFinding, type PrintedReport, printedReport } from './printed.ts'
 import type { CaseReport, Meta, Report } from './report.ts'
 import { entryWords } from './verdict-words.ts'
 
@@ -55,7 +55,7 @@ export function testRun(raw: Report): TestRun {
       ...report.cases.map((testCase) => testOfCase(report, testCase)),
       ...report.findings.map(testOfFinding),
       ...newerTests(report),
-      ...report.stale.map(testOfStale),
+      ...report.stale.map((entry) => testOfStale(entryWords(entry), entry.reason)),
     ],
     extra: { verdict, exitCode, summary, set: meta.set, seed: meta.seed },
   }
@@ -108,7 +108,7 @@ function messageOf(testCase: CaseReport, but: string, isExcused: boolean): strin
   }
 }
 
-function testOfFinding(finding: PrintedReport['findings'][number]): ReportedTest {
+function testOfFinding(finding: PrintedFinding): ReportedTest {
   const { id, known, message, requirement } = finding
   const verdict = verdictOfFinding(finding)
   return {
@@ -137,9 +137,8 @@ function newerTests(report: PrintedReport): ReportedTest[] {
   }))
 }
 
-/** A stale entry fails the run, so it must be visible where people look. */
-function testOfStale(entry: PrintedReport['stale'][number]): ReportedTest {
-  const id = entryWords(entry)
+/** A stale baseline entry fails the run, so it must be visible where people look. @param id what the entry names */
+export function testOfStale(id: string, reason: string): ReportedTest {
   return {
     id: `baseline: ${id}`,
     name: `The baseline entry is still needed: ${id}`,
@@ -148,6 +147,6 @@ function testOfStale(entry: PrintedReport['stale'][number]): ReportedTest {
     suite: ['baseline'],
     durationMs: 0,
     message: 'This baseline entry is stale: it is listed, but it passes',
-    text: entry.reason,
+    text: reason,
   }
 }

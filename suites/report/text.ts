@@ -22,6 +22,7 @@ import {
   entryWords,
   glyphs,
   judgeWords,
+  knownWords,
   shardWords,
   targetWords,
   verdictOrder,
@@ -75,17 +76,10 @@ function heading({ meta }: PrintedReport, paint: Paint): string[] {
 }
 
 function known(report: PrintedReport, paint: Paint): string[] {
-  const cases = casesWith(report, 'known')
-  if (cases.length === 0) return []
-  return [
-    paint.bold('Known failures'),
-    ...cases.flatMap((testCase) =>
-      paint.hanging(
-        `  ${glyphs.known} `,
-        `${testCase.key}: ${testCase.known?.reason ?? ''}${testCase.known?.issue ? ` (${testCase.known.issue})` : ''}`,
-      ),
-    ),
-  ]
+  const lines = casesWith(report, 'known').flatMap(({ key, known }) =>
+    paint.hanging(`  ${glyphs.known} `, `${key}: ${known === null ? '' : knownWords(known)}`),
+  )
+  return lines.length === 0 ? [] : [paint.bold('Known failures'), ...lines]
 }
 
 function stale(report: PrintedReport, paint: Paint): string[] {

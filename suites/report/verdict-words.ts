@@ -1,7 +1,7 @@
 /** The words and signs that every format shares. */
 import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
-import type { KnownEntry } from './report.ts'
+import type { KnownEntry, RunVerdict } from './report.ts'
 
 /** The order in which a reader wants to see verdicts. */
 export const verdictOrder: readonly Verdict[] = [
@@ -39,6 +39,11 @@ export const meanings: { readonly [verdict in Verdict]: string } = {
   passed: 'the expectation held, and so did the control',
 }
 
+/** The verdict of a case that looks like the verdict of a whole run: it gives the colour. */
+export function toneOf(verdict: RunVerdict): 'passed' | 'warned' | 'failed' {
+  return verdict === 'conforms' ? 'passed' : verdict === 'inconclusive' ? 'warned' : 'failed'
+}
+
 /** `not testable`: a verdict as a reader says it. */
 export function words(verdict: string): string {
   return verdict.replaceAll('-', ' ')
@@ -57,6 +62,11 @@ export function shardWords({ shard }: { readonly shard: string | null }): string
 /** The scenario, case and requirement that an entry of a baseline names. */
 export function entryWords({ scenario, case: name, requirement }: Omit<KnownEntry, 'reason' | 'issue'>): string {
   return [scenario, name, requirement].filter((part) => part !== undefined).join(', ')
+}
+
+/** Why a failure is known, with its issue. */
+export function knownWords({ reason, issue }: Pick<KnownEntry, 'reason' | 'issue'>): string {
+  return issue === null ? reason : `${reason} (${issue})`
 }
 
 /** What decided the verdict: a frozen set, or everything that this version checks. */

@@ -1,7 +1,7 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
 import { counted } from '../engine/group.ts'
 import { blockedByKnown, groupByCause } from './causes.ts'
-import { groupNotTestable, isLeftOutByOnly } from './explain.ts'
+import { countVerdicts, groupNotTestable, isLeftOutByOnly } from './explain.ts'
 import type { CaseReport, Finding, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
 import { casesOf } from './verdict-words.ts'
 
@@ -22,19 +22,9 @@ interface Evidence extends Pick<Report, 'summary' | 'cases' | 'newer' | 'require
 }
 
 export function summarize(cases: readonly CaseReport[], stale: readonly KnownEntry[]): Summary {
-  const count = (verdict: CaseReport['verdict']): number =>
-    cases.filter((testCase) => testCase.verdict === verdict).length
-  return {
-    passed: count('passed'),
-    failed: count('failed'),
-    warned: count('warned'),
-    blocked: count('blocked'),
-    notTestable: count('not-testable'),
-    notApplicable: count('not-applicable'),
-    notRun: count('not-run'),
-    known: count('known'),
-    stale: stale.length,
-  }
+  const { passed, failed, warned, blocked, known, ...others } = countVerdicts(cases)
+  const { 'not-testable': notTestable, 'not-applicable': notApplicable, 'not-run': notRun } = others
+  return { passed, failed, warned, blocked, notTestable, notApplicable, notRun, known, stale: stale.length }
 }
 
 /** The numbers that decide the verdict. */

@@ -9,6 +9,7 @@ import {
   type MockServer,
   type Profile,
   profileChoices,
+  type RecordedExchange,
   rules,
   type ServerOptions,
   serve,
@@ -20,7 +21,7 @@ import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { bundledSettings } from './bundled-settings.ts'
 import type { Wire } from './http.ts'
 
-export type { Fault, MockServer, Mutant, Profile, ServerOptions, Variant }
+export type { Fault, MockServer, Mutant, Profile, RecordedExchange, ServerOptions, Variant }
 export { createHandler, createProfile, profileChoices, rules, serve, startMockServer }
 
 /** Servers that are wrong in one way each. Loaded only when needed. */

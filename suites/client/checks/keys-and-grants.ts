@@ -1,5 +1,5 @@
 /** Which credentials a client may use where: parts 4.2 and 5 of the document. */
-import { type Check, type Finding, findingsOf } from '../check.ts'
+import { type Check, type Finding, finding, findingsOf } from '../check.ts'
 import { textOf, textsOf } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 import { judgedBySignatures } from './signature.ts'
@@ -40,10 +40,8 @@ export const noAuthorization: Check = {
   judge({ story }) {
     const requests = tokenRequests(story)
     const message = 'manager/auth has an Authorization header. Leave it out'
-    const findings = requests.flatMap(({ authorization, exchange }) =>
-      findingsOf(exchange, [authorization.kind === 'none' ? null : message]),
-    )
-    return { exercised: requests.length > 0, findings }
+    const withHeader = requests.filter(({ authorization }) => authorization.kind !== 'none')
+    return { exercised: requests.length > 0, findings: withHeader.map((request) => finding(message, request)) }
   },
 }
 

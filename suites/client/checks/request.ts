@@ -1,10 +1,9 @@
 /** Checks of every request: part 1 of the document. */
+import { callPath } from '../../engine/document.ts'
 import { type Check, type Finding, finding, findingsOf } from '../check.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request } from '../story/story.ts'
-
-const callPath = '/api'
 
 export const postJson: Check = {
   id: 'request/post-json',

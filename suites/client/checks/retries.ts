@@ -1,5 +1,6 @@
 /** Checks of retries. */
 import { groupBy } from '../../engine/group.ts'
+import { parseRetryAfter } from '../../engine/judge/classify.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Request, Story } from '../story/story.ts'
 
@@ -22,8 +23,8 @@ export const retryAfterKept: Check = {
 
 function tooEarly({ requests }: Story, throttled: Request): Finding[] {
   const { answeredMs, deliveredMs, answer } = throttled.exchange
-  const waitMs = retryAfterMs(answer?.headers['retry-after'], answeredMs ?? 0)
-  if (waitMs === null || answeredMs === null || deliveredMs === null) return []
+  const waitMs = parseRetryAfter(answer?.headers['retry-after'], answeredMs ?? 0)
+  if (waitMs === undefined || answeredMs === null || deliveredMs === null) return []
   const early = requests.find(
     ({ exchange }) => exchange.startedMs >= deliveredMs && exchange.startedMs < answeredMs + waitMs - toleranceMs,
   )
@@ -31,14 +32,6 @@ function tooEarly({ requests }: Story, throttled: Request): Finding[] {
   const afterMs = Math.round(early.exchange.startedMs - answeredMs)
   const message = `Retry-After names ${waitMs} ms, the next request came after ${afterMs} ms. Send nothing earlier`
   return [finding(message, throttled, early)]
-}
-
-/** RFC 9110 §10.2.3: seconds, or a date. */
-function retryAfterMs(text: string | undefined, nowMs: number): number | null {
-  if (text === undefined) return null
-  if (/^\d+$/.test(text)) return Number(text) * 1000
-  const date = Date.parse(text)
-  return Number.isNaN(date) ? null : Math.max(0, date - nowMs)
 }
 
 export const signedAnew: Check = {

@@ -1,11 +1,10 @@
 /** Checks of where secrets are sent. */
-import { type Check, type Finding, finding, findingsOf } from '../check.ts'
+import { callPath } from '../../engine/document.ts'
+import { type Check, type Finding, finding } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
-
-const callPath = '/api'
 
 export const notInUrl: Check = {
   id: 'secrets/not-in-url',
@@ -18,9 +17,10 @@ export const notInUrl: Check = {
       ({ authorization, kind }) => authorization.kind !== 'none' || kind === 'grant' || kind === 'refresh',
     )
     const message = 'The URL contains a secret or a token. Send it in the header or the body'
-    const findings = story.requests.flatMap(({ exchange }) =>
-      findingsOf(exchange, [exchange.target !== callPath && holdsSecret(exchange.target, story) ? message : null]),
+    const leaking = story.requests.filter(
+      ({ exchange: { target } }) => target !== callPath && holdsSecret(target, story),
     )
+    const findings = leaking.map((request) => finding(message, request))
     return { exercised: withSecret.length > 0 || findings.length > 0, findings }
   },
 }
@@ -67,10 +67,8 @@ export const refreshTokenOnlyToAuth: Check = {
     const firstHeld = Math.min(...story.pairs.map(({ heldMs }) => heldMs ?? Number.POSITIVE_INFINITY))
     const later = story.requests.filter(({ exchange }) => exchange.startedMs >= firstHeld)
     const message = 'A refresh token is sent with a call. Send it as refreshToken of manager/auth only'
-    const findings = later.flatMap((request) =>
-      findingsOf(request.exchange, [straysIn(request, tokens) ? message : null]),
-    )
-    return { exercised: later.length > 0, findings }
+    const straying = later.filter((request) => straysIn(request, tokens))
+    return { exercised: later.length > 0, findings: straying.map((request) => finding(message, request)) }
   },
 }
 

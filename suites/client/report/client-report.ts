@@ -1,13 +1,12 @@
 /** The report about a client, as every format prints it. Plain data: it is also the JSON report (spec/schemas/client-report.schema.json). */
-import type { Meta } from '../../report/report.ts'
+import type { Meta, RunVerdict } from '../../report/report.ts'
 import type { Check } from '../check.ts'
 
-export type ClientVerdict = 'conforms' | 'does-not-conform' | 'inconclusive'
 export type CheckVerdict = 'passed' | 'failed' | 'warned' | 'not-exercised'
 
 export interface ClientReport {
   meta: ClientMeta
-  verdict: ClientVerdict
+  verdict: RunVerdict
   /** The exit code of the process; 130 if it was interrupted. */
   exitCode: 0 | 1 | 130
   summary: ClientSummary

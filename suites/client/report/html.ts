@@ -1,6 +1,7 @@
 import { type Printable, printed } from '../../engine/printable.ts'
 import { htmlPage } from '../../report/html-page.ts'
 import { escapeHtml } from '../../report/html-text.ts'
+import { knownWords, toneOf, words } from '../../report/verdict-words.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './client-report.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
@@ -13,7 +14,7 @@ export function renderHtml(raw: ClientReport): Printable {
   const body = `<header>
 <h1>${escapeHtml(report.meta.command ?? 'Clients')}</h1>
 <p class="soft">${escapeHtml(headingOf(report))}. ${escapeHtml(summaryOf(report.summary))}</p>
-<p class="verdict fill ${classOf(report)}">${words(report.verdict)}</p>
+<p class="verdict fill ${toneOf(report.verdict)}">${words(report.verdict)}</p>
 <ul class="conclusion">${report.conclusion.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>
 </header>
 <main>
@@ -28,11 +29,6 @@ ${staleList(report)}
   return htmlPage(title, body, null)
 }
 
-const words = (verdict: string): string => verdict.replaceAll('-', ' ')
-
-const classOf = ({ verdict }: ClientReport): string =>
-  verdict === 'conforms' ? 'passed' : verdict === 'inconclusive' ? 'warned' : 'failed'
-
 /** The classes of the style that the report of a server shares. */
 const styleOf = ({ verdict, known }: CheckReport): string =>
   known !== null ? 'known' : verdict === 'not-exercised' ? 'not-testable' : verdict
@@ -42,7 +38,7 @@ function checkDetails(check: CheckReport): string {
   const kind = styleOf(check)
   const facts: [string, string | null][] = [
     [verdict === 'failed' || verdict === 'warned' ? 'But' : 'Shown', message],
-    ['Known', known === null ? null : [known.reason, known.issue].filter((part) => part !== null).join(', ')],
+    ['Known', known === null ? null : knownWords(known)],
     ['In', scenarios.length === 0 ? null : scenarios.join(', ')],
   ]
   const list = facts.map(([name, text]) => (text === null ? '' : `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>`))

@@ -1,5 +1,5 @@
 import { printed } from '../../engine/printable.ts'
-import type { ReportedTest, TestOutcome, TestRun } from '../../report/test-run.ts'
+import { type ReportedTest, type TestOutcome, type TestRun, testOfStale } from '../../report/test-run.ts'
 import type { CheckReport, CheckVerdict, ClientReport } from './client-report.ts'
 import { clientOf, exchangeLines } from './text.ts'
 
@@ -14,7 +14,7 @@ export function testRun(raw: ClientReport): TestRun {
     durationMs,
     shard: null,
     exitCode,
-    tests: [...checks.map(testOfCheck), ...stale.map(testOfStale)],
+    tests: [...checks.map(testOfCheck), ...stale.map(({ check, reason }) => testOfStale(check, reason))],
     extra: { verdict, exitCode, summary },
   }
 }
@@ -38,19 +38,6 @@ function testOfCheck(check: CheckReport): ReportedTest {
     durationMs: 0,
     message: known === null ? reason : `Known: ${known.reason}`,
     text: details(check),
-  }
-}
-
-function testOfStale({ check, reason }: ClientReport['stale'][number]): ReportedTest {
-  return {
-    id: `baseline: ${check}`,
-    name: `The baseline entry is still needed: ${check}`,
-    outcome: 'failed',
-    verdict: 'stale',
-    suite: ['baseline'],
-    durationMs: 0,
-    message: 'This baseline entry is stale: it is listed, but it passes',
-    text: reason,
   }
 }
 

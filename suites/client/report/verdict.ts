@@ -1,14 +1,8 @@
 /** The verdict about a client, its exit code, and the sentences that explain both. */
 import { interruptedExitCode } from '../../engine/errors.ts'
 import { counted } from '../../engine/group.ts'
-import type {
-  CheckReport,
-  ClientKnownEntry,
-  ClientMeta,
-  ClientReport,
-  ClientSummary,
-  ClientVerdict,
-} from './client-report.ts'
+import type { RunVerdict } from '../../report/report.ts'
+import type { CheckReport, ClientKnownEntry, ClientMeta, ClientReport, ClientSummary } from './client-report.ts'
 
 export function summarize(checks: readonly CheckReport[], stale: readonly ClientKnownEntry[]): ClientSummary {
   const count = (verdict: CheckReport['verdict']): number =>
@@ -42,7 +36,7 @@ export function judgeClient(input: VerdictInput): Pick<ClientReport, 'verdict' |
   return { verdict, exitCode, conclusion: becauseOf(input, strictFault) }
 }
 
-function verdictOf({ summary, documentPassed, meta, nothingCame }: VerdictInput): [ClientVerdict, 0 | 1] {
+function verdictOf({ summary, documentPassed, meta, nothingCame }: VerdictInput): [RunVerdict, 0 | 1] {
   if (summary.failed > 0) return ['does-not-conform', 1]
   if (nothingCame || !documentPassed || isNothingShown(summary) || meta.stopped !== null) return ['inconclusive', 1]
   return summary.known > 0 ? ['does-not-conform', 0] : ['conforms', 0]

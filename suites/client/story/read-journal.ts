@@ -12,14 +12,11 @@ export function readJournal(journal: Journal): Story {
   const pairs: Pair[] = []
   const byToken = new Map<string, Pair>()
   const keys: JournalKey[] = [...journal.keys]
-  const requests: Request[] = []
-  const whole = exchanges.filter(({ receivedMs }) => receivedMs !== null)
-  for (const exchange of whole) {
-    const request = readRequest(exchange, journal, starts)
-    requests.push(request)
-  }
+  const requests = exchanges
+    .filter(({ receivedMs }) => receivedMs !== null)
+    .map((exchange) => readRequest(exchange, journal))
   // Tokens become known by answers, so in the order of the answers.
-  const inOrderOfAnswers = [...requests].sort(
+  const inOrderOfAnswers = requests.toSorted(
     (one, other) => (one.exchange.answeredMs ?? 0) - (other.exchange.answeredMs ?? 0),
   )
   for (const request of inOrderOfAnswers) {
@@ -44,7 +41,7 @@ export function readJournal(journal: Journal): Story {
   }
 }
 
-function readRequest(exchange: Exchange, { setting }: Journal, starts: readonly Start[] | null): Request {
+function readRequest(exchange: Exchange, { setting, starts }: Journal): Request {
   const body = readBody(exchange)
   const rpc = body.kind === 'json' ? asObject(body.value) : null
   const method = textOf(rpc?.method)
@@ -78,7 +75,7 @@ function startOf({ startedMs }: Exchange, starts: readonly Start[]): number {
 function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>): Pair | null {
   const { exchange, kind, params, outcome } = request
   if (kind !== 'grant' && kind !== 'refresh') return null
-  const result = asObject(readObject(exchange.answer?.unspoilt ?? exchange.answer?.body)?.result)
+  const result = resultOf(exchange)
   const accessToken = textOf(result?.accessToken)
   const refreshToken = textOf(result?.refreshToken)
   if (result === null || accessToken === null || refreshToken === null) return null
@@ -102,9 +99,13 @@ function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>): Pair 
   return pair
 }
 
+/** The result that the server gave, even if a fault changed the answer on its way. */
+const resultOf = ({ answer }: Exchange): JsonObject | null =>
+  asObject(readObject(answer?.unspoilt ?? answer?.body)?.result)
+
 function createdKey({ method, params, exchange }: Request): JournalKey | null {
   if (method !== 'manager/createApiKey') return null
-  const result = asObject(readObject(exchange.answer?.unspoilt ?? exchange.answer?.body)?.result)
+  const result = resultOf(exchange)
   const id = textOf(result?.id)
   if (id === null) return null
   const pem = textOf(params?.publicKey)

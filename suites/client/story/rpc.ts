@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../engine/json.ts'
+import { isObject, isStrings, type JsonObject, parseJson } from '../../engine/json.ts'
 import type { Exchange } from '../journal.ts'
 
 /** The body of a request as JSON. */
@@ -27,5 +27,5 @@ export const textOf = (value: unknown): string | null => (typeof value === 'stri
 
 /** The strings of a list; null if it is not a list of strings. */
 export function textsOf(value: unknown): string[] | null {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : null
+  return isStrings(value) ? value : null
 }

@@ -2,7 +2,7 @@
 import type { Diagnosis, NamedMistake } from '../../diagnose/diagnose.ts'
 import { type VerifyInput, verify } from '../../diagnose/verify.ts'
 import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/header.ts'
-import type { SignatureFault } from './mistake-checks.ts'
+import type { SignatureCheck, SignatureFault } from './mistake-checks.ts'
 
 /** Right as sent, or with the padding that the document's own sample leaves out, of the nonce or the signature. */
 export function isRight(input: VerifyInput): boolean {
@@ -22,8 +22,9 @@ function padded(text: string): string {
 
 export function timestampFaults(fields: HeaderFields | null): SignatureFault[] {
   if (fields === null || /^\d{13}$/.test(fields.timestamp)) return []
-  const message = `The timestamp is "${fields.timestamp}". Send milliseconds since 1970, 13 digits`
-  return [{ check: 'signature/timestamp-ms', message, diagnosis: [] }]
+  return [
+    fault('signature/timestamp-ms', `The timestamp is "${fields.timestamp}". Send milliseconds since 1970, 13 digits`),
+  ]
 }
 
 const hex = /^([0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i
@@ -35,8 +36,7 @@ export function encodingFaults(input: VerifyInput, fields: HeaderFields | null):
   if (hex.test(signature)) {
     const bytes = Buffer.from(signature, 'hex')
     const faults = [encodingFault(`The signature is sent as ${signature.length} hex digits`)]
-    if (bytes.length === 32) faults.push(lengthFault())
-    return faults
+    return bytes.length === 32 ? [...faults, wholeMac] : faults
   }
   if (!/[-_]/.test(signature)) return null
   const standard = signature.replaceAll('-', '+').replaceAll('_', '/')
@@ -52,22 +52,16 @@ export function certainFaults({ key }: VerifyInput, fields: HeaderFields | null)
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(signature)) return [encodingFault('The signature is not BASE64')]
   const { length } = Buffer.from(signature, 'base64')
   if (key.kind !== 'secret' || length === 20) return []
-  const message = `The signature has ${length} bytes. Send the first 20 of HMAC-SHA256`
-  return [{ check: 'signature/twenty-bytes', message, diagnosis: [] }]
+  return [fault('signature/twenty-bytes', `The signature has ${length} bytes. Send the first 20 of HMAC-SHA256`)]
 }
 
-function encodingFault(what: string): SignatureFault {
-  return {
-    check: 'signature/base64',
-    message: `${what}. Encode its bytes in BASE64, with + and /`,
-    diagnosis: [],
-  }
-}
+/** A fault that needs no search. */
+const fault = (check: SignatureCheck, message: string): SignatureFault => ({ check, message, diagnosis: [] })
 
-function lengthFault(): SignatureFault {
-  const message = 'All 32 bytes of the MAC are sent. Send the first 20'
-  return { check: 'signature/twenty-bytes', message, diagnosis: [] }
-}
+const encodingFault = (what: string): SignatureFault =>
+  fault('signature/base64', `${what}. Encode its bytes in BASE64, with + and /`)
+
+const wholeMac = fault('signature/twenty-bytes', 'All 32 bytes of the MAC are sent. Send the first 20')
 
 /**
  * Looks for the right values in another form: with names or quotes, with a value missing or too many, in another order. Returns null if they
@@ -91,7 +85,7 @@ export function formFaults(input: VerifyInput): SignatureFault[] | null {
   if (!isSigned) return null
   const message =
     'The header does not have its five fields. Send <key id>;1;<timestamp>;<nonce>;<signature>, the bare values with ";" between them'
-  return [{ check: 'signature/five-fields', message, diagnosis: [] }]
+  return [fault('signature/five-fields', message)]
 }
 
 /** How many values are tried at most; a header in another form has fewer. */
@@ -117,7 +111,7 @@ export function otherIdFaults(input: VerifyInput): SignatureFault[] | null {
   })
   if (!isSigned) return null
   const message = 'The body was signed with another id than it was sent with. Sign the bytes exactly as they are sent'
-  return [{ check: 'signature/body-as-sent', message, diagnosis: [] }]
+  return [fault('signature/body-as-sent', message)]
 }
 
 /** A line feed that was added to the body after signing looks like one that the data lacks at its end. */

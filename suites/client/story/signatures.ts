@@ -1,6 +1,7 @@
 import type { DiagnoseInput, Diagnosis } from '../../diagnose/diagnose.ts'
 import { readHeader } from '../../diagnose/reading.ts'
 import type { VerifyInput } from '../../diagnose/verify.ts'
+import { callPath } from '../../engine/document.ts'
 import { splitHeader } from '../../engine/signer/header.ts'
 import type { JournalKey } from '../journal.ts'
 import { headerOf } from './authorization.ts'
@@ -27,8 +28,6 @@ export interface SignedRequest {
 /** Names the mistake in a signature that does not verify; null when no time is left for the search. */
 export type Explain = (input: DiagnoseInput) => Diagnosis | null
 
-const uri = '/api'
-
 /** Looks at every signed request of a story, in order. */
 export function judgeSignatures(story: Story, explain: Explain): SignedRequest[] {
   return story.requests.flatMap((request) => {
@@ -52,7 +51,7 @@ function judgeSignature(
     scheme: story.setting.scheme,
     keyId: key.id,
     method: request.exchange.httpMethod,
-    uri,
+    uri: callPath,
     body: request.exchange.body,
   }
   const { fields } = readHeader(header, input)

@@ -59,7 +59,8 @@ export function classify(answer: WireAnswer, nowMs: number): Classified {
   return broken(`HTTP ${status} with a body that is neither a JSON-RPC result nor an error`)
 }
 
-function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+/** How long Retry-After asks to wait, in ms; undefined where it names no time. RFC 9110 §10.2.3: seconds, or a date. */
+export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined
   if (/^\d+(\.\d+)?$/.test(value.trim())) return Math.ceil(Number(value) * 1000)
   const date = Date.parse(value)

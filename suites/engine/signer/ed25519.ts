@@ -1,6 +1,7 @@
 /** Ed25519 (RFC 8032) over @noble/ed25519, and the forms of it that only a mistake makes. */
 import { hashes, Point, utils, verify } from '@noble/ed25519'
 import { concat, toHex, utf8 } from './bytes.ts'
+import { ofFewKeys } from './few-keys.ts'
 import { sha512 } from './hmac.ts'
 
 // noble's synchronous functions hash with what is set here.
@@ -17,20 +18,8 @@ const order = Point.CURVE().n
 
 type Expanded = ReturnType<typeof utils.getExtendedPublicKey>
 
-const expanded = new Map<string, Expanded>()
-/** A run has fewer keys; a search through many must not keep them all. */
-const mostExpanded = 32
-
 /** Half of the work of a signature (RFC 8032 §5.1.5), done once for a seed, because a run signs often with few keys. */
-function expand(seed: Uint8Array): Expanded {
-  const name = toHex(seed)
-  const known = expanded.get(name)
-  if (known !== undefined) return known
-  const made = utils.getExtendedPublicKey(seed)
-  if (expanded.size >= mostExpanded) expanded.clear()
-  expanded.set(name, made)
-  return made
-}
+const expand = ofFewKeys(toHex, (seed): Expanded => utils.getExtendedPublicKey(seed))
 
 /** The 32-byte public key of a 32-byte seed. */
 export function publicKeyOfSeed(seed: Uint8Array): Uint8Array {
@@ -165,10 +154,4 @@ function toLittleEndian(number: bigint): Uint8Array {
 }
 
 /** Whether 32 bytes are a point of the curve that is not of small order: what an ordinary public key is. */
-export function isOrdinaryPoint(publicKey: Uint8Array): boolean {
-  try {
-    return !Point.fromBytes(publicKey).isSmallOrder()
-  } catch {
-    return false
-  }
-}
+export const isOrdinaryPoint = (publicKey: Uint8Array): boolean => publicKeyProblem(publicKey) === null

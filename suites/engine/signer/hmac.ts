@@ -2,6 +2,7 @@
 import { md5, sha1 } from '@noble/hashes/legacy.js'
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import { fromLatin1 } from './bytes.ts'
+import { ofFewKeys } from './few-keys.ts'
 
 export { md5, sha1, sha256, sha512 }
 
@@ -28,24 +29,12 @@ interface Keyed<T> {
   outer: T
 }
 
-/** A run has few keys, and a search through many mistakes returns to the same ones; a search through many keys must not keep them all. */
-const mostKeyed = 32
-
 /** An HMAC that computes the blocks of a key once: for short data, these are a third of the work. */
 function hmacOver<T extends Hashing<T>>(hash: Hash<T>): (key: Uint8Array, data: Uint8Array) => Uint8Array {
-  const keyed = new Map<string, Keyed<T>>()
   // One for all, because allocating them takes as long as hashing.
   const copy = hash.create()
   const hashed = new Uint8Array(hash.outputLen)
-  const forKey = (key: Uint8Array): Keyed<T> => {
-    const name = fromLatin1(key)
-    const known = keyed.get(name)
-    if (known !== undefined) return known
-    const made = keyedFor(hash, key)
-    if (keyed.size >= mostKeyed) keyed.clear()
-    keyed.set(name, made)
-    return made
-  }
+  const forKey = ofFewKeys(fromLatin1, (key) => keyedFor(hash, key))
   return (key, data) => {
     const { inner, outer } = forKey(key)
     inner._cloneInto(copy).update(data).digestInto(hashed)

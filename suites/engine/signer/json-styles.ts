@@ -1,4 +1,5 @@
 /** How serialisers write JSON: the same value, other bytes. */
+import { isObject as hasMembers } from '../json.ts'
 import { fromUtf8, sameBytes, utf8 } from './bytes.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
@@ -55,9 +56,7 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
 }
 
 /** Whether a value has members. */
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const isObject = (value: Json | undefined): value is JsonObject => hasMembers(value)
 
 /** The JSON text in another style, or null if it is not JSON. */
 export function rewrite(bytes: Uint8Array, style: Style): Uint8Array | null {

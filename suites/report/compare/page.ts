@@ -2,7 +2,7 @@
 /** The page of many servers: reads what the command put into it, draws, and follows its own address. */
 import { counted } from '../../engine/group.ts'
 import { byId, type Child, element } from '../../page/elements.ts'
-import { glyphs, meanings, verdictOrder, words } from '../verdict-words.ts'
+import { glyphs, meanings, toneOf, verdictOrder, words } from '../verdict-words.ts'
 import { type Place, readPlace, writePlace } from './address.ts'
 import {
   addReport,
@@ -50,7 +50,6 @@ function drawHead(): void {
 
 function serverCard(server: ComparedServer, index: number): HTMLElement {
   const newest = newestOf(server)
-  const state = newest.verdict === 'conforms' ? 'passed' : newest.verdict === 'inconclusive' ? 'warned' : 'failed'
   const counts = verdictOrder.flatMap((verdict, at) => {
     const number = newest.counts[at] ?? 0
     return number === 0 || verdict === 'passed' ? [] : [`${number} ${words(verdict)}`]
@@ -63,7 +62,7 @@ function serverCard(server: ComparedServer, index: number): HTMLElement {
     element(
       'span',
       { class: 'more' },
-      element('span', { class: `state ${state}` }, words(newest.verdict)),
+      element('span', { class: `state ${toneOf(newest.verdict)}` }, words(newest.verdict)),
       element('span', {}, counts.length === 0 ? 'all cases passed' : counts.join(', ')),
       element('span', {}, `${dateWords(newest.started)}, version ${newest.version}`),
       ...drawTrend(server.reports),
