@@ -7,6 +7,10 @@ import { expiryMutants } from './mutants/expiry.ts'
 import { fifthCredentialMutants } from './mutants/fifth-credentials.ts'
 import { fifthEccMutants } from './mutants/fifth-ecc.ts'
 import { fifthHmacMutants } from './mutants/fifth-hmac.ts'
+import { fifthKeyMutants } from './mutants/fifth-keys.ts'
+import { fifthRefreshMutants } from './mutants/fifth-refresh.ts'
+import { fifthRestrictionMutants } from './mutants/fifth-restrictions.ts'
+import { fifthSessionMutants } from './mutants/fifth-sessions.ts'
 import { fifthTokenMutants } from './mutants/fifth-tokens.ts'
 import { fourthCombinationMutants } from './mutants/fourth-combinations.ts'
 import { fourthCredentialMutants } from './mutants/fourth-credentials.ts'
@@ -88,6 +92,10 @@ export const fifthMutants: readonly IndependentMutant[] = [
   ...fifthEccMutants,
   ...fifthCredentialMutants,
   ...fifthTokenMutants,
+  ...fifthRestrictionMutants,
+  ...fifthSessionMutants,
+  ...fifthRefreshMutants,
+  ...fifthKeyMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */
