@@ -4,7 +4,7 @@ import { decodeUtf8 } from './encoding.ts'
 import type { ArmedFault, FaultSource } from './faults.ts'
 import type { MockAnswer, MockRequest } from './http.ts'
 import { refuse } from './refusal.ts'
-import { emptyAnswer, plainAnswer, renderOutcome } from './render.ts'
+import { emptyAnswer, plainAnswer, renderOutcome, withHeaders } from './render.ts'
 
 /** Lets `ms` pass: moves a frozen clock, and otherwise really waits. */
 export async function letPass({ clock }: ServerContext, ms: number): Promise<void> {
@@ -64,21 +64,12 @@ async function applyBefore(
       return undefined
     case 'drop':
       return fault.when === 'before' ? { ...emptyAnswer(context, 0), hangUp: true } : undefined
-    case 'throttle': {
-      const answer = plainAnswer(context, 429, 'Too many requests')
-      answer.headers['retry-after'] = String(fault.retryAfterSeconds)
-      return answer
-    }
-    case 'unavailable': {
-      const answer = plainAnswer(context, 503, 'Service unavailable')
-      answer.headers['retry-after'] = String(fault.retryAfterSeconds)
-      return answer
-    }
-    case 'redirect': {
-      const answer = emptyAnswer(context, fault.status)
-      answer.headers.location = fault.location
-      return answer
-    }
+    case 'throttle':
+      return withHeaders(plainAnswer(context, 429, 'Too many requests'), retryAfter(fault))
+    case 'unavailable':
+      return withHeaders(plainAnswer(context, 503, 'Service unavailable'), retryAfter(fault))
+    case 'redirect':
+      return withHeaders(emptyAnswer(context, fault.status), { location: fault.location })
     case 'refuse':
       return refused(context, fault, request)
     case 'error':
@@ -87,6 +78,10 @@ async function applyBefore(
       return undefined
   }
 }
+
+const retryAfter = ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
+  'retry-after': String(retryAfterSeconds),
+})
 
 function refused(context: ServerContext, { as }: Extract<ArmedFault, { fault: 'refuse' }>, { body }: MockRequest) {
   const { method, grantType } = peek(body)

@@ -2,7 +2,7 @@ import { sameText } from './encoding.ts'
 import type { Fault } from './faults.ts'
 import type { MockHandler } from './handler.ts'
 import type { Handle, MockAnswer, MockRequest } from './http.ts'
-import type { JournalFilter } from './journal.ts'
+import { type JournalFilter, journalFilterNames } from './journal.ts'
 import { createOperator, type Operator } from './operator.ts'
 import { type SceneName, sceneNames } from './scenes.ts'
 
@@ -133,10 +133,9 @@ async function makeKey({ operator, body }: ControlCall): Promise<Reply> {
   if (scope !== undefined && !(Array.isArray(scope) && scope.every((word) => typeof word === 'string'))) {
     return problem(400, 'Give "scope" a list of texts')
   }
-  const params: { name?: string; scope?: string[]; publicKey?: string } = {}
-  if (name !== undefined) params.name = name
-  if (scope !== undefined) params.scope = scope
-  if (publicKey !== undefined) params.publicKey = publicKey
+  const params = Object.fromEntries(
+    Object.entries({ name, scope, publicKey }).filter(([, value]) => value !== undefined),
+  )
   return { status: 201, body: await operator.makeKey(params) }
 }
 
@@ -160,12 +159,11 @@ async function playNamed({ operator, body }: ControlCall): Promise<Reply> {
   return ok(await operator.scene(name))
 }
 
-const filterNames = ['method', 'grantType', 'verdict', 'stage', 'keyId', 'means', 'status', 'pair']
-
 function filterOf({ query }: ControlCall): JournalFilter {
   const filter: { [name: string]: unknown } = {}
   for (const [name, value] of query) {
-    if (!filterNames.includes(name)) throw new TypeError(`Filter by one of ${filterNames.join(', ')}, not "${name}"`)
+    if (!journalFilterNames.includes(name))
+      throw new TypeError(`Filter by one of ${journalFilterNames.join(', ')}, not "${name}"`)
     filter[name] = name === 'status' ? Number(value) : value
   }
   return filter as JournalFilter

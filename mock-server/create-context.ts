@@ -21,8 +21,9 @@ export function createContext(options: ServerOptions = {}): ServerContext {
   const bounds = { ...defaultBounds, ...options.bounds }
   const seed = options.seed === undefined ? undefined : String(options.seed)
   const given = { ...options.rootKey }
+  const table = options.rules ? { ...rules, ...options.rules } : rules
   const context: ServerContext = {
-    rules: options.rules ? { ...rules, ...options.rules } : rules,
+    rules: table,
     profile,
     bounds,
     clock,
@@ -36,7 +37,6 @@ export function createContext(options: ServerOptions = {}): ServerContext {
   function begin(): { state: State; random: RandomBytes; root: ApiKey } {
     const state = createState(bounds)
     const random = createRandom(seed)
-    const table = options.rules ? { ...rules, ...options.rules } : rules
     const nowMs = clock.now() + profile.clockOffsetMs
     // Drawn even if given, so that a seed gives the same sequence after a reset.
     const [freshId, freshSecret] = [random(16).toString('hex'), random(16).toString('hex')]

@@ -68,40 +68,25 @@ export interface FaultSource extends Faults {
   waitAt(barrier: ArmedFault): Promise<void>
 }
 
-const numberOf: { readonly [fault: string]: string } = {
-  delay: 'ms',
-  throttle: 'retryAfterSeconds',
-  unavailable: 'retryAfterSeconds',
-  'shorten-lifetime': 'ms',
-  barrier: 'calls',
-}
-export const faultKinds: readonly FaultKind['fault'][] = [
-  'delay',
-  'drop',
-  'throttle',
-  'unavailable',
-  'redirect',
-  'refuse',
-  'error',
-  'malformed',
-  'wrong-id',
-  'narrow-grant',
-  'shorten-lifetime',
-  'expire-token',
-  'barrier',
-]
 /** The fields that each kind of fault has in addition. */
-const membersOf: { readonly [K in FaultKind['fault']]?: readonly string[] } = {
+const fieldsOf: { readonly [K in FaultKind['fault']]: readonly string[] } = {
   delay: ['ms'],
   drop: ['when'],
   throttle: ['retryAfterSeconds'],
   unavailable: ['retryAfterSeconds'],
   redirect: ['status', 'location'],
   refuse: ['as'],
+  error: [],
+  malformed: [],
+  'wrong-id': [],
   'narrow-grant': ['scope'],
   'shorten-lifetime': ['ms'],
+  'expire-token': [],
   barrier: ['calls'],
 }
+export const faultKinds = Object.keys(fieldsOf) as FaultKind['fault'][]
+/** The fields that are numbers of 0 or more. */
+const counts = ['ms', 'retryAfterSeconds', 'calls']
 const choiceNames = ['fault', 'method', 'grantType', 'skip', 'times', 'probability', 'inARow']
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
@@ -172,8 +157,8 @@ function exhausted(fault: ArmedFault): boolean {
 /** Returns what is wrong with a fault from outside; undefined for a valid one. */
 function faultProblem(fault: Fault): string | undefined {
   demandWord('"fault"', fault.fault, faultKinds)
-  demandKnownNames(`member of the fault "${fault.fault}"`, fault, [...choiceNames, ...(membersOf[fault.fault] ?? [])])
-  const own = numberOf[fault.fault]
+  demandKnownNames(`member of the fault "${fault.fault}"`, fault, [...choiceNames, ...fieldsOf[fault.fault]])
+  const own = fieldsOf[fault.fault].find((name) => counts.includes(name))
   const all: { readonly [name: string]: unknown } = { ...fault }
   if (own !== undefined && !isCount(all[own])) return `Give the fault "${fault.fault}" a number "${own}" of 0 or more`
   const ofKind = kindProblem(fault)

@@ -7,7 +7,7 @@ import type { Handle, MockAnswer, MockRequest } from './http.ts'
 import { createJournal, defaultJournalBounds, type Journal } from './journal.ts'
 import type { ServerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
-import { emptyAnswer, plainAnswer, renderOutcome } from './render.ts'
+import { emptyAnswer, plainAnswer, renderOutcome, withHeaders } from './render.ts'
 import { answerBody, type RpcOutcome } from './rpc.ts'
 
 /** One server without a network: requests in, answers out. */
@@ -53,10 +53,7 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   }
 
   function answerRight(request: MockRequest, met?: string[]): MockAnswer | Promise<MockAnswer> {
-    const outcome = answerBody(context, request)
-    return outcome instanceof Promise
-      ? outcome.then((late) => finish(request, late, met))
-      : finish(request, outcome, met)
+    return whenReady(answerBody(context, request), (outcome) => finish(request, outcome, met))
   }
 
   function finish(request: MockRequest, outcome: RpcOutcome | RpcOutcome[], met?: string[]): MockAnswer {
@@ -70,8 +67,7 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
     const preflight = preflightHeaders(origins, request)
     if (preflight) return withHeaders(emptyAnswer(context, 204), preflight)
     const more = corsHeaders(origins, request)
-    const answered = answer(request)
-    return answered instanceof Promise ? answered.then((late) => withHeaders(late, more)) : withHeaders(answered, more)
+    return whenReady(answer(request), (answered) => withHeaders(answered, more))
   }
 
   const inner = guarded(context, origins.length > 0 ? answerPage : answer)
@@ -108,10 +104,9 @@ function createGate(
   }
 }
 
-function withHeaders(answer: MockAnswer, more: { [name: string]: string }): MockAnswer {
-  Object.assign(answer.headers, more)
-  return answer
-}
+/** Goes on at once, or when a promise is kept: most calls wait for nothing, and a promise would take time. */
+const whenReady = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
+  value instanceof Promise ? value.then(next) : next(value)
 
 /** Turns a defect into HTTP 500 for this call, so that the server goes on. */
 function guarded(context: ServerContext, handle: Handle): Handle {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Bounds } from './bounds.ts'
+import { createConnectionNumbers } from './connection-numbers.ts'
 import type { Handle, MockAnswer } from './http.ts'
 import type { RecordingWriter } from './recording.ts'
 
@@ -47,19 +47,6 @@ export function createHttpServer(handle: Handle, { bounds, maxBodyBytes, recordi
   server.maxConnections = bounds.connections
   server.keepAliveTimeout = 65_000
   return server
-}
-
-/** Numbers sockets in the order of their first request. */
-function createConnectionNumbers(): (socket: Socket) => number {
-  const numbers = new WeakMap<Socket, number>()
-  let last = 0
-  return (socket) => {
-    const known = numbers.get(socket)
-    if (known !== undefined) return known
-    last += 1
-    numbers.set(socket, last)
-    return last
-  }
 }
 
 /** Calls back once, with the whole body, or with slightly more bytes than allowed; the rest is not read then. */

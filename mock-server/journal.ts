@@ -276,10 +276,20 @@ function lineage({ state }: ServerContext): LineageEntry[] {
   }))
 }
 
-const filterNames = ['method', 'grantType', 'verdict', 'stage', 'keyId', 'means', 'status', 'pair']
+/** What the calls of a journal can be filtered by. */
+export const journalFilterNames: readonly string[] = [
+  'method',
+  'grantType',
+  'verdict',
+  'stage',
+  'keyId',
+  'means',
+  'status',
+  'pair',
+]
 
 function checkFilter(filter: JournalFilter): void {
-  demandKnownNames('filter', filter, filterNames)
+  demandKnownNames('filter', filter, journalFilterNames)
   if (filter.verdict !== undefined)
     demandWord('the filter "verdict"', filter.verdict, ['accepted', 'refused', 'faulted'])
   if (filter.means !== undefined)

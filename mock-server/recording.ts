@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { createConnectionNumbers } from './connection-numbers.ts'
 import type { MockAnswer } from './http.ts'
 
 /** One exchange as it went over the wire, SECRETS INCLUDED. Times are ms since 1970, with fractions. */
@@ -66,25 +66,16 @@ const silent: ExchangeWriter = { received: () => {}, answered: () => {} }
 /** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
 export function createRecording(bytes: number, now: () => number = preciseNow): RecordingWriter {
   const held: RecordedExchange[] = []
-  const connections = new WeakMap<Socket, number>()
-  let connectionCount = 0
+  const connectionOf = createConnectionNumbers()
   let room = bytes
   let dropped = 0
-  function connectionOf(socket: Socket): number {
-    const known = connections.get(socket)
-    if (known !== undefined) return known
-    connectionCount += 1
-    connections.set(socket, connectionCount)
-    return connectionCount
-  }
   return {
     exchanges: () => held,
     get dropped() {
       return dropped
     },
     begin(incoming, response) {
-      const connection = connectionOf(incoming.socket)
-      const exchange = exchangeOf(incoming, held.length + 1, connection, now())
+      const exchange = exchangeOf(incoming, held.length + 1, connectionOf(incoming.socket), now())
       room -= sizeOf(exchange)
       if (room < 0) {
         dropped += 1

@@ -87,3 +87,9 @@ function errorId(form: 'request' | 'null' | 'none', id: unknown, refusal: Refusa
 function withExtras(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? { ...value, serverVersion: '2.2.0', warnings: [] } : value
 }
+
+/** Adds headers to an answer, and returns it. */
+export function withHeaders(answer: MockAnswer, more: { [name: string]: string }): MockAnswer {
+  Object.assign(answer.headers, more)
+  return answer
+}

@@ -9,21 +9,18 @@ export const apiKeyMethods: Method[] = [
   {
     name: 'manager/listApiKeys',
     area: 'manager',
-    extension: true,
     params: {},
     run: ({ context }) => succeed({ list: [...context.state.keys.values()].filter((key) => !key.deleted).map(record) }),
   },
   {
     name: 'manager/getApiKey',
     area: 'manager',
-    extension: true,
     params: keyId,
     run: (call) => withKey(call, (key) => succeed({ apiKey: record(key) })),
   },
   {
     name: 'manager/updateApiKey',
     area: 'manager',
-    extension: true,
     params: { ...keyId, name: optional(text(1, 128)), enabled: optional(flag) },
     run: (call) =>
       withKey(call, (key) => {
@@ -37,7 +34,6 @@ export const apiKeyMethods: Method[] = [
   {
     name: 'manager/deleteApiKey',
     area: 'manager',
-    extension: true,
     params: keyId,
     run: (call) =>
       withKey(call, (key) => {

@@ -13,7 +13,6 @@ const listings: [name: string, area: Area][] = [
 export const areaMethods: Method[] = listings.map(([name, area]) => ({
   name,
   area,
-  extension: true,
   params: { skip: optional(count), limit: optional(count) },
   run: () => succeed({ list: [], count: 0 }),
 }))

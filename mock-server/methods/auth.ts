@@ -20,7 +20,6 @@ const credentialsParams: Method['params'] = {
 export const auth: Method = {
   name: 'manager/auth',
   area: undefined,
-  extension: false,
   // They depend on the grant type, so they are checked below.
   params: {},
   run(call) {

@@ -7,7 +7,6 @@ export const contextMethods: Method[] = [
   {
     name: 'context/createContext',
     area: 'context',
-    extension: true,
     params: {
       solution: text(1, 128),
       name: text(1, 128),
@@ -34,7 +33,6 @@ export const contextMethods: Method[] = [
   {
     name: 'context/listContexts',
     area: 'context',
-    extension: true,
     params: {
       solution: optional(text(1, 128)),
       skip: optional(count),

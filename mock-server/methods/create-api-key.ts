@@ -10,7 +10,6 @@ import { asList, asText, type Call, type Method, optional, text, textList } from
 export const createApiKey: Method = {
   name: 'manager/createApiKey',
   area: 'manager',
-  extension: false,
   params: { name: text(1, 128), scope: textList, publicKey: optional({ valid: () => true }) },
   run(call) {
     const { rules, profile, state } = call.context

@@ -27,8 +27,6 @@ export interface Method {
   name: string
   /** undefined: no scope is needed. */
   area: Area | undefined
-  /** Not in the document; it exists to show that scopes and key states work. */
-  extension: boolean
   params: { readonly [name: string]: ParamRule }
   run(call: Call): Outcome<Result> | Promise<Outcome<Result>>
 }

@@ -10,7 +10,6 @@ export const solutionMethods: Method[] = [
   {
     name: 'solution/listSolutions',
     area: 'solution',
-    extension: false,
     params: {},
     run({ context }) {
       const wait = context.rules.beforeEffect('listing')
@@ -20,7 +19,6 @@ export const solutionMethods: Method[] = [
   {
     name: 'solution/createSolution',
     area: 'solution',
-    extension: true,
     params: { name: text(1, 128) },
     run({ context, params }) {
       const solution: Solution = {
@@ -36,14 +34,12 @@ export const solutionMethods: Method[] = [
   {
     name: 'solution/getSolution',
     area: 'solution',
-    extension: true,
     params: solutionId,
     run: (call) => withSolution(call, (solution) => succeed({ solution: record(solution) })),
   },
   {
     name: 'solution/updateSolution',
     area: 'solution',
-    extension: true,
     params: { ...solutionId, name: text(1, 128) },
     run: (call) =>
       withSolution(call, (solution) => {
@@ -54,7 +50,6 @@ export const solutionMethods: Method[] = [
   {
     name: 'solution/deleteSolution',
     area: 'solution',
-    extension: true,
     params: solutionId,
     run: (call) =>
       withSolution(call, (solution) => {

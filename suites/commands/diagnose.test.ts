@@ -90,7 +90,7 @@ describe('diagnose', () => {
     }
     const data = `1702555410352;q83vEjRWeJCrze8=;POST\n/api\n${body}`
     expect(said(data, wrong)).toContain(
-      'Your data to sign differ at line 3, byte 71: expected byte 111 is LF (0a), in yours the data ends after 111 bytes; the signature is made over your data',
+      'Your data to sign differ at line 3, byte 71: expected LF (0a), found the end of the data; the signature is made over your data',
     )
     expect(said(`${data}\n`, wrong)).toContain(
       'Your data to sign are right; the signature is not made over your data with this key',

@@ -110,8 +110,8 @@ describe('verify', () => {
     expect(stages.find(({ name }) => name === 'data-to-sign')).toEqual({
       name: 'data-to-sign',
       ok: false,
-      expected: 'byte 111 is LF (0a)',
-      received: 'the data ends after 111 bytes',
+      expected: 'LF (0a) at line 3, byte 71',
+      received: 'the end of the data',
     })
   })
 

@@ -1,12 +1,10 @@
 /** Points at the first byte in which two byte arrays differ. */
 
 interface Difference {
-  /** Counted from 0. */
-  at: number
   /** Counted from 1. */
   line: number
   column: number
-  /** `byte 57 is "\n" (0a)`, or that the bytes end there. */
+  /** What is there: `"a" (61)`, `LF (0a)` or `the end of the data`. */
   expected: string
   received: string
 }
@@ -21,13 +19,11 @@ export function firstDifference(expected: Uint8Array, received: Uint8Array): Dif
     column = byte === 0x0a ? 1 : column + 1
     if (byte === 0x0a) line += 1
   }
-  return { at, line, column, expected: describe(expected, at), received: describe(received, at) }
+  return { line, column, expected: describe(expected[at]), received: describe(received[at]) }
 }
 
-function describe(bytes: Uint8Array, at: number): string {
-  const byte = bytes[at]
-  if (byte === undefined) return `the data ends after ${at} bytes`
-  return `byte ${at} is ${nameOf(byte)} (${byte.toString(16).padStart(2, '0')})`
+function describe(byte: number | undefined): string {
+  return byte === undefined ? 'the end of the data' : `${nameOf(byte)} (${byte.toString(16).padStart(2, '0')})`
 }
 
 function nameOf(byte: number): string {

@@ -40,7 +40,7 @@ export function ownDataSentences(input: VerifyInput): string[] {
   const { line, column, expected, received } = firstDifference(right, callersData)
   const apart = differencesOf(input, fields, callersData).filter(({ id }) => id !== 'data/with-other-data')
   return [
-    `Your data to sign differ at line ${line}, byte ${column}: expected ${expected}, in yours ${received}; ${fit}`,
+    `Your data to sign differ at line ${line}, byte ${column}: expected ${expected}, found ${received}; ${fit}`,
     ...apart.map(({ title }) => title),
   ]
 }

@@ -103,8 +103,8 @@ export function dataToSign({ method, uri, body }: VerifyInput, { timestamp, nonc
 function dataStage(input: VerifyInput, fields: HeaderFields, callers: Uint8Array): Stage {
   const expected = dataToSign(input, fields)
   if (sameBytes(expected, callers)) return { name: 'data-to-sign', ok: true }
-  const difference = firstDifference(expected, callers)
-  return failed('data-to-sign', difference.expected, difference.received)
+  const { line, column, ...bytes } = firstDifference(expected, callers)
+  return failed('data-to-sign', `${bytes.expected} at line ${line}, byte ${column}`, bytes.received)
 }
 
 function compare(name: Stage['name'], expected: string, received: string): Stage {

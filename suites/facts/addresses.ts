@@ -1,7 +1,7 @@
 /** Part 5.4: the headers from which a target takes the caller's address. */
 import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Fact, type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Fact, type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
 import { pairOf, requestGrant, requestRefresh, works } from './granted.ts'
 
 /** From the range for documentation (RFC 5737), so no call comes from there. */
@@ -54,18 +54,16 @@ async function forwarding(caller: Caller): Promise<Finding> {
   }
   const refreshed = await requestRefresh(caller, pair.refresh)
   const isChecked = refreshed.outcome !== 'accepted'
-  return {
-    facts: [
-      ...facts,
-      word(
-        'refresh/foreign-address',
-        'a refresh from another address',
-        isChecked ? 'refused' : 'accepted',
-        describeReply(refreshed),
-      ),
-    ],
-    switches: { trustProxy: counted.includes('X-Forwarded-For'), refreshChecksAddress: isChecked },
-  }
+  return finding(
+    { trustProxy: counted.includes('X-Forwarded-For'), refreshChecksAddress: isChecked },
+    ...facts,
+    word(
+      'refresh/foreign-address',
+      'a refresh from another address',
+      isChecked ? 'refused' : 'accepted',
+      describeReply(refreshed),
+    ),
+  )
 }
 
 export const addressProbes: readonly Probe[] = [

@@ -2,7 +2,7 @@
 import { membersOf } from '../engine/json.ts'
 import { type Call, type Caller, type Reply, signed } from './caller.ts'
 import { describeReply, sameRefusal } from './compare-replies.ts'
-import { acceptance, type Finding, type Probe, word } from './fact.ts'
+import { acceptance, type Finding, finding, type Probe, word } from './fact.ts'
 
 const listSolutions = 'solution/listSolutions'
 
@@ -16,13 +16,11 @@ async function envelopeVersion(caller: Caller): Promise<Finding> {
   const version = await callWith(caller, { body: envelopeWith({ jsonrpc: '1.0' }) })
   const params = await callWith(caller, { body: envelopeWith({ params: [] }) })
   const isAccepted = version.outcome === 'accepted' && params.outcome === 'accepted'
-  return {
-    facts: [
-      acceptance('envelope/jsonrpc-version', 'jsonrpc "1.0"', version),
-      acceptance('envelope/params-type', 'params as an array', params),
-    ],
-    switches: { strictEnvelope: !isAccepted },
-  }
+  return finding(
+    { strictEnvelope: !isAccepted },
+    acceptance('envelope/jsonrpc-version', 'jsonrpc "1.0"', version),
+    acceptance('envelope/params-type', 'params as an array', params),
+  )
 }
 
 async function idTypes(caller: Caller): Promise<Finding> {
@@ -36,51 +34,43 @@ async function idTypes(caller: Caller): Promise<Finding> {
   }
   const value = accepted.length === 0 ? 'integers only' : `integers, ${accepted.join(', ')}`
   const choice = accepted.includes('null') ? 'any' : accepted.includes('string') ? 'strings-and-numbers' : 'integers'
-  return {
-    facts: [word('envelope/id-types', 'accepted types of ids', value, seen.join('; '))],
-    switches: { idTypes: choice },
-  }
+  return finding({ idTypes: choice }, word('envelope/id-types', 'accepted types of ids', value, seen.join('; ')))
 }
 
 async function missingId(caller: Caller): Promise<Finding> {
   const reply = await callWith(caller, { body: envelopeWith({ id: undefined }) })
   const isSilent = reply.status !== null && reply.status < 300 && reply.bytes === 0
   const value = isSilent ? 'no-body' : reply.outcome === 'accepted' ? 'answered' : 'refused'
-  return {
-    facts: [word('envelope/missing-id', 'a request without id', value, describeReply(reply))],
-    switches: { notifications: value },
-  }
+  return finding(
+    { notifications: value },
+    word('envelope/missing-id', 'a request without id', value, describeReply(reply)),
+  )
 }
 
 async function batch(caller: Caller): Promise<Finding> {
   const reply = await callWith(caller, { body: `[${envelopeWith({})}]` })
   const value = Array.isArray(reply.json) ? 'answered' : 'refused'
   const evidence = value === 'answered' ? 'an array came back' : describeReply(reply)
-  return { facts: [word('envelope/batch', 'a batch of one request', value, evidence)], switches: { batch: value } }
+  return finding({ batch: value }, word('envelope/batch', 'a batch of one request', value, evidence))
 }
 
 async function contentType(caller: Caller): Promise<Finding> {
   const reply = await callWith(caller, { headers: [['content-type', 'text/plain']] })
   const value = reply.outcome === 'accepted' ? 'ignored' : 'json-only'
-  return {
-    facts: [acceptance('envelope/content-type', 'Content-Type text/plain', reply)],
-    switches: { contentType: value },
-  }
+  return finding({ contentType: value }, acceptance('envelope/content-type', 'Content-Type text/plain', reply))
 }
 
 async function extraMembers(caller: Caller): Promise<Finding> {
   const member = await callWith(caller, { body: envelopeWith({ extra: 1 }) })
   const param = await callWith(caller, { params: { extra: 1 } })
-  return {
-    facts: [
-      acceptance('envelope/extra-members', 'a further member of the envelope', member),
-      acceptance('grants/extra-params', 'a further param', param),
-    ],
-    switches: {
+  return finding(
+    {
       extraMembers: member.outcome === 'accepted' ? 'ignored' : 'refused',
       extraParams: param.outcome === 'accepted' ? 'ignored' : 'refused',
     },
-  }
+    acceptance('envelope/extra-members', 'a further member of the envelope', member),
+    acceptance('grants/extra-params', 'a further param', param),
+  )
 }
 
 /** Sends an unknown method and wrong params without authorization: the refusal shows which check comes first. */
@@ -113,12 +103,10 @@ async function listing(caller: Caller): Promise<Finding> {
   const { result, headers } = await callWith(caller, {})
   const members = Object.keys(membersOf(result))
   const shape = members.includes('list') ? 'list' : members.includes('solutions') ? 'solutions' : 'counted'
-  return {
-    facts: [
-      word('solutions/list-result', 'members of the listing', members.join(', ') || typeof result, 'an accepted call'),
-    ],
-    switches: { listShape: shape, closeConnections: /close/i.test(headers.connection ?? '') },
-  }
+  return finding(
+    { listShape: shape, closeConnections: /close/i.test(headers.connection ?? '') },
+    word('solutions/list-result', 'members of the listing', members.join(', ') || typeof result, 'an accepted call'),
+  )
 }
 
 export const envelopeProbes: readonly Probe[] = [

@@ -66,6 +66,9 @@ export interface ProbeOptions {
   maxWaitMs: number
 }
 
+/** What a probe found: facts, and the switches that follow from them. */
+export const finding = (switches: Partial<Profile>, ...facts: Fact[]): Finding => ({ facts, switches })
+
 /** A fact in words. */
 export function word(question: string, name: string, value: FactValue, evidence: string): Fact {
   return { question, name, value, unit: null, evidence }
@@ -73,17 +76,29 @@ export function word(question: string, name: string, value: FactValue, evidence:
 
 /** Whether a call is accepted: a fact with the answer as its evidence. */
 export function acceptance(question: string, name: string, reply: Reply): Fact {
-  return word(question, name, isAccepted(reply) ? 'accepted' : 'refused', describeReply(reply))
+  return word(question, name, acceptedOrRefused(reply), describeReply(reply))
 }
 
-const isAccepted = ({ outcome }: Reply): boolean => outcome === 'accepted'
+/** How a switch says whether a call is accepted. */
+export const acceptedOrRefused = ({ outcome }: Reply): 'accepted' | 'refused' =>
+  outcome === 'accepted' ? 'accepted' : 'refused'
 
 /** A probe that requests tokens with the secret of the root key, and what else it needs. */
 export function tokenProbe(name: string, cost: Cost, run: Probe['run'], ...needs: SafetyClass[]): Probe {
   return { name, needs: ['sessions', ...needs], needsSecret: true, cost, run }
 }
 
-/** A fact with a unit. The five values in the order of a sentence. */
+/** A probe that creates API keys, and what else it needs. */
+export function keyProbe(
+  name: string,
+  cost: KeyProbe['cost'],
+  run: KeyProbe['run'],
+  more: Partial<Pick<KeyProbe, 'needs' | 'needsSecret'>> = {},
+): KeyProbe {
+  return { name, needs: ['keys'], cost, run, ...more }
+}
+
+/** A fact with a unit. */
 export function amount(
   question: string,
   name: string,

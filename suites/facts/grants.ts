@@ -2,7 +2,7 @@
 import { membersOf } from '../engine/json.ts'
 import { basic, type Caller, type Reply } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
 import { pairOf, requestGrant, works } from './granted.ts'
 
 async function scopeEcho(caller: Caller): Promise<Finding> {
@@ -14,13 +14,11 @@ async function scopeEcho(caller: Caller): Promise<Finding> {
   const form =
     echo === requested.join(',') ? 'as-requested' : echo === 'context,solution' ? 'sorted' : 'without-restrictions'
   const { length } = Object.keys(reply.result as object)
-  return {
-    facts: [
-      word('grants/scope-echo', 'the granted scope', echo, `requested for ${requested.join(',')}`),
-      word('keys/create-result-extras', 'further members in a grant', length > 6, `${length} members`),
-    ],
-    switches: { scopeEcho: form, extraResultMembers: length > 6 },
-  }
+  return finding(
+    { scopeEcho: form, extraResultMembers: length > 6 },
+    word('grants/scope-echo', 'the granted scope', echo, `requested for ${requested.join(',')}`),
+    word('keys/create-result-extras', 'further members in a grant', length > 6, `${length} members`),
+  )
 }
 
 const grantWord = (reply: Reply, isInForce: boolean): string =>
@@ -36,23 +34,21 @@ async function scopeWords(caller: Caller): Promise<Finding> {
   const casedPair = pairOf(cased)
   const anyCase = casedPair !== null && (await works(caller, casedPair.access))
   const emptyWord = emptyPair === null ? 'refused' : opens ? 'whole-key' : 'nothing'
-  return {
-    facts: [
-      word(
-        'grants/unknown-scope',
-        'an unknown scope',
-        grantWord(unknown, unknownScope.includes('svcUnknown')),
-        describeReply(unknown),
-      ),
-      word('grants/empty-scope', 'an empty scope list', emptyScopeWords[emptyWord], describeReply(empty)),
-      word('scopes/case', 'scope "Solution"', grantWord(cased, anyCase), describeReply(cased)),
-    ],
-    switches: {
+  return finding(
+    {
       unknownScopes: unknown.outcome === 'accepted' ? 'left-out' : 'refused',
       emptyScope: emptyWord,
       scopeCase: anyCase ? 'any' : 'sensitive',
     },
-  }
+    word(
+      'grants/unknown-scope',
+      'an unknown scope',
+      grantWord(unknown, unknownScope.includes('svcUnknown')),
+      describeReply(unknown),
+    ),
+    word('grants/empty-scope', 'an empty scope list', emptyScopeWords[emptyWord], describeReply(empty)),
+    word('scopes/case', 'scope "Solution"', grantWord(cased, anyCase), describeReply(cased)),
+  )
 }
 
 const emptyScopeWords = {
@@ -70,10 +66,10 @@ async function apikeySpelling(caller: Caller): Promise<Finding> {
   const [only] = accepted
   if (only === undefined) return { facts: [] }
   const value = accepted.length === 2 ? 'both' : only
-  return {
-    facts: [word('scopes/apikey-spelling', 'spelling of apikey in a grant', value, 'two grants')],
-    switches: { apikeySpelling: value },
-  }
+  return finding(
+    { apikeySpelling: value },
+    word('scopes/apikey-spelling', 'spelling of apikey in a grant', value, 'two grants'),
+  )
 }
 
 async function solutionId(caller: Caller): Promise<Finding> {
@@ -82,17 +78,15 @@ async function solutionId(caller: Caller): Promise<Finding> {
   if (any.outcome !== 'accepted' || id === null) return { facts: [] }
   const named = await requestGrant(caller, [`solution:${id}`])
   const value = named.outcome === 'accepted'
-  return {
-    facts: [
-      word(
-        'scopes/solution-id-from-any',
-        'solution:ID for a key that has solution:*',
-        value ? 'granted' : 'refused',
-        describeReply(named),
-      ),
-    ],
-    switches: { solutionIdFromAny: value },
-  }
+  return finding(
+    { solutionIdFromAny: value },
+    word(
+      'scopes/solution-id-from-any',
+      'solution:ID for a key that has solution:*',
+      value ? 'granted' : 'refused',
+      describeReply(named),
+    ),
+  )
 }
 
 /** The id of a solution that the target lists; null if the list is empty. */
@@ -107,17 +101,15 @@ async function headerOnGrant(caller: Caller): Promise<Finding> {
   const wrong = await requestGrant(caller, ['solution'], { auth: basic(caller, { secret: 'svc-wrong-secret' }) })
   const right = await requestGrant(caller, ['solution'], { auth: basic(caller) })
   const value = wrong.outcome === 'accepted' ? 'ignored' : right.outcome === 'accepted' ? 'judged' : 'refused'
-  return {
-    facts: [
-      word(
-        'grants/authorization-header',
-        'an Authorization header on manager/auth',
-        value,
-        `wrong: ${describeReply(wrong)}; right: ${describeReply(right)}`,
-      ),
-    ],
-    switches: { authHeaderOnGrant: value },
-  }
+  return finding(
+    { authHeaderOnGrant: value },
+    word(
+      'grants/authorization-header',
+      'an Authorization header on manager/auth',
+      value,
+      `wrong: ${describeReply(wrong)}; right: ${describeReply(right)}`,
+    ),
+  )
 }
 
 export const grantProbes: readonly Probe[] = [

@@ -3,9 +3,18 @@ import { keyLimit, sessionLimit } from '../engine/document.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { amount, type Fact, type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
+import {
+  amount,
+  type Fact,
+  type Finding,
+  finding,
+  type KeyProbe,
+  type KeyProbeOptions,
+  keyProbe,
+  word,
+} from './fact.ts'
 import { grant, pairOf, requestGrant, works } from './granted.ts'
-import { type KeyMaker, ordinaryScope } from './key-maker.ts'
+import { type KeyMaker, nameOf, ordinaryScope } from './key-maker.ts'
 
 /** One more than fit. */
 const beyondTheLimit = keyLimit + 1
@@ -26,28 +35,27 @@ async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProb
   ]
   const freed = last.outcome === 'refused' ? await freedPlace(caller, maker) : null
   if (freed !== null) facts.push(freed)
-  if (!fresh || last.outcome !== 'refused') return { facts, switches: switchFor(eleventh) }
+  if (!fresh || last.outcome !== 'refused') return finding(switchFor(eleventh), ...facts)
   const counting = countingOf(fit, counted)
-  if (counting === null) return { facts, switches: switchFor(eleventh) }
+  if (counting === null) return finding(switchFor(eleventh), ...facts)
   const evidence = `${fit} keys fit on a fresh instance, after ${counted} creations that were refused or removed`
   facts.push(
     word('keys/limit-counts-initial', 'the initial key is one of the ten', counting.initial, evidence),
     word('keys/limit-counts-refused', 'refused and removed keys take places', counting.refused, evidence),
   )
-  return { facts, switches: { ...switchFor(eleventh), initialKeyCounts: counting.initial } }
+  return finding({ ...switchFor(eleventh), initialKeyCounts: counting.initial }, ...facts)
 }
 
 /** Finds out whether refused creations take places. Done before the places are full, because a refusal then has two reasons. */
 export async function beRefused(caller: Caller, maker: KeyMaker): Promise<void> {
   for (let number = 0; number < refusedOnPurpose; number += 1)
-    await maker.create({ name: `svc-facts-${caller.unique}-wrong-${number}`, scope: 'no list' })
+    await maker.create({ name: nameOf(caller, `wrong-${number}`), scope: 'no list' })
 }
 
 /** Creates keys until one is refused, or until one beyond the limit was created. @returns the last answer */
 async function fillPlaces(caller: Caller, maker: KeyMaker): Promise<Reply> {
   for (let number = 0; ; number += 1) {
-    const name = `svc-facts-${caller.unique}-fill-${number}`
-    const { reply, key } = await maker.create({ name, scope: ordinaryScope })
+    const { reply, key } = await maker.create({ name: nameOf(caller, `fill-${number}`), scope: ordinaryScope })
     if (key === null || maker.created.keys.length >= beyondTheLimit) return reply
   }
 }
@@ -70,7 +78,7 @@ const switchFor = (eleventh: string): Partial<Profile> =>
 async function freedPlace(caller: Caller, maker: KeyMaker): Promise<Fact | null> {
   const before = maker.created.keys.length
   if (!(await maker.removeAll()) || maker.created.keys.length === before) return null
-  const { reply, key } = await maker.create({ name: `svc-facts-${caller.unique}-freed`, scope: ['solution'] })
+  const { reply, key } = await maker.create({ name: nameOf(caller, 'freed'), scope: ['solution'] })
   return word('keys/limit-frees', 'removing a key frees its place', key !== null, describeReply(reply))
 }
 
@@ -89,7 +97,7 @@ function countingOf(fit: number, counted: number): { initial: boolean; refused: 
 
 /** The sessions of a second key push out one of the root key, or do not. */
 async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
-  const { key } = await maker.create({ name: `svc-facts-${caller.unique}-user`, scope: ['solution'] })
+  const { key } = await maker.create({ name: nameOf(caller, 'user'), scope: ['solution'] })
   const session = (what: string): string[] => ['solution', `session:${caller.unique}-${what}`]
   const mine = await grant(caller, session('of-root'))
   if (key === null || key.secret === null || mine === null) return { facts: [] }
@@ -100,26 +108,21 @@ async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
   }
   if (opened < sessionLimit) return { facts: [] }
   const isAlive = await works(caller, mine.access)
-  return {
-    facts: [
-      word(
-        'sessions/user',
-        'whose sessions are counted together',
-        isAlive ? 'those of one key' : 'those of all keys',
-        `after ${sessionLimit} sessions of another key that of the root key ${isAlive ? 'lived' : 'was gone'}`,
-      ),
-    ],
-    switches: { sessionUser: isAlive ? 'one-key' : 'all-keys' },
-  }
+  return finding(
+    { sessionUser: isAlive ? 'one-key' : 'all-keys' },
+    word(
+      'sessions/user',
+      'whose sessions are counted together',
+      isAlive ? 'those of one key' : 'those of all keys',
+      `after ${sessionLimit} sessions of another key that of the root key ${isAlive ? 'lived' : 'was gone'}`,
+    ),
+  )
 }
 
 export const keyLimitProbes: readonly KeyProbe[] = [
-  {
-    name: 'whose sessions are counted',
+  keyProbe('whose sessions are counted', { calls: 19, refusals: 0, grants: 17, keys: 1 }, sessionUser, {
     needs: ['sessions', 'keys', 'limits'],
     needsSecret: true,
-    cost: { calls: 19, refusals: 0, grants: 17, keys: 1 },
-    run: sessionUser,
-  },
-  { name: 'places for keys', needs: ['keys', 'limits'], cost: { calls: 16, refusals: 3, keys: 0 }, run: placesForKeys },
+  }),
+  keyProbe('places for keys', { calls: 16, refusals: 3, keys: 0 }, placesForKeys, { needs: ['keys', 'limits'] }),
 ]

@@ -9,6 +9,9 @@ import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 /** The scope of an ordinary key. */
 export const ordinaryScope = ['apikey', 'solution']
 
+/** The name of a key of this measurement. */
+export const nameOf = ({ unique }: Caller, what: string): string => `svc-facts-${unique}-${what}`
+
 interface MadeKey {
   id: string
   name: string

@@ -3,12 +3,11 @@ import { ed25519KeyPair, publicKeyToPem } from '../engine/signer/pem.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { acceptance, type Finding, type KeyProbe, type KeyProbeOptions, word } from './fact.ts'
-import { type KeyMaker, ordinaryScope } from './key-maker.ts'
+import { acceptance, type Finding, finding, type KeyProbe, type KeyProbeOptions, keyProbe, word } from './fact.ts'
+import { type KeyMaker, nameOf, ordinaryScope } from './key-maker.ts'
 
 const seedBytes = 32
 
-const nameOf = (caller: Caller, what: string): string => `svc-facts-${caller.unique}-${what}`
 async function names(_caller: Caller, maker: KeyMaker, { first }: KeyProbeOptions): Promise<Finding> {
   if (first.key === null) return { facts: [] }
   const again = await maker.create({ name: first.key.name, scope: ordinaryScope })
@@ -42,16 +41,12 @@ async function scopes(caller: Caller, maker: KeyMaker): Promise<Finding> {
   const unknown = await create('unknown', ['solution', 'svcUnknown'])
   const unshown = unknown.outcome === 'accepted' ? null : await create('unshown', ['solution', unshownArea])
   const empty = await create('empty-scope', [])
-  return {
-    facts: [
-      acceptance('keys/unknown-scopes', 'an unknown word in the scope of a key', unknown),
-      ...(unshown === null
-        ? []
-        : [acceptance('keys/unknown-scopes', `"${unshownArea}" in the scope of a key`, unshown)]),
-      acceptance('keys/empty-scope', 'a key with an empty scope', empty),
-    ],
-    switches: { unknownKeyScopes: unknownScopes(unknown, unshown) },
-  }
+  return finding(
+    { unknownKeyScopes: unknownScopes(unknown, unshown) },
+    acceptance('keys/unknown-scopes', 'an unknown word in the scope of a key', unknown),
+    ...(unshown === null ? [] : [acceptance('keys/unknown-scopes', `"${unshownArea}" in the scope of a key`, unshown)]),
+    acceptance('keys/empty-scope', 'a key with an empty scope', empty),
+  )
 }
 
 function unknownScopes(unknown: Reply, unshown: Reply | null): Profile['unknownKeyScopes'] {
@@ -89,18 +84,16 @@ async function publicKeys(caller: Caller, maker: KeyMaker): Promise<Finding> {
   const weak = await create('public-weak', publicKeyToPem(neutralPoint))
   const { secret } = plain.key
   const form = secret === null ? 'none' : secret === '' ? 'an empty text' : `a text of ${secret.length} characters`
-  return {
-    facts: [
-      word('keys/secret-of-public-key', 'secret of a key with a public key', form, 'one created key'),
-      acceptance('keys/public-key-repeated', 'a public key used again', again.reply),
-      acceptance('keys/pem-variants', 'a PEM with CRLF', spaced.reply),
-      acceptance('keys/small-order', 'a public key of small order', weak.reply),
-    ],
-    switches: {
+  return finding(
+    {
       repeatedPublicKeys: again.key === null ? 'refused' : 'accepted',
       weakPublicKeys: weak.key === null ? 'refused' : 'accepted',
     },
-  }
+    word('keys/secret-of-public-key', 'secret of a key with a public key', form, 'one created key'),
+    acceptance('keys/public-key-repeated', 'a public key used again', again.reply),
+    acceptance('keys/pem-variants', 'a PEM with CRLF', spaced.reply),
+    acceptance('keys/small-order', 'a public key of small order', weak.reply),
+  )
 }
 
 async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<Finding> {
@@ -108,10 +101,10 @@ async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<Finding> {
   if (creator === null || creator.secret === null) return { facts: [] }
   const auth = signed(caller, { keyId: creator.id, secret: creator.secret })
   const { reply, key } = await maker.create({ name: nameOf(caller, 'above'), scope: ['solution'] }, auth)
-  return {
-    facts: [acceptance('keys/scope-above-creator', 'a key with more scope than its creator', reply)],
-    switches: { keyScopeAboveCreator: key === null ? 'refused' : 'kept' },
-  }
+  return finding(
+    { keyScopeAboveCreator: key === null ? 'refused' : 'kept' },
+    acceptance('keys/scope-above-creator', 'a key with more scope than its creator', reply),
+  )
 }
 
 const longName = 129
@@ -129,21 +122,10 @@ async function nameLengths(caller: Caller, maker: KeyMaker): Promise<Finding> {
 
 /** The most useful ones first: without a way to remove keys the ten places do not last for all of them. */
 export const keyProbes: readonly KeyProbe[] = [
-  { name: 'names of keys used again', needs: ['keys'], cost: { calls: 1, refusals: 0, keys: 1 }, run: names },
-  {
-    name: 'scope above the creator',
-    needs: ['keys'],
-    needsSecret: true,
-    cost: { calls: 2, refusals: 1, keys: 2 },
-    run: aboveCreator,
-  },
-  { name: 'scopes of keys', needs: ['keys'], cost: { calls: 3, refusals: 1, keys: 2 }, run: scopes },
-  { name: 'public keys', needs: ['keys'], cost: { calls: 4, refusals: 1, keys: 4 }, run: publicKeys },
-  {
-    name: 'restrictions in the scope of a key',
-    needs: ['keys'],
-    cost: { calls: 4, refusals: 2, keys: 3 },
-    run: restrictions,
-  },
-  { name: 'lengths of key names', needs: ['keys'], cost: { calls: 2, refusals: 2, keys: 2 }, run: nameLengths },
+  keyProbe('names of keys used again', { calls: 1, refusals: 0, keys: 1 }, names),
+  keyProbe('scope above the creator', { calls: 2, refusals: 1, keys: 2 }, aboveCreator, { needsSecret: true }),
+  keyProbe('scopes of keys', { calls: 3, refusals: 1, keys: 2 }, scopes),
+  keyProbe('public keys', { calls: 4, refusals: 1, keys: 4 }, publicKeys),
+  keyProbe('restrictions in the scope of a key', { calls: 4, refusals: 2, keys: 3 }, restrictions),
+  keyProbe('lengths of key names', { calls: 2, refusals: 2, keys: 2 }, nameLengths),
 ]

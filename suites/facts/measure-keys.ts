@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import type { Finding, KeyProbe, KeyProbeOptions } from './fact.ts'
 import { beRefused, keyLimitProbes } from './key-limit.ts'
-import { type Creation, type KeyMaker, ordinaryScope } from './key-maker.ts'
+import { type Creation, type KeyMaker, nameOf, ordinaryScope } from './key-maker.ts'
 import { keyProbes } from './keys.ts'
 import { reasonToLeave } from './permission.ts'
 
@@ -97,5 +97,5 @@ async function measureWithPlaces(
 
 /** Creates an ordinary key. */
 function control(caller: Caller, maker: KeyMaker, what: string): Promise<Creation> {
-  return maker.create({ name: `svc-facts-${caller.unique}-${what}`, scope: ordinaryScope })
+  return maker.create({ name: nameOf(caller, what), scope: ordinaryScope })
 }

@@ -1,7 +1,7 @@
 /** Part 3: what a refresh keeps, and what a used refresh token does. */
 import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
 import { grant, pairOf, requestRefresh, works } from './granted.ts'
 
 async function family(caller: Caller): Promise<Finding> {
@@ -11,10 +11,10 @@ async function family(caller: Caller): Promise<Finding> {
   const reuse = await requestRefresh(caller, first.refresh)
   if (reuse.outcome === 'accepted') return { facts: [] }
   const isRevoked = !(await works(caller, second.access))
-  return {
-    facts: [word('refresh/family', 'a used refresh token revokes the newer pair', isRevoked, describeReply(reuse))],
-    switches: { reuseRevokesFamily: isRevoked },
-  }
+  return finding(
+    { reuseRevokesFamily: isRevoked },
+    word('refresh/family', 'a used refresh token revokes the newer pair', isRevoked, describeReply(reuse)),
+  )
 }
 
 async function scopeOnRefresh(caller: Caller): Promise<Finding> {
@@ -23,10 +23,10 @@ async function scopeOnRefresh(caller: Caller): Promise<Finding> {
   const reply = await requestRefresh(caller, pair.refresh, { scope: ['solution'] })
   const next = pairOf(reply)
   const value = next === null ? 'refused' : next.scope.includes('context') ? 'ignored' : 'narrows'
-  return {
-    facts: [word('grants/scope-with-refresh', 'scope sent with a refresh', value, describeReply(reply))],
-    switches: { scopeOnRefresh: value },
-  }
+  return finding(
+    { scopeOnRefresh: value },
+    word('grants/scope-with-refresh', 'scope sent with a refresh', value, describeReply(reply)),
+  )
 }
 
 const shortLifeMs = 47_000
@@ -41,23 +41,21 @@ async function keptLifetimes(caller: Caller): Promise<Finding> {
   const lifeMs = next.accessExpiryMs - caller.serverNowMs()
   const isKept = Math.abs(lifeMs - shortLifeMs) < 2000
   const lifetime = next.refreshExpiryMs - pair.refreshExpiryMs < 600 ? 'kept' : 'new'
-  return {
-    facts: [
-      word(
-        'refresh/expires-in-kept',
-        'expiresIn holds after a refresh',
-        isKept,
-        `${shortLifeMs} ms requested, then ${lifeMs} ms`,
-      ),
-      word(
-        'refresh/lifetime-renewed',
-        'refresh lifetime after a refresh',
-        lifetime,
-        `the new refresh token ends ${next.refreshExpiryMs - pair.refreshExpiryMs} ms later than the old one`,
-      ),
-    ],
-    switches: { expiresInKept: isKept, refreshLifetime: lifetime },
-  }
+  return finding(
+    { expiresInKept: isKept, refreshLifetime: lifetime },
+    word(
+      'refresh/expires-in-kept',
+      'expiresIn holds after a refresh',
+      isKept,
+      `${shortLifeMs} ms requested, then ${lifeMs} ms`,
+    ),
+    word(
+      'refresh/lifetime-renewed',
+      'refresh lifetime after a refresh',
+      lifetime,
+      `the new refresh token ends ${next.refreshExpiryMs - pair.refreshExpiryMs} ms later than the old one`,
+    ),
+  )
 }
 
 export const refreshProbes: readonly Probe[] = [

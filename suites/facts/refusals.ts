@@ -30,6 +30,11 @@ export interface RefusalTable {
 
 type Replies = Map<string, Reply>
 
+const noterOf =
+  (replies: Replies) =>
+  async (kind: string, reply: Promise<Reply>): Promise<void> =>
+    void replies.set(kind, await reply)
+
 /** Makes one call of each kind; with tokens where they are allowed. */
 export async function measureRefusals(caller: Caller, mayGrant: boolean): Promise<RefusalTable & { finding: Finding }> {
   const replies: Replies = new Map()
@@ -42,7 +47,7 @@ export async function measureRefusals(caller: Caller, mayGrant: boolean): Promis
 }
 
 async function refuseWithoutTokens(caller: Caller, replies: Replies): Promise<void> {
-  const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
+  const note = noterOf(replies)
   await note('not JSON', caller.call({ auth: signed(caller), body: '{"jsonrpc":' }))
   await note('unknown method', caller.call({ auth: signed(caller), method: 'solution/svcNoSuchMethod' }))
   await note('no authorization', caller.call({}))
@@ -60,7 +65,7 @@ async function refuseWithoutTokens(caller: Caller, replies: Replies): Promise<vo
 }
 
 async function refuseWithTokens(caller: Caller, replies: Replies): Promise<void> {
-  const note = async (kind: string, reply: Promise<Reply>): Promise<void> => void replies.set(kind, await reply)
+  const note = noterOf(replies)
   await note('grant, wrong secret', requestGrant(caller, ['solution'], { secret: 'svc-wrong-secret' }))
   await note('grant, unknown key', requestGrant(caller, ['solution'], { id: 'svc-no-such-key' }))
   await note('grant, unknown grant type', caller.call({ method: 'manager/auth', params: { grantType: 'svc' } }))

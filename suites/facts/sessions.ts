@@ -2,7 +2,7 @@
 import { sessionLimit } from '../engine/document.ts'
 import type { Profile } from '../targets/bundled.ts'
 import type { Caller } from './caller.ts'
-import { type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
 import { grant, type Pair, works } from './granted.ts'
 
 /** The pause between two grants, which gives every session another time. In ms. */
@@ -19,17 +19,15 @@ async function reusedName(caller: Caller): Promise<Finding> {
   if (first === null || second === null) return { facts: [] }
   const isReplaced = !(await works(caller, first.access))
   const value = isReplaced ? 'replaces the session' : 'leaves it alive'
-  return {
-    facts: [
-      word(
-        'sessions/reused-name',
-        'a session name used again',
-        value,
-        `the older token ${isReplaced ? 'was refused' : 'worked'}`,
-      ),
-    ],
-    switches: { reusedSessionName: isReplaced ? 'replaces' : 'adds' },
-  }
+  return finding(
+    { reusedSessionName: isReplaced ? 'replaces' : 'adds' },
+    word(
+      'sessions/reused-name',
+      'a session name used again',
+      value,
+      `the older token ${isReplaced ? 'was refused' : 'worked'}`,
+    ),
+  )
 }
 
 /** With `--allow limits`: whether the two grants of one name are two sessions. */
@@ -41,17 +39,15 @@ async function joinedName(caller: Caller, known: Partial<Profile>): Promise<Find
   await fill(caller, sessionLimit - 1, 'joins')
   if (first === null) return { facts: [] }
   const joins = await works(caller, first.access)
-  return {
-    facts: [
-      word(
-        'sessions/reused-name',
-        'two grants of one name',
-        joins ? 'one session' : 'two sessions',
-        `${sessionLimit - 1} sessions later the first ${joins ? 'lives' : 'is gone'}`,
-      ),
-    ],
-    switches: { reusedSessionName: joins ? 'joins' : 'adds' },
-  }
+  return finding(
+    { reusedSessionName: joins ? 'joins' : 'adds' },
+    word(
+      'sessions/reused-name',
+      'two grants of one name',
+      joins ? 'one session' : 'two sessions',
+      `${sessionLimit - 1} sessions later the first ${joins ? 'lives' : 'is gone'}`,
+    ),
+  )
 }
 
 async function fill(caller: Caller, count: number, name: string | null): Promise<void> {
@@ -63,17 +59,15 @@ async function counting(caller: Caller): Promise<Finding> {
   await fill(caller, sessionLimit + 1, null)
   if (named === null) return { facts: [] }
   const isCounted = !(await works(caller, named.access))
-  return {
-    facts: [
-      word(
-        'sessions/counting',
-        'what counts as a session',
-        isCounted ? 'every grant' : 'named ones only',
-        `after ${sessionLimit + 1} grants without a name the named session ${isCounted ? 'was gone' : 'lived'}`,
-      ),
-    ],
-    switches: { unnamedCountAsSessions: isCounted },
-  }
+  return finding(
+    { unnamedCountAsSessions: isCounted },
+    word(
+      'sessions/counting',
+      'what counts as a session',
+      isCounted ? 'every grant' : 'named ones only',
+      `after ${sessionLimit + 1} grants without a name the named session ${isCounted ? 'was gone' : 'lived'}`,
+    ),
+  )
 }
 
 async function oldest(caller: Caller): Promise<Finding> {
@@ -87,17 +81,15 @@ async function oldest(caller: Caller): Promise<Finding> {
   const firstLives = await works(caller, first.access)
   const secondLives = await works(caller, second.access)
   if (firstLives === secondLives) return { facts: [] }
-  return {
-    facts: [
-      word(
-        'sessions/age',
-        'the session that makes room',
-        firstLives ? 'the longest unused' : 'the first created',
-        'the first of 16 was used just before the 17th',
-      ),
-    ],
-    switches: { oldestSession: firstLives ? 'longest-unused' : 'first-created' },
-  }
+  return finding(
+    { oldestSession: firstLives ? 'longest-unused' : 'first-created' },
+    word(
+      'sessions/age',
+      'the session that makes room',
+      firstLives ? 'the longest unused' : 'the first created',
+      'the first of 16 was used just before the 17th',
+    ),
+  )
 }
 
 export const sessionProbes: readonly Probe[] = [

@@ -2,7 +2,17 @@
 import type { Profile } from '../targets/bundled.ts'
 import { basic, type Caller, freshNonce, type SignatureOptions, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { acceptance, amount, type Fact, type Finding, type Probe, type ProbeOptions, word } from './fact.ts'
+import {
+  acceptance,
+  acceptedOrRefused,
+  amount,
+  type Fact,
+  type Finding,
+  finding,
+  type Probe,
+  type ProbeOptions,
+  word,
+} from './fact.ts'
 import { findLargest } from './search.ts'
 
 const day = 24 * 60 * 60_000
@@ -30,14 +40,12 @@ async function timeWindow(caller: Caller): Promise<Finding> {
   const isSymmetric = Math.abs(past.largest - future.largest) <= 2000
   const widthMs = isSymmetric ? (past.largest + future.largest) / 2 : past.largest
   const clock = secondsOf(caller.clockOffsetMs())
-  return {
-    facts: [
-      side('time window, the past', past),
-      side('time window, the future', future),
-      amount('signatures/time-window', 'clock ahead of ours', { value: clock, unit: 'seconds' }, 'Date headers'),
-    ],
-    switches: { timeWindowMs: secondsOf(widthMs) * 1000, clockOffsetMs: clock * 1000 },
-  }
+  return finding(
+    { timeWindowMs: secondsOf(widthMs) * 1000, clockOffsetMs: clock * 1000 },
+    side('time window, the past', past),
+    side('time window, the future', future),
+    amount('signatures/time-window', 'clock ahead of ours', { value: clock, unit: 'seconds' }, 'Date headers'),
+  )
 }
 
 async function nonceLength(caller: Caller): Promise<Finding> {
@@ -50,41 +58,37 @@ async function nonceLength(caller: Caller): Promise<Finding> {
   const { largest, unbounded } = await findLargest(accepts, { from: 16, limit: 4096, resolution: 1 })
   // A nonce of one character may have been used before, so its refusal would show little.
   const shortest = await accepts(3)
-  return {
-    facts: [
-      amount(
-        'signatures/nonce-length',
-        'longest nonce',
-        { value: largest, unit: 'characters' },
-        unbounded ? 'the longest that was tried' : `${largest + 1} characters were refused`,
-      ),
-      word('signatures/nonce-length', 'a nonce of 3 characters', shortest ? 'accepted' : 'refused', 'one signed call'),
-    ],
-    switches: { nonceMaxLength: largest },
-  }
+  return finding(
+    { nonceMaxLength: largest },
+    amount(
+      'signatures/nonce-length',
+      'longest nonce',
+      { value: largest, unit: 'characters' },
+      unbounded ? 'the longest that was tried' : `${largest + 1} characters were refused`,
+    ),
+    word('signatures/nonce-length', 'a nonce of 3 characters', shortest ? 'accepted' : 'refused', 'one signed call'),
+  )
 }
 
 async function nonceReuse(caller: Caller): Promise<Finding> {
   const nonce = freshNonce(caller.random)
   await isAccepted(caller, { nonce })
   const again = await caller.call({ auth: signed(caller, { nonce }) })
-  const value = again.outcome === 'accepted' ? 'accepted' : 'refused'
+  const value = acceptedOrRefused(again)
   const facts = [
     word('signatures/nonce-reuse', 'a nonce used before', value, `the second call: ${describeReply(again)}`),
   ]
-  if (value === 'accepted') return { facts, switches: { nonceReuse: value } }
+  if (value === 'accepted') return finding({ nonceReuse: value }, ...facts)
   const burnt = await burntBy(caller, { change: withWrongSignature })
   const unknown = await burntBy(caller, { keyId: 'svc-no-such-key' })
   const text = (isBurnt: boolean): string => (isBurnt ? 'used up' : 'still good')
   const how = 'the same nonce in a right call afterwards'
-  return {
-    facts: [
-      ...facts,
-      word('signatures/nonce-burnt', 'a nonce after a wrong signature', text(burnt), how),
-      word('signatures/nonce-burnt', 'a nonce after an unknown key id', text(unknown), how),
-    ],
-    switches: { nonceReuse: value, nonceBurntByBadSignature: burnt },
-  }
+  return finding(
+    { nonceReuse: value, nonceBurntByBadSignature: burnt },
+    ...facts,
+    word('signatures/nonce-burnt', 'a nonce after a wrong signature', text(burnt), how),
+    word('signatures/nonce-burnt', 'a nonce after an unknown key id', text(unknown), how),
+  )
 }
 
 const withWrongSignature = (header: string): string => {
@@ -146,20 +150,17 @@ async function spelling(caller: Caller): Promise<Finding> {
   const { scheme } = caller.instance.settings
   const other = scheme.toUpperCase() === scheme ? scheme.toLowerCase() : scheme.toUpperCase()
   const cased = await caller.call({ auth: signed(caller, { scheme: other }) })
-  const text = ({ outcome }: typeof padded) => (outcome === 'accepted' ? 'accepted' : 'refused')
-  return {
-    facts: [
-      acceptance('signatures/nonce-padding', 'header nonce without the signed padding', padded),
-      acceptance('signatures/base64-padding', 'a signature without padding', unpadded),
-      acceptance('signatures/scheme-case', `scheme word "${other}"`, cased),
-    ],
-    switches: {
+  return finding(
+    {
       scheme,
-      noncePadding: text(padded),
-      unpaddedSignatures: text(unpadded),
+      noncePadding: acceptedOrRefused(padded),
+      unpaddedSignatures: acceptedOrRefused(unpadded),
       schemeCase: cased.outcome === 'accepted' ? 'any' : 'sensitive',
     },
-  }
+    acceptance('signatures/nonce-padding', 'header nonce without the signed padding', padded),
+    acceptance('signatures/base64-padding', 'a signature without padding', unpadded),
+    acceptance('signatures/scheme-case', `scheme word "${other}"`, cased),
+  )
 }
 
 async function requestSize(caller: Caller): Promise<Finding> {
@@ -168,17 +169,15 @@ async function requestSize(caller: Caller): Promise<Finding> {
   const accepts = async (bytes: number) =>
     (await caller.call({ auth, body: call.padEnd(bytes) })).outcome === 'accepted'
   const { largest, unbounded } = await findLargest(accepts, { from: 1024, limit: 4 * 2 ** 20, resolution: 16 * 1024 })
-  return {
-    facts: [
-      amount(
-        'limits/request-size',
-        'largest body',
-        { value: largest, unit: 'bytes' },
-        unbounded ? 'the largest that was tried' : 'at most 16 KiB more was refused',
-      ),
-    ],
-    switches: { maxBodyBytes: largest },
-  }
+  return finding(
+    { maxBodyBytes: largest },
+    amount(
+      'limits/request-size',
+      'largest body',
+      { value: largest, unit: 'bytes' },
+      unbounded ? 'the largest that was tried' : 'at most 16 KiB more was refused',
+    ),
+  )
 }
 
 export const signatureProbes: readonly Probe[] = [

@@ -1,7 +1,7 @@
 /** Part 5.3: words before a token, lifetimes, and how a token looks. Grants a few tokens. */
 import { basic, type Caller, token } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { acceptance, amount, type Finding, type Probe, tokenProbe, word } from './fact.ts'
+import { acceptance, amount, type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
 import { type Pair, pairOf, requestGrant } from './granted.ts'
 
 const likelyWords = ['Bearer', 'Token', '', 'bearer', 'BEARER', 'token']
@@ -21,20 +21,18 @@ async function tokenWords(caller: Caller): Promise<Finding> {
   if (prefix !== undefined) caller.tokenPrefix = prefix
   const shown = accepted.map((one) => (one === '' ? '(none)' : one)).join(', ') || 'none of them'
   const lowerBasic = await caller.call({ auth: basic(caller, { word: 'basic' }) })
-  return {
-    facts: [
-      word(
-        'tokens/prefix',
-        'words before a token',
-        shown,
-        `tried ${[...new Set(words)].map((one) => `"${one}"`).join(', ')}`,
-      ),
-      acceptance('signatures/scheme-case', '"basic" in lower case', lowerBasic),
-      word('tokens/format', 'form of a token', formOf(pair.access), `${pair.access.length} characters`),
-      amount('tokens/format', 'length of a token', { value: pair.access.length, unit: 'characters' }, 'one grant'),
-    ],
-    switches: { ...(prefix === undefined ? {} : { tokenPrefix: prefix }), tokenLength: pair.access.length },
-  }
+  return finding(
+    { ...(prefix === undefined ? {} : { tokenPrefix: prefix }), tokenLength: pair.access.length },
+    word(
+      'tokens/prefix',
+      'words before a token',
+      shown,
+      `tried ${[...new Set(words)].map((one) => `"${one}"`).join(', ')}`,
+    ),
+    acceptance('signatures/scheme-case', '"basic" in lower case', lowerBasic),
+    word('tokens/format', 'form of a token', formOf(pair.access), `${pair.access.length} characters`),
+    amount('tokens/format', 'length of a token', { value: pair.access.length, unit: 'characters' }, 'one grant'),
+  )
 }
 
 const isWord = (value: unknown): value is string => typeof value === 'string' && /^[\w.~+/-]+$/.test(value)
@@ -68,14 +66,12 @@ async function lifetimes(caller: Caller): Promise<Finding> {
   const refreshMs = wholeSeconds(Math.min(...refresh))
   const evidence = (ms: number): string => `reported expiry minus the server's clock: ${ms} ms`
   const inMinutes = (ms: number) => ({ value: Math.round(ms / 600) / 100, unit: 'minutes' })
-  return {
-    facts: [
-      amount('limits/token-lifetimes', 'lifetime of access tokens', inMinutes(accessMs), evidence(accessMs)),
-      amount('limits/token-lifetimes', 'lifetime of refresh tokens', inMinutes(refreshMs), evidence(refreshMs)),
-      word('limits/token-lifetimes', 'expiries in whole seconds', isRounded, `${samples} grants`),
-    ],
-    switches: { accessLifeMs: accessMs, refreshLifeMs: refreshMs, expiryRounding: isRounded ? 'up-to-second' : 'none' },
-  }
+  return finding(
+    { accessLifeMs: accessMs, refreshLifeMs: refreshMs, expiryRounding: isRounded ? 'up-to-second' : 'none' },
+    amount('limits/token-lifetimes', 'lifetime of access tokens', inMinutes(accessMs), evidence(accessMs)),
+    amount('limits/token-lifetimes', 'lifetime of refresh tokens', inMinutes(refreshMs), evidence(refreshMs)),
+    word('limits/token-lifetimes', 'expiries in whole seconds', isRounded, `${samples} grants`),
+  )
 }
 
 const wholeSeconds = (ms: number): number => Math.max(1000, Math.round(ms / 1000) * 1000)
@@ -97,7 +93,7 @@ async function expiresIn(caller: Caller): Promise<Finding> {
     const reply = await requestGrant(caller, ['solution', `expiresIn:${form}`])
     facts.push(acceptance('expires-in/forms', `expiresIn:${form}`, reply))
   }
-  return { facts, switches: { expiresInTooLong: long.outcome === 'accepted' ? 'capped' : 'refused' } }
+  return finding({ expiresInTooLong: long.outcome === 'accepted' ? 'capped' : 'refused' }, ...facts)
 }
 
 function longWord(outcome: string, pair: Pair | null): string {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../engine/json.ts'
 import type { Exchange, Journal, JournalKey, Start } from '../journal.ts'
 import { readAuthorization } from './authorization.ts'
 import { outcomeOf } from './outcome.ts'
-import { asObject, readBody, readObject, textOf, textsOf } from './rpc.ts'
+import { asObject, readBody, readObject, textOf } from './rpc.ts'
 import type { Pair, Request, Story } from './story.ts'
 
 /** Reads a journal once, for all checks. Pure. */
@@ -85,7 +85,6 @@ function issuedPair(request: Request, byToken: ReadonlyMap<string, Pair>): Pair 
     refreshToken,
     accessExpiryMs: Number(result.accessTokenExpiry),
     refreshExpiryMs: Number(result.refreshTokenExpiry),
-    scope: textsOf(result.scope) ?? [],
     issuedBy: request,
     parent,
     heldMs: outcome === 'accepted' ? exchange.deliveredMs : null,

@@ -34,7 +34,6 @@ export interface Pair {
   refreshToken: string
   accessExpiryMs: number
   refreshExpiryMs: number
-  scope: readonly string[]
   issuedBy: Request
   /** The pair that was refreshed; null for a grant. */
   parent: Pair | null

@@ -3,14 +3,12 @@
 import { defaultScheme } from '../document.ts'
 import { fromHex, utf8 } from './bytes.ts'
 import { type KnownMistake, mistakeById, mistakes } from './mistakes.ts'
-import type { Mistake } from './sign.ts'
-import { draftOf, type SignInput } from './sign.ts'
+import { draftOf, type Mistake, type SignInput } from './sign.ts'
 
 export interface ServerMistake {
   /** The mistake to pass to `sign`. */
   mistake: Mistake
   id: string
-  title: string
 }
 
 /**
@@ -129,7 +127,7 @@ export function serverHint({ requirement, when, fix }: KnownMistake): string {
   return `The server accepts this call when ${when}. ${serverFixes[requirement] ?? fix}`
 }
 
-function asServerMistake({ id, title }: KnownMistake): ServerMistake {
+function asServerMistake({ id }: KnownMistake): ServerMistake {
   const [group, word] = id.split('/') as [string, string]
-  return { mistake: { [group]: word }, id, title }
+  return { mistake: { [group]: word }, id }
 }
