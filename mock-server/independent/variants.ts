@@ -2,6 +2,11 @@ import type { IndependentVariant } from './independent-variant.ts'
 import { combinedVariants } from './variants/combined.ts'
 import { envelopeVariants } from './variants/envelope.ts'
 import { errorObjectVariants } from './variants/error-objects.ts'
+import { fifthAnswerVariants } from './variants/fifth-answers.ts'
+import { fifthKeyVariants } from './variants/fifth-keys.ts'
+import { fifthRequestVariants } from './variants/fifth-requests.ts'
+import { fifthSessionVariants } from './variants/fifth-sessions.ts'
+import { fifthTokenVariants } from './variants/fifth-tokens.ts'
 import { fourthAnswerVariants } from './variants/fourth-answers.ts'
 import { fourthCombinedVariants } from './variants/fourth-combined.ts'
 import { fourthKeyVariants } from './variants/fourth-keys.ts'
@@ -58,7 +63,13 @@ export const fourthVariants: readonly IndependentVariant[] = [
 ]
 
 /** The fifth set: another author, who does not know the cases (README.md). */
-export const fifthVariants: readonly IndependentVariant[] = []
+export const fifthVariants: readonly IndependentVariant[] = [
+  ...fifthAnswerVariants,
+  ...fifthRequestVariants,
+  ...fifthKeyVariants,
+  ...fifthTokenVariants,
+  ...fifthSessionVariants,
+]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [
