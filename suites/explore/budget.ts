@@ -3,7 +3,7 @@
 const everyLength: readonly number[] = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
 const noLimit = Number.POSITIVE_INFINITY
 
-/** For each size the value with up to 2,000 calls, up to 15,000, and more. */
+/** For each size the value with up to 2,000 calls, up to 18,000, and more. */
 const table = {
   /** Operations that are tried on each part of a call before anything else. */
   firstTurns: [2, 12, 8],
@@ -41,7 +41,7 @@ export type Sizes = { readonly [name in keyof typeof table]: (typeof table)[name
 
 /** @param maxCalls the budget of an exploration */
 export function sizesFor(maxCalls: number): Sizes {
-  const column: Column = maxCalls < 2000 ? 0 : maxCalls < 15_000 ? 1 : 2
+  const column: Column = maxCalls < 2000 ? 0 : maxCalls < 18_000 ? 1 : 2
   const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as Sizes
   return { ...sizes, reserved: Math.min(sizes.reserved, Math.round(maxCalls / 5)) }
 }

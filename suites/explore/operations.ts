@@ -47,6 +47,8 @@ export type BytesOperation =
   | { readonly fill: readonly [from: number, to: number]; readonly with: number }
   | { readonly reverse: true }
   | { readonly repeat: number }
+  /** Exchanges the halves. */
+  | { readonly halves: true }
 
 /** Where a place is in something of that length. */
 export function indexOf(place: Place, length: number): number {
@@ -69,6 +71,10 @@ export function changeBytes(bytes: Uint8Array, operation: BytesOperation): Uint8
   if (bytes.length === 0) return bytes
   if ('reverse' in operation) return bytes.slice().reverse()
   if ('append' in operation) return Uint8Array.of(...bytes, operation.append)
+  if ('halves' in operation) {
+    const half = Math.floor(bytes.length / 2)
+    return Uint8Array.of(...bytes.subarray(half), ...bytes.subarray(0, half))
+  }
   if ('repeat' in operation)
     return Uint8Array.from({ length: bytes.length * operation.repeat }, (_, at) => bytes[at % bytes.length] ?? 0)
   if ('keep' in operation) return bytes.slice(...range(operation.keep, bytes.length))

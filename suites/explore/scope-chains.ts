@@ -56,6 +56,7 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
     const open = await granted(x, { who, scope })
     if (open === undefined) continue
     await x.call(list(token(open)))
+    if (creates()) await expectRefused(x, creation(token(open)))
     const next = freshName(x)
     await x.call(refresh(open, { as: next }))
     if (x.lines.has(next)) await x.call(list(token(next)))

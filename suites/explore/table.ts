@@ -16,6 +16,8 @@ export interface Cell {
   readonly turn: number
   /** The call creates a key; otherwise its method changes from turn to turn. */
   readonly creates?: boolean
+  /** The key that makes the call, counted from 0 among those of its kind; otherwise it changes from turn to turn. */
+  readonly user?: number
 }
 
 /** Added to the turn of an operation that is tried with the other kind of signature first. */
@@ -24,8 +26,17 @@ const deferredTurns = 200
 /** Added to the turn of a change that is repeated on manager/createApiKey, because a server may check that method in other code. */
 const creationTurns = 100
 
-/** Parts of which every change is repeated on manager/createApiKey; of others only the first operations are. */
-const alwaysOnCreation = ['mac', 'signature-bytes', 'mistake']
+/** Parts of which every change is repeated on manager/createApiKey, and with every key; of others only the first operations are. */
+const alwaysRepeated = ['mac', 'signature-bytes', 'mistake']
+
+/** Added to the turn of a change that is repeated with every key, because a server may check one kind of key in other code. */
+const everyKeyTurns = 50
+
+/** Parts of which the first operations are repeated with every key. */
+const ofEveryKey = ['signed-method', 'signed-uri', 'basic-secret', 'param apiKeySecret']
+
+/** How many keys of a kind make such calls. */
+const usersOf: { readonly [way: string]: number } = { hmac: 4, ecc: 3, basic: 4, grant: 4 }
 
 /** Whether the credentials are changed, not what is called. */
 const isOfCredentials = (field: string): boolean => !/^(body|member|param)\b/.test(field)
@@ -58,9 +69,20 @@ export function cells(
   })
   const onCreation = parts
     .filter(({ way, change }) => waysToCreate.includes(way) && isOfCredentials(change.field))
-    .filter(({ change }) => rank(change) < first.length || alwaysOnCreation.includes(change.field))
+    .filter(({ change }) => rank(change) < first.length || alwaysRepeated.includes(change.field))
     .map((cell): Cell => ({ ...cell, turn: cell.turn + creationTurns, creates: true }))
-  return [...parts, ...onCreation].sort((one, other) => one.turn - other.turn)
+  const withEveryKey = parts
+    .filter(
+      ({ change }) =>
+        alwaysRepeated.includes(change.field) || (ofEveryKey.includes(change.field) && rank(change) < first.length),
+    )
+    .flatMap((cell) =>
+      Array.from(
+        { length: usersOf[cell.way] ?? 0 },
+        (_, user): Cell => ({ ...cell, turn: cell.turn + everyKeyTurns, user }),
+      ),
+    )
+  return [...parts, ...withEveryKey, ...onCreation].sort((one, other) => one.turn - other.turn)
 }
 
 /**
@@ -94,13 +116,14 @@ const controlEvery = 6
 const rightCallsTried = 3
 
 /** Makes the calls of one cell. @returns whether the model could judge them */
-export async function callCell(caller: Caller, { id, way, change, creates }: Cell): Promise<boolean> {
+export async function callCell(caller: Caller, { id, way, change, creates, user }: Cell): Promise<boolean> {
   const { x, turns } = caller
   x.script = id
   for (let tried = 0; tried < rightCallsTried; tried++) {
     const turn = turns.get(id) ?? 0
     turns.set(id, turn + 1)
-    const right = await rightCall(caller, way, turn, creates)
+    const right =
+      user === undefined ? await rightCall(caller, way, turn, creates) : rightCallOf(caller.keyring, way, user)
     if (right === undefined) return false
     if (x.foresee({ ...right, change })?.is === 'refused') return deviate(caller, right, change)
   }
@@ -174,6 +197,18 @@ export async function rightCall(
       return creates ? create(auth, { name: 'deviation-$unique', scope: ['solution'] }, more) : list(auth, more)
     }
   }
+}
+
+/** A right call of one of the keys: a listing, or a grant; undefined if there are fewer keys. */
+function rightCallOf(keyring: Keyring, way: string, user: number): CallStep | undefined {
+  const listing = keyring.narrow.filter((one) => one === 'solution-key')
+  const who =
+    way === 'ecc'
+      ? [...keyring.ecc, ...keyring.narrowEcc.filter((one) => one === 'ecc-solution')][user]
+      : [...keyring.secret.slice(0, 3), ...listing, ...keyring.secret.slice(3)][user]
+  if (who === undefined) return undefined
+  if (way === 'grant') return keyring.grants ? grant(who, ['solution']) : undefined
+  return list(way === 'ecc' ? ecc(who) : way === 'basic' ? basic(who) : hmac(who))
 }
 
 const nonceKinds = [undefined, 'digits', undefined, 'letters', 'padded', undefined, 'marks'] as const

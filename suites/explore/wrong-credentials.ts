@@ -86,12 +86,15 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
     await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place: `$${who}-own.publicKey` }))
     await expectRefused(x, changed(list(hmac(who)), { field: 'secret', operation: 'empty' }))
     await expectAccepted(x, list(ecc(who)))
+    for (const other of keyring.secret.slice(0, users)) await secretOfOther(x, who, other)
     for (const other of [...keyring.secret, ...keyring.ecc, ...keyring.narrowEcc])
       if (other !== who) await expectRefused(x, changed(list(ecc(who)), { field: 'key-id', place: `$${other}.id` }))
   }
-  for (const who of keyring.secret.slice(0, users)) {
+  for (const who of [...keyring.secret.slice(0, users), ...keyring.narrow.filter((one) => one === 'solution-key')]) {
     for (const other of [...keyring.secret, ...keyring.narrow]) {
       if (other === who) continue
+      // A server may keep what it found for the call before.
+      await expectAccepted(x, list(hmac(other)))
       await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${other}.secret` }))
       await expectRefused(x, changed(list(hmac(who)), { field: 'key-id', place: `$${other}.id` }))
       await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place: `$${other}.secret` }))
@@ -103,6 +106,14 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
     await expectAccepted(x, list(basic(who)))
     await expectAccepted(x, list(hmac(who)))
   }
+}
+
+/** The secret of one key proves nothing for another one that has a public key, not even if it created it. */
+async function secretOfOther(x: Explorer, who: string, other: string): Promise<void> {
+  const place = `$${other}.secret`
+  await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place }))
+  await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', place }))
+  await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', place }))
 }
 
 /** authorization/required: no header, and headers that prove nothing. */
