@@ -36,7 +36,7 @@ export async function countAll(): Promise<Numbers> {
     'Scenarios and cases': casesText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
     'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
-    'Conforming variants without a failure': `${variants.length} of ${variants.length}; also all ${pairsOf(variants).length} pairs that can be combined, in ${coveringServers(variants).length} servers`,
+    'Conforming variants without a failure': `${variants.length} of ${variants.length}; also in ${coveringServers(variants).length} servers that together combine all ${pairsOf(variants).length} compatible pairs`,
     'Null servers that prove a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} more that answer a few calls correctly never conform`,
   }
 }
