@@ -59,6 +59,11 @@ export const keyMutants: Mutant[] = [
       with: { deletedKeyWorks: (_key, used) => used === means },
     },
   ]),
+  {
+    id: 'disabled-key-works-again-once-deleted',
+    breaks: 'keys/can-be-disabled',
+    with: { disabledKeyWorks: (key) => key.deleted, deletedKeyWorks: (key) => !key.enabled },
+  },
   ...(['hmac', 'ecc', 'basic'] as const).map(
     (means): Mutant => ({
       id: `${means}-has-every-scope`,
