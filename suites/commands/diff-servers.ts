@@ -4,7 +4,7 @@ import { usageError } from '../engine/errors.ts'
 import { jsonLine, line, lines } from '../engine/printable.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { RunFlags } from '../run/options/flags.ts'
-import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
+import { readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
 import { count, positive } from '../run/options/values.ts'
 import { urlTarget } from '../targets/url.ts'
 import { processOutlet } from './write-reports.ts'
@@ -75,7 +75,7 @@ function targetOf(flags: DiffServersFlags, place: 0 | 1): TargetOptions {
     const value = values?.[place] ?? values?.[0]
     if (value !== undefined) own[flag] = value
   }
-  const target = readTargetOptions(own, process.env, readTargetFile(own, process.env))
+  const target = readTargetOptions(own, process.env)
   if (target === null || url.length > 2 || (url.length === 1 && flags.target?.length !== 2))
     throw usageError('Name two servers, as in "--url https://a.example --url https://b.example"')
   return target

@@ -15,7 +15,7 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { type Effort, type Explored, exploreUrl } from '../run/explore/explore-url.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
-import { readTargetFile, readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
+import { readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
 import { positive, readReports } from '../run/options/values.ts'
 import { packageVersion } from './package-version.ts'
 import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
@@ -65,7 +65,7 @@ export function registerExplore(program: Command): void {
 
 /** @returns the exit code */
 async function run(flags: ExploreFlags): Promise<number> {
-  const target = readTargetOptions(flags, process.env, readTargetFile(flags, process.env))
+  const target = readTargetOptions(flags, process.env)
   const reports = readReports(flags.report ?? [])
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
   const seconds = positive('--for', flags.for, defaultSeconds)

@@ -6,7 +6,7 @@ import { renderFacts } from '../facts/text.ts'
 import { measureTarget } from '../run/measure-target.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
-import { readTargetFile, readTargetOptions } from '../run/options/target-options.ts'
+import { readTargetOptions } from '../run/options/target-options.ts'
 import { positive } from '../run/options/values.ts'
 import { replaceFile } from '../run/replace-file.ts'
 import { packageVersion } from './package-version.ts'
@@ -47,7 +47,7 @@ export function registerFacts(program: Command): void {
 
 async function run(flags: FactsFlags): Promise<void> {
   const { asProfile } = flags
-  const target = readTargetOptions(flags, process.env, readTargetFile(flags, process.env))
+  const target = readTargetOptions(flags, process.env)
   if (target === null) throw usageError('Name the server to measure, as in "--url https://service.example"')
   if (asProfile !== undefined) demandPlaceFor(asProfile, 'the profile', true)
   const { allow, root, url, settings } = target

@@ -5,18 +5,16 @@ import { bareSettings } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up.ts'
 import { capabilitiesOf, whyNotRun } from './capabilities.ts'
 
-const offered = capabilitiesOf(
-  { ...bareSettings, absent: ['inbox', 'context'] },
-  {
-    allow: [],
-    lasting: true,
-    fresh: true,
-    clockControlled: false,
-    standIn: 'root',
-    keptTestKeys: [],
-    testKeyNames: [],
-  },
-)
+const offered = capabilitiesOf({
+  settings: { ...bareSettings, absent: ['inbox', 'context'] },
+  allow: [],
+  lasting: true,
+  fresh: true,
+  clockControlled: false,
+  root: { kind: 'secret' },
+  testKeys: [],
+  kept: [],
+})
 
 function verdictOf(needs: Need[]): string {
   const [scenario] = madeUpCorpus({ requirements: [], scenarios: [['a/b', [], needs]] }).scenarios

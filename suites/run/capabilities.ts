@@ -1,10 +1,12 @@
 import type { Item } from '../engine/case/cases.ts'
+import type { CreatedKey } from '../engine/case/created-keys.ts'
+import { standInOf } from '../engine/case/stand-in.ts'
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { namesIn, testKeysUsed } from '../engine/case/test-case.ts'
-import type { Need, SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { Need, SafetyClass, TestKey } from '../engine/fixture/fixture-types.ts'
 import { roundingMs } from '../engine/judge/margins.ts'
 import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
-import type { TargetSettings } from '../engine/target.ts'
+import type { RootKey, TargetSettings } from '../engine/target.ts'
 
 /** What a target and its user offer, which decides the cases that can run. */
 export interface Capabilities {
@@ -31,19 +33,24 @@ export interface Capabilities {
   testKeyNames: readonly string[]
 }
 
-/** What a target with these settings offers, before the first request. */
-export function capabilitiesOf(
+/** A target, and what the user lets a run do to it. */
+interface Offer extends Pick<Capabilities, 'allow' | 'lasting' | 'fresh' | 'clockControlled'> {
   settings: Pick<
     TargetSettings,
     'probes' | 'absent' | 'solutions' | 'cleanup' | 'secondAddress' | 'clientAddress' | 'likelyAddresses'
-  >,
-  rest: Pick<
-    Capabilities,
-    'allow' | 'lasting' | 'fresh' | 'clockControlled' | 'standIn' | 'keptTestKeys' | 'testKeyNames'
-  >,
-): Capabilities {
+  >
+  root: Pick<RootKey, 'kind'>
+  testKeys: readonly TestKey[]
+  kept: readonly CreatedKey[]
+}
+
+/** What a target with these settings offers, before the first request. */
+export function capabilitiesOf({ settings, root, testKeys, kept, ...rest }: Offer): Capabilities {
   return {
     ...rest,
+    standIn: standInOf(testKeys, root),
+    keptTestKeys: kept.flatMap(({ member }) => member ?? []),
+    testKeyNames: testKeys.map(({ name }) => name),
     outwaitsRefresh: false,
     secondAddress: settings.secondAddress !== undefined,
     clientAddress: settings.clientAddress !== undefined || settings.likelyAddresses !== undefined,

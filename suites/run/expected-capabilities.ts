@@ -1,5 +1,4 @@
 import type { CreatedKey } from '../engine/case/created-keys.ts'
-import { standInOf } from '../engine/case/stand-in.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import { urlSettings } from '../targets/url-settings.ts'
@@ -13,27 +12,29 @@ const twoSolutions = ['first', 'second']
 export function expectedCapabilities(
   target: TargetOptions | null,
   corpus: Corpus,
-  keptTestKeys: readonly CreatedKey[],
+  kept: readonly CreatedKey[],
 ): Capabilities {
-  const testKeyNames = corpus.testKeys.map(({ name }) => name)
+  const { testKeys } = corpus
   if (target === null) {
-    return capabilitiesOf(bundledSettings(twoSolutions), {
+    return capabilitiesOf({
       allow: ['sessions', 'keys', 'limits'],
       lasting: false,
       fresh: true,
       clockControlled: true,
-      standIn: 'root',
-      keptTestKeys: [],
-      testKeyNames,
+      settings: bundledSettings(twoSolutions),
+      root: { kind: 'secret' },
+      testKeys,
+      kept: [],
     })
   }
-  return capabilitiesOf(urlSettings(target.url, target.settings), {
+  return capabilitiesOf({
     allow: target.allow,
     lasting: true,
     fresh: target.disposable,
     clockControlled: false,
-    standIn: standInOf(corpus.testKeys, target.root),
-    keptTestKeys: keptTestKeys.flatMap(({ member }) => member ?? []),
-    testKeyNames,
+    settings: urlSettings(target.url, target.settings),
+    root: target.root,
+    testKeys,
+    kept,
   })
 }

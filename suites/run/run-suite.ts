@@ -1,6 +1,4 @@
-import { type Item, skipItem } from '../engine/case/cases.ts'
-import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import type { StopReason } from '../engine/judge/problem.ts'
+import { notReached } from '../engine/case/cases.ts'
 import { interruptedInstead } from './ending/interrupted.ts'
 import { endOnSignals } from './ending/signals.ts'
 import { limitTime } from './ending/time-limit.ts'
@@ -21,8 +19,10 @@ export async function runSuite(suite: SuiteRun): Promise<SuiteResult> {
   const runInWorker = async (prepared: WorkerRequest): Promise<Omit<SuiteResult, 'left' | 'exploration'>> => {
     const { outcomes, stopped, defects, isStuck } = await runVitest(prepared, endings, suite.listener)
     const reason = endings.cases.reason ?? stopped
+    const reached = new Set(outcomes.map(({ key }) => key))
+    const missing = suite.selected.filter(({ key }) => prepared.items.includes(key) && !reached.has(key))
     return {
-      outcomes: [...outcomes, ...notReached(suite.selected, prepared, outcomes, reason)],
+      outcomes: [...outcomes, ...notReached(missing, reason)],
       facts: prepared.facts,
       stopped: reason,
       defects: reason === null ? defects : [],
@@ -64,17 +64,4 @@ function requestOf({ options, corpus, selected, seed, known }: SuiteRun, endsAtM
     endsAtMs,
     endingChannel: `svc-conformance-${process.pid}-${unique}`,
   }
-}
-
-/** Outcomes for the cases that the run did not reach, so that none is silently missing. */
-function notReached(
-  selected: readonly Item[],
-  { items }: WorkerRequest,
-  outcomes: readonly CaseOutcome[],
-  reason: StopReason | null,
-): CaseOutcome[] {
-  const seen = new Set(outcomes.map(({ key }) => key))
-  const missing = selected.filter(({ key }) => items.includes(key) && !seen.has(key))
-  const because = reason ?? { kind: 'defect' as const }
-  return missing.map((item) => skipItem(item, { kind: 'not-run', because }))
 }

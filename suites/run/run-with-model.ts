@@ -1,5 +1,5 @@
 /** Runs the cases and the model together: the model makes its calls while places for keys are free, and last those that may lock a key. */
-import { fillsPlaces, skipItem } from '../engine/case/cases.ts'
+import { fillsPlaces, notReached } from '../engine/case/cases.ts'
 import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
 import type { RunListener } from '../engine/case/events.ts'
 import type { Ending } from './ending/ending.ts'
@@ -64,10 +64,8 @@ const nothingRan: WorkerResult = { outcomes: [], facts: null, stopped: null, def
 
 /** Cases of the second part that the run did not reach. */
 function withMissing(result: WorkerResult, { selected }: SuiteRun, keys: ReadonlySet<string>): WorkerResult {
-  const because = result.stopped ?? { kind: 'defect' as const }
   const missing = selected.filter(({ key }) => keys.has(key))
-  const skipped = missing.map((item) => skipItem(item, { kind: 'not-run', because }))
-  return { ...result, outcomes: [...result.outcomes, ...skipped] }
+  return { ...result, outcomes: [...result.outcomes, ...notReached(missing, result.stopped)] }
 }
 
 const joined = (first: WorkerResult, last: WorkerResult): WorkerResult => ({

@@ -6,7 +6,6 @@ import { signatureHint } from '../diagnose/signature-hint.ts'
 import { closeCaller, endRun, openCaller, type Run, startRun } from '../engine/case/caller.ts'
 import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
 import type { RunListener } from '../engine/case/events.ts'
-import { standInOf } from '../engine/case/stand-in.ts'
 import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
 import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
@@ -14,7 +13,7 @@ import type { StopReason } from '../engine/judge/problem.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Listening } from '../explore/listen.ts'
-import { type Capabilities, capabilitiesOf, refineCapabilities } from './capabilities.ts'
+import { capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending/ending.ts'
 import { preflight } from './preflight/preflight.ts'
 import { createRunner } from './schedule/schedule.ts'
@@ -60,13 +59,20 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   const caller = await openCaller(run)
   const { instance } = caller
   await closeCaller(caller)
-  const capabilities = refineCapabilities(capabilitiesOfRun(setup, instance), facts, instance.settings.maxWaitMs)
-  const items = orderItems(
-    setup.items,
-    setup.target.lasting,
-    seededRandom(setup.seed),
-    standInOf(setup.corpus.testKeys, instance.root),
-  )
+  const { lasting, fresh } = setup.target
+  const { settings, root } = instance
+  const offered = capabilitiesOf({
+    allow: setup.allow,
+    lasting,
+    fresh,
+    clockControlled: instance.clock.controlled,
+    settings,
+    root,
+    testKeys: setup.corpus.testKeys,
+    kept: setup.keptTestKeys ?? [],
+  })
+  const capabilities = refineCapabilities(offered, facts, settings.maxWaitMs)
+  const items = orderItems(setup.items, lasting, seededRandom(setup.seed), capabilities.standIn)
   const countFailure = failureCounter(setup, run)
   const runner = createRunner(run, items, capabilities, {
     started: ({ key }) => run.emit({ kind: 'case-started', key }),
@@ -176,16 +182,4 @@ export function engineRun(setup: RunSetup, facts: TargetFacts): Run {
   })
   ending?.onEnd((reason) => run.stopping.stop(reason))
   return run
-}
-
-function capabilitiesOfRun({ target, allow, corpus, keptTestKeys = [] }: RunSetup, instance: Instance): Capabilities {
-  return capabilitiesOf(instance.settings, {
-    allow,
-    lasting: target.lasting,
-    fresh: target.fresh,
-    clockControlled: instance.clock.controlled,
-    standIn: standInOf(corpus.testKeys, instance.root),
-    keptTestKeys: keptTestKeys.flatMap(({ member }) => member ?? []),
-    testKeyNames: corpus.testKeys.map(({ name }) => name),
-  })
 }

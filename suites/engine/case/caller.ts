@@ -3,7 +3,7 @@ import type { Hint } from '../judge/problem.ts'
 import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
-import { type Instance, isLoopback, type RootKey, type Target, type WireRequest } from '../target.ts'
+import { type Instance, isLoopback, type Target, type WireRequest } from '../target.ts'
 import type { Credential } from './authorize.ts'
 import { type CallLimit, createCallLimit } from './call-limit.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
@@ -122,7 +122,7 @@ export async function openCaller(run: Run): Promise<Caller> {
     }),
     emit: run.emit,
     createdKeys,
-    testKeys: new Map([['root', credentialOfRoot(instance.root)]]),
+    testKeys: new Map([['root', credentialOfKey(instance.root)]]),
     knownKeys: new Map(),
     testKeyScopes: new Map(),
     redactor: createRedactor(secretsOf(instance)),
@@ -195,20 +195,17 @@ export async function endRun(run: Run): Promise<void> {
   await run.target.close?.()
 }
 
-function credentialOfRoot(root: RootKey): Credential {
-  return root.kind === 'secret'
-    ? { id: root.id, secret: root.secret }
-    : { id: root.id, seed: seedFromPkcs8(root.privateKey) }
-}
-
-export function credentialOfKey(key: CreatedKey): Credential {
-  return key.privateKey === undefined
-    ? { id: key.id, ...(key.secret === undefined ? {} : { secret: key.secret }) }
-    : {
-        id: key.id,
-        seed: seedFromPkcs8(key.privateKey),
-        ...(key.secret === undefined ? {} : { secret: key.secret }),
-      }
+/** What calls with this key are authorized with. A root key has the same members as a created one. */
+export function credentialOfKey({
+  id,
+  secret,
+  privateKey,
+}: Pick<CreatedKey, 'id' | 'secret' | 'privateKey'>): Credential {
+  return {
+    id,
+    ...(privateKey === undefined ? {} : { seed: seedFromPkcs8(privateKey) }),
+    ...(secret === undefined ? {} : { secret }),
+  }
 }
 
 /** Whether a requirement of the corpus is a must; one that the corpus does not name counts as a must. */

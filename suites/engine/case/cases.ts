@@ -1,6 +1,6 @@
 import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/fixture-types.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
-import type { ProblemFacts } from '../judge/problem.ts'
+import type { ProblemFacts, StopReason } from '../judge/problem.ts'
 import { type Random, shuffled } from '../random.ts'
 import { allProves, caseKey, unjudged } from './test-case.ts'
 import { creationCase, creationScenario } from './test-key-scenario.ts'
@@ -122,4 +122,10 @@ export function skipItem(item: Item, reason: ProblemFacts): CaseOutcome {
   return item.kind === 'test-key'
     ? unjudged(creationScenario(item.member), creationCase, verdict, reason)
     : unjudged(item.scenario, item.testCase, verdict, reason)
+}
+
+/** The outcomes of the items that a run did not reach, so that none is silently missing. @param reason null: a defect of the suite */
+export function notReached(items: readonly Item[], reason: StopReason | null): CaseOutcome[] {
+  const because = reason ?? { kind: 'defect' as const }
+  return items.map((item) => skipItem(item, { kind: 'not-run', because }))
 }

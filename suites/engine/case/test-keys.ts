@@ -191,7 +191,7 @@ function pairOf(run: Run, member: string): Ed25519KeyPair {
 export async function tokenOf(caller: Caller, by: string, scope: string[]): Promise<string | undefined> {
   const credential = caller.testKeys.get(by)
   if (credential === undefined) return undefined
-  const { answer } = await makeCall(caller, {
+  const granted = await makeCall(caller, {
     method: 'manager/auth',
     auth: 'none',
     params: {
@@ -201,6 +201,11 @@ export async function tokenOf(caller: Caller, by: string, scope: string[]): Prom
       scope,
     },
   })
+  return accessTokenOf(granted)
+}
+
+/** The access token in the answer to a grant, if it can be sent. */
+export function accessTokenOf({ answer }: Called): string | undefined {
   const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
   const token = result?.accessToken
   return typeof token === 'string' && isSendable(token) ? token : undefined

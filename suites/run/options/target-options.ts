@@ -48,7 +48,11 @@ export function readTargetFile(flags: Pick<RunFlags, 'target'>, env: Environment
  * @returns null if nothing names a URL; the bundled server is the target then
  * @throws SuiteError (`usage`, `fixture`, exit code 2)
  */
-export function readTargetOptions(flags: RunFlags, env: Environment, named: NamedTargetFile): TargetOptions | null {
+export function readTargetOptions(
+  flags: RunFlags,
+  env: Environment,
+  named = readTargetFile(flags, env),
+): TargetOptions | null {
   const { file, beside } = named
   const url = targetUrl(flags, env, named)
   if (url === null) return null

@@ -1,7 +1,6 @@
 /** The calls of the preflight. */
 import { makeCall } from '../../engine/case/call.ts'
 import type { Caller } from '../../engine/case/caller.ts'
-import { isSendable } from '../../engine/case/credential-of.ts'
 import { noteSilence, patienceForRefusalMs } from '../../engine/case/patience.ts'
 import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
@@ -31,10 +30,3 @@ export function grantParams(caller: Caller, scope: string[]): unknown {
 
 export const grant = (caller: Caller, scope: string[]): Promise<Called> =>
   call(caller, 'none', 'manager/auth', grantParams(caller, scope))
-
-/** The access token in a grant's answer, if it can be sent. */
-export function accessTokenOf({ answer }: Called): string | undefined {
-  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
-  const token = result?.accessToken
-  return typeof token === 'string' && isSendable(token) ? token : undefined
-}

@@ -1,10 +1,11 @@
 import { makeCall } from '../../engine/case/call.ts'
 import type { Caller } from '../../engine/case/caller.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
+import { accessTokenOf } from '../../engine/case/test-keys.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
-import { accessTokenOf, call, grant, grantParams, listSolutions } from './calls.ts'
+import { call, grant, grantParams, listSolutions } from './calls.ts'
 
 /**
  * Finds our address as the server sees it: the declared one, or the first likely one for which a token works. A server in a container does

@@ -1,7 +1,7 @@
 import type { Caller } from '../../engine/case/caller.ts'
 import { isSendable } from '../../engine/case/credential-of.ts'
-import { createKeyOf } from '../../engine/case/test-keys.ts'
-import { accessTokenOf, call, grant } from './calls.ts'
+import { accessTokenOf, createKeyOf } from '../../engine/case/test-keys.ts'
+import { call, grant } from './calls.ts'
 
 /** Finds out which word precedes a token. */
 export async function learnTokens(caller: Caller): Promise<void> {

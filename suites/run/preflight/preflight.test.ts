@@ -108,14 +108,15 @@ test('addresses are learned too where each grant ends the token of the one befor
 
 test('cases that need a second address give that reason', () => {
   const settings = { ...bareSettings, secondAddress: '127.0.0.2' }
-  const offered = capabilitiesOf(settings, {
+  const offered = capabilitiesOf({
+    settings,
     allow: ['sessions'],
     lasting: true,
     fresh: true,
     clockControlled: false,
-    standIn: 'root',
-    keptTestKeys: [],
-    testKeyNames: [],
+    root: { kind: 'secret' },
+    testKeys: [],
+    kept: [],
   })
   const refined = refineCapabilities(
     offered,
