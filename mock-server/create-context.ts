@@ -42,20 +42,9 @@ export function createContext(options: ServerOptions = {}): ServerContext {
     const [freshId, freshSecret] = [random(16).toString('hex'), random(16).toString('hex')]
     given.id ??= freshId
     given.secret ??= freshSecret
-    const root = makeKey({
-      id: given.id,
-      secret: given.secret,
-      name: 'root',
-      scope: table.initialKeyScope(),
-      createdMs: nowMs,
-      initial: true,
-    })
-    if (given.publicKey !== undefined) {
-      const verifyKey = readPublicKey(given.publicKey)
-      if (!verifyKey) throw new TypeError('Give the root key an ED25519 public key in PEM form')
-      root.publicKey = given.publicKey
-      root.verifyKey = verifyKey
-    }
+    const { id, secret } = given
+    const root = makeKey({ id, secret, name: 'root', scope: table.initialKeyScope(), createdMs: nowMs, initial: true })
+    if (given.publicKey !== undefined) givePublicKey(root, given.publicKey)
     state.keys.set(root.id, root)
     for (const name of ['First solution', 'Second solution']) {
       const solution: Solution = { id: random(16).toString('hex'), createdMs: nowMs, name }
@@ -64,6 +53,13 @@ export function createContext(options: ServerOptions = {}): ServerContext {
     return { state, random, root }
   }
   return context
+}
+
+function givePublicKey(root: ApiKey, publicKey: string): void {
+  const verifyKey = readPublicKey(publicKey)
+  if (!verifyKey) throw new TypeError('Give the root key an ED25519 public key in PEM form')
+  root.publicKey = publicKey
+  root.verifyKey = verifyKey
 }
 
 function clockOf(options: ServerOptions): MockClock {

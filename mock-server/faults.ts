@@ -90,9 +90,20 @@ const counts = ['ms', 'retryAfterSeconds', 'calls']
 const choiceNames = ['fault', 'method', 'grantType', 'skip', 'times', 'probability', 'inARow']
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
 
+/** An armed fault, and what became of the calls that it concerns. */
+interface Entry {
+  fault: ArmedFault
+  /** How many calls it concerned, whether or not it applied to them. */
+  passed: number
+  /** To how many of the latest of them it applied, without a pause. */
+  inARow: number
+  /** Lets the calls go on that wait at a barrier. */
+  waiting: (() => void)[]
+}
+
 /** Faults by method, by count and by probability. `chance` gives numbers from 0 to 1. */
 export function createFaults(chance: () => number): FaultSource {
-  const armed = new Map<string, { fault: ArmedFault; passed: number; inARow: number; waiting: (() => void)[] }>()
+  const armed = new Map<string, Entry>()
   function remove(id: string): boolean {
     for (const go of armed.get(id)?.waiting ?? []) go()
     return armed.delete(id)
@@ -115,22 +126,8 @@ export function createFaults(chance: () => number): FaultSource {
       return armed.size > 0
     },
     meet(call) {
-      const met: ArmedFault[] = []
-      for (const entry of armed.values()) {
-        const { fault } = entry
-        if (!concerns(fault, call) || exhausted(fault)) continue
-        entry.passed += 1
-        if (entry.passed <= (fault.skip ?? 0)) continue
-        const spared = entry.inARow >= (fault.inARow ?? Number.POSITIVE_INFINITY)
-        if (spared || (fault.probability !== undefined && chance() >= fault.probability)) {
-          entry.inARow = 0
-          continue
-        }
-        entry.inARow += 1
-        fault.met += 1
-        met.push(fault)
-      }
-      return met
+      const concerned = [...armed.values()].filter(({ fault }) => concerns(fault, call) && !exhausted(fault))
+      return concerned.filter((entry) => applies(entry, chance)).map(({ fault }) => fault)
     },
     waitAt(barrier) {
       const entry = armed.get(barrier.id)
@@ -147,6 +144,19 @@ export function createFaults(chance: () => number): FaultSource {
 function concerns(fault: Fault, call: { method: string | undefined; grantType: string | undefined }): boolean {
   if (fault.method !== undefined && fault.method !== call.method) return false
   return fault.grantType === undefined || fault.grantType === call.grantType
+}
+
+/** Whether a fault applies to a call that it concerns; counts the call. */
+function applies(entry: Entry, chance: () => number): boolean {
+  const { fault } = entry
+  entry.passed += 1
+  if (entry.passed <= (fault.skip ?? 0)) return false
+  const isSpared =
+    entry.inARow >= (fault.inARow ?? Number.POSITIVE_INFINITY) ||
+    (fault.probability !== undefined && chance() >= fault.probability)
+  entry.inARow = isSpared ? 0 : entry.inARow + 1
+  if (!isSpared) fault.met += 1
+  return !isSpared
 }
 
 function exhausted(fault: ArmedFault): boolean {

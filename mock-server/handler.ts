@@ -27,7 +27,6 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
   const journal = createJournal(context, { ...defaultJournalBounds, ...options.journal })
   const faults = createFaults(() => context.random(4).readUInt32LE() / 2 ** 32)
   const gate = createGate(context)
-  const origins = options.cors ?? []
 
   function answer(request: MockRequest): MockAnswer | Promise<MockAnswer> {
     return profile.delayMs > 0 ? letPass(context, profile.delayMs).then(() => answerNow(request)) : answerNow(request)
@@ -63,14 +62,7 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
     return rendered
   }
 
-  function answerPage(request: MockRequest): MockAnswer | Promise<MockAnswer> {
-    const preflight = preflightHeaders(origins, request)
-    if (preflight) return withHeaders(emptyAnswer(context, 204), preflight)
-    const more = corsHeaders(origins, request)
-    return whenReady(answer(request), (answered) => withHeaders(answered, more))
-  }
-
-  const inner = guarded(context, origins.length > 0 ? answerPage : answer)
+  const inner = guarded(context, options.cors?.length ? forPages(context, options.cors, answer) : answer)
   const handle = options.around ? guarded(context, options.around(inner, context)) : inner
   const reset = () => {
     context.reset()
@@ -78,6 +70,16 @@ export function createHandler(options: ServerOptions = {}): MockHandler {
     journal.clear()
   }
   return { handle, context, journal, faults, reset }
+}
+
+/** Answers web pages of these origins too. */
+function forPages(context: ServerContext, origins: readonly string[], answer: Handle): Handle {
+  return (request) => {
+    const preflight = preflightHeaders(origins, request)
+    if (preflight) return withHeaders(emptyAnswer(context, 204), preflight)
+    const more = corsHeaders(origins, request)
+    return whenReady(answer(request), (answered) => withHeaders(answered, more))
+  }
 }
 
 /** Refuses requests before their body is read: not a call, too long, too many, another content type. */

@@ -6,7 +6,7 @@ const unwritableExitCode = 2
  * Handles output that nobody reads, or a full disk. A closed pipe (`svc-conformance list | head`) is not an error: the process prints
  * nothing more and keeps its exit code. Any other error is one sentence on stderr and exit code 2.
  */
-export interface OutputErrors {
+interface OutputErrors {
   /** The exit code after an output error, which overrides that of the command; undefined without an error. */
   exitCode(): number | undefined
 }

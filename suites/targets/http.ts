@@ -27,24 +27,17 @@ export interface Wire {
 
 /** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
 export function openWire(options: WireOptions): Wire {
-  const { baseUrl, secondAddress, proxy = null } = options
+  const { baseUrl, proxy = null } = options
   const limits = {
     requestTimeoutMs: options.requestTimeoutMs,
     maxAnswerBytes: options.maxAnswerBytes ?? defaultMaxAnswerBytes,
   }
-  const agentWith = agentMaker(options)
-  const kept = agentWith({ keepAlive: true, maxSockets: options.connections ?? 1 })
-  // As many as race at once; they stay open between two races of a step.
-  const warm = agentWith({ keepAlive: true })
-  const fresh = agentWith({ keepAlive: false })
-  const unused = agentWith({ keepAlive: false })
+  const agents = openAgents(options)
+  const { kept, warm, fresh, unused, second } = agents
   let underWay = 0
   /** How many calls were under way at once at most; more connections in advance are never needed. */
   let mostAtOnce = 0
   const spares = proxy === null ? openSpares(unused, () => mostAtOnce) : undefined
-  // A proxy would call from its own address.
-  const directly = agentMaker({ ...options, proxy: null })
-  const second = secondAddress === undefined ? fresh : directly({ keepAlive: false, localAddress: secondAddress })
 
   const agentFor = (request: WireRequest): http.Agent => {
     if (request.from === 'second-address') return second
@@ -75,14 +68,27 @@ export function openWire(options: WireOptions): Wire {
       await new Promise((resolve) => setTimeout(resolve, closingMs))
     },
     close: () => {
-      kept.destroy()
-      warm.destroy()
-      fresh.destroy()
       spares?.close()
-      unused.destroy()
-      second.destroy()
+      for (const agent of Object.values(agents)) agent.destroy()
       collectAnswers()
     },
+  }
+}
+
+/** The agents whose connections carry the requests of each kind. */
+function openAgents(options: WireOptions) {
+  const { secondAddress, connections = 1 } = options
+  const agentWith = agentMaker(options)
+  const fresh = agentWith({ keepAlive: false })
+  // A proxy would call from its own address.
+  const directly = agentMaker({ ...options, proxy: null })
+  return {
+    kept: agentWith({ keepAlive: true, maxSockets: connections }),
+    /** As many as race at once; they stay open between two races of a step. */
+    warm: agentWith({ keepAlive: true }),
+    fresh,
+    unused: agentWith({ keepAlive: false }),
+    second: secondAddress === undefined ? fresh : directly({ keepAlive: false, localAddress: secondAddress }),
   }
 }
 

@@ -25,7 +25,7 @@ export interface RunOptions {
 }
 
 /** Which cases run. */
-export interface SelectionOptions {
+interface SelectionOptions {
   only: string[]
   /** Rows of the table or the matrix were named, and no cases. */
   rowsAlone: boolean
@@ -42,7 +42,7 @@ export interface SelectionOptions {
 }
 
 /** How long things may take. */
-export interface LimitOptions {
+interface LimitOptions {
   /** How long to wait for the target to come up. */
   waitSeconds: number
   /** For the whole run; null: no limit. */
@@ -52,7 +52,7 @@ export interface LimitOptions {
 }
 
 /** What happens with the results. */
-export interface ReportingOptions {
+interface ReportingOptions {
   /** The file of the baseline. */
   known: string | null
   updateKnown: boolean
