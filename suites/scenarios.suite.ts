@@ -28,6 +28,7 @@ async function everything(): Promise<WorkerRequest> {
     keyRecord: null,
     keptTestKeys: [],
     earlierKeys: [],
+    taken: null,
     endingChannel: 'svc-conformance-test',
     endsAtMs: null,
   }
@@ -69,27 +70,30 @@ afterAll(async () => {
   events.close()
 })
 
-/** Which of the workers this is, where there are several. */
-const { searchParams } = new URL(import.meta.url)
-const part = Number(searchParams.get('part') ?? 0)
-const parts = Number(searchParams.get('of') ?? 1)
-
 /** Cases of one server are scheduled by the run, so all of them wait for their turn at once. */
 const ask = url === null ? test : test.concurrent
-
-const mine = run.items.filter((_item, index) => index % parts === part)
 
 /** A run reads outcomes and not tests: the fewer tests, the less vitest has to do. By URL each case reports as soon as it has ended. */
 const casesOfATest = handed !== undefined && url === null ? 25 : 1
 
+/** The workers take the cases in turn. Whichever is faster takes more, so that they end at the same time. */
+const taken = request.taken === null ? null : new Int32Array(request.taken)
+
+/** @param index the place of a test and of a case in it, which is the place of the case if there is one worker */
+const itemAt = (index: number): Item | undefined => run.items[taken === null ? index : Atomics.add(taken, 0, 1)]
+
 describe('scenarios', () => {
-  for (let at = 0; at < mine.length; at += casesOfATest) {
-    const items = mine.slice(at, at + casesOfATest)
-    const [first] = items
-    ask(items.length === 1 ? `${first?.key}` : `${first?.key} and ${items.length - 1} more`, async ({ task }) => {
+  for (let at = 0; at < run.items.length; at += casesOfATest) {
+    const name = casesOfATest === 1 ? `${run.items[at]?.key}` : `from ${at + 1}`
+    ask(name, async ({ task }) => {
       const outcomes: CaseOutcome[] = []
       task.meta.outcomes = outcomes
-      for (const item of items) outcomes.push(await run.runItem(item))
+      for (let index = at; index < at + casesOfATest; index += 1) {
+        const item = itemAt(index)
+        if (item === undefined) break
+        task.meta.began = item.key
+        outcomes.push(await run.runItem(item))
+      }
       const stopped = run.stopReason()
       if (stopped !== null) task.meta.stopped = stopped
       if (handed === undefined) for (const { problem } of outcomes) expect(problem, problemText(problem)).toBeNull()

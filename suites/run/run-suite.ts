@@ -62,6 +62,7 @@ function requestOf({ options, corpus, selected, seed, known }: SuiteRun, endsAtM
     keptTestKeys: [],
     earlierKeys: [],
     endsAtMs,
+    taken: options.target === null ? new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT) : null,
     endingChannel: `svc-conformance-${process.pid}-${unique}`,
   }
 }

@@ -73,7 +73,7 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
   let stopped: StopReason | null = null
   const reporter: Reporter = {
     onTestCaseResult(test) {
-      const { outcomes: ended = [], stopped: reason } = test.meta()
+      const { outcomes: ended = [], stopped: reason, began = test.name } = test.meta()
       if (stopped === null && reason !== undefined) {
         stopped = reason
         listener({ kind: 'stopped', reason })
@@ -83,7 +83,7 @@ function collectOutcomes(listener: RunListener): { reporter: Reporter; result():
         outcomes.set(outcome.key, outcome)
         listener({ kind: 'case-ended', outcome })
       }
-      if (result.state === 'failed') defects.push(`${test.name}: ${result.errors[0]?.message ?? 'no reason given'}`)
+      if (result.state === 'failed') defects.push(`${began}: ${result.errors[0]?.message ?? 'no reason given'}`)
     },
     onTestModuleEnd(module) {
       for (const error of module.errors()) defects.push(error.message)
@@ -105,17 +105,15 @@ function workersFor({ url, items }: WorkerRequest): number {
 const leastCases = 100
 
 /**
- * Creates a folder with one suite for each worker, which loads its part of the real one. vitest treats paths as patterns and URLs, so it
- * must not see the path of this package, which may contain any character.
+ * Creates a folder with one suite for each worker, which loads the real one, by an address of its own because a thread that runs two of
+ * them would not load it again. vitest treats paths as patterns and URLs, so it must not see the path of this package, which may contain
+ * any character.
  */
 function makeSuiteFolder(workers: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-suite-'))
   const suite = new URL(`../scenarios.suite.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url).href
   for (let part = 0; part < workers; part += 1)
-    writeFileSync(
-      join(folder, `part-${part}.suite.mjs`),
-      `import ${JSON.stringify(`${suite}?part=${part}&of=${workers}`)}\n`,
-    )
+    writeFileSync(join(folder, `part-${part}.suite.mjs`), `import ${JSON.stringify(`${suite}?part=${part}`)}\n`)
   return folder
 }
 

@@ -25,6 +25,8 @@ export interface WorkerRequest {
   keyRecord: { file: string; withSecrets: boolean } | null
   keptTestKeys: CreatedKey[]
   earlierKeys: CreatedKeysEntry[]
+  /** How many items the workers have taken, in one Int32 that they share; null if one worker runs all of them. */
+  taken: SharedArrayBuffer | null
   /** The name of the channel that announces the end of the run. */
   endingChannel: string
   /** When the run must end, on the monotonic clock; null: no limit. */
@@ -38,6 +40,8 @@ declare module 'vitest' {
   interface TaskMeta {
     /** The outcomes of the cases of this test. */
     outcomes?: CaseOutcome[]
+    /** The key of the case that began last. */
+    began?: string
     /** Set on every test whose cases were not all run because the run had stopped. */
     stopped?: StopReason
   }
