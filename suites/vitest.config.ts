@@ -1,3 +1,4 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -28,13 +29,18 @@ class LongestFirst extends BaseSequencer {
 // processor time, and the whole corpus a tenth. An engine that does not know the flag ignores it.
 setFlagsFromString('--interrupt-budget=500000')
 
+// Whatever a test and its processes leave in the folder for temporary files goes away with this process.
+const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-test-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder
+
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['mock-server/**/*.test.ts', 'suites/**/*.test.ts', 'scripts/**/*.test.ts', 'suites/*.suite.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
     // The record of created keys of a test is not for the user who runs it.
-    env: { XDG_STATE_HOME: join(tmpdir(), 'svc-conformance-test-state') },
+    env: { XDG_STATE_HOME: join(folder, 'state') },
     pool: 'threads',
     isolate: false,
     // Generous, because machines differ: no test asserts a time.
