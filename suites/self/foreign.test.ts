@@ -15,6 +15,7 @@ import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { urlTarget } from '../targets/url.ts'
+import { textOf } from './printed-by.ts'
 import { isProof, partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
@@ -70,15 +71,12 @@ function runAgainst({ url, id, secret }: Started, only: readonly string[]): Prom
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const chunks: Buffer[] = []
-  let told = ''
-  child.stderr.on('data', (chunk: Buffer) => {
-    told += chunk.toString()
-  })
+  const told = textOf(child.stderr)
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   return new Promise((resolve, reject) => {
     child.on('close', (exitCode, signal) => {
       if (chunks.length === 0) {
-        reject(new Error(`the run ended with ${exitCode ?? signal} and without a report: ${told}`))
+        reject(new Error(`the run ended with ${exitCode ?? signal} and without a report: ${told()}`))
         return
       }
       const { cases } = JSON.parse(Buffer.concat(chunks).toString()) as {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { packageRoot } from '../engine/fixture/package-root.ts'
+import { printedBy } from './printed-by.ts'
 
 /** How an interrupted run ended. */
 interface InterruptedRun {
@@ -20,17 +21,12 @@ const reportMs = 500
 /** Starts a bundled run of the built command line and sends SIGINT this many ms after its first line. */
 export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
   const child = spawn(process.execPath, [join(packageRoot, 'dist', 'suites', 'bin.js'), 'run'])
-  let printed = ''
-  let begins = (): void => {}
+  const soFar = printedBy(child)
   const begun = new Promise<void>((resolve) => {
-    begins = resolve
-  })
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      printed += chunk
-      if (printed.includes('Testing the bundled server')) begins()
+    child.stderr.on('data', () => {
+      if (soFar().includes('Testing the bundled server')) resolve()
     })
-  }
+  })
   const closed = once(child, 'close')
   await Promise.race([begun, closed])
   await Promise.race([setTimeout(afterMs), closed])
@@ -39,6 +35,7 @@ export async function interruptRun(afterMs: number): Promise<InterruptedRun> {
   child.kill('SIGINT')
   const [code, signal] = (await closed) as [number | null, string | null]
   const tookMs = performance.now() - sentMs
+  const printed = soFar()
   return {
     exitCode: code,
     tookMs,

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
+import { printedBy } from './printed-by.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-secrets-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -81,12 +82,8 @@ function runSuite(url: string, asked: readonly string[], more: string[] = []): P
     ],
     { env: { ...process.env, SVC_KEY_ID: 'planted', SVC_KEY_SECRET: rootSecret } },
   )
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      printed += chunk
-    })
-  return new Promise((resolve) => child.on('close', () => resolve(printed)))
+  const printed = printedBy(child)
+  return new Promise((resolve) => child.on('close', () => resolve(printed())))
 }
 
 const found = (text: string, secrets: Iterable<string>): string[] =>

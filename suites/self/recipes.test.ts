@@ -19,6 +19,7 @@ import { packageRoot } from '../engine/fixture/package-root.ts'
 import { readYaml } from '../engine/fixture/yaml-source.ts'
 import { readRunOptions } from '../run/options/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
+import { printedBy } from './printed-by.ts'
 import { isProof } from './proof-form.ts'
 import { shipped } from './shipped.ts'
 
@@ -57,13 +58,9 @@ function sh(script: string, cwd: string, env: { [name: string]: string } = {}): 
       env: { ...outer, PATH: `${tools}:${process.env.PATH}`, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let printed = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        printed += chunk
-      })
+    const printed = printedBy(child)
     child.on('error', reject)
-    child.on('close', (code) => resolve({ exitCode: code ?? -1, printed }))
+    child.on('close', (code) => resolve({ exitCode: code ?? -1, printed: printed() }))
   })
 }
 

@@ -9,6 +9,7 @@ import { afterAll, expect, test } from 'vitest'
 import { packageRoot } from '../engine/fixture/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { interruptRun } from './interrupt-run.ts'
+import { printedBy } from './printed-by.ts'
 import { isProof } from './proof-form.ts'
 
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
@@ -43,17 +44,13 @@ function start(folder: string, args: string[], asked = ['run', '--target', 'targ
       SVC_KEY_SECRET: rootKey.secret,
     },
   })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      text += chunk
-    })
+  const printed = printedBy(child)
   const exitCode = once(child, 'close').then(([code]) => code as number | null)
   const says = async (wanted: string): Promise<void> => {
-    while (!text.includes(wanted) && child.exitCode === null) await setTimeout(20)
-    expect(text).toContain(wanted)
+    while (!printed().includes(wanted) && child.exitCode === null) await setTimeout(20)
+    expect(printed()).toContain(wanted)
   }
-  return { child, printed: () => text, says, exitCode }
+  return { child, printed, says, exitCode }
 }
 
 async function ran(

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ServerOptions, startMockServer } from '../../targets/bundled.ts'
+import { textOf } from '../printed-by.ts'
 import type { ClientAuth } from './catalogue.ts'
 
 type MockServer = Awaited<ReturnType<typeof startMockServer>>
@@ -63,17 +64,13 @@ export function run(command: string[], env: Environment, onLine = (): void => un
   const [program = '', ...args] = command
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: { PATH: process.env.PATH, ...env }, timeout: 30_000 })
-    const printed = { out: '', err: '' }
-    child.stdout.on('data', (chunk) => {
-      printed.out += chunk
-      for (const letter of String(chunk)) if (letter === '\n') onLine()
-    })
-    child.stderr.on('data', (chunk) => {
-      printed.err += chunk
+    const [printed, complaints] = [textOf(child.stdout), textOf(child.stderr)]
+    child.stdout.on('data', (part: string) => {
+      for (const letter of part) if (letter === '\n') onLine()
     })
     child.on('error', reject)
     child.on('close', (exitCode) =>
-      resolve({ exitCode, lines: printed.out.split('\n').slice(0, -1), complaints: printed.err }),
+      resolve({ exitCode, lines: printed().split('\n').slice(0, -1), complaints: complaints() }),
     )
   })
 }
