@@ -14,6 +14,7 @@ export interface Operator {
   scene(name: SceneName): Promise<Scene>
 }
 
+/** Changes the state of a server directly, without calls. */
 export function createOperator({ context }: MockHandler): Operator {
   const liveKey = (id: string) => {
     const key = context.state.keys.get(id)

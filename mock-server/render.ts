@@ -27,6 +27,7 @@ export function plainAnswer(context: ServerContext, status: number, body: string
   return { status, headers: headersFor(context, 'text/plain; charset=utf-8'), body }
 }
 
+/** An answer without a body. */
 export function emptyAnswer(context: ServerContext, status: number): MockAnswer {
   return { status, headers: headersFor(context, undefined), body: '' }
 }

@@ -109,6 +109,7 @@ export interface State {
   issued: number
 }
 
+/** An installation without a key. */
 export function createState(bounds: Bounds): State {
   return {
     keys: new Map(),

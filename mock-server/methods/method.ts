@@ -31,6 +31,7 @@ export interface Method {
   run(call: Call): Outcome<Result> | Promise<Outcome<Result>>
 }
 
+/** A string; its length is counted in UTF-16 units. */
 export const text = (from: number, to: number): ParamRule => ({
   valid: (value) => typeof value === 'string' && value.length >= from && value.length <= to,
 })
@@ -38,6 +39,7 @@ export const oneOf = (...words: string[]): ParamRule => ({
   valid: (value) => typeof value === 'string' && words.includes(value),
 })
 export const flag: ParamRule = { valid: (value) => typeof value === 'boolean' }
+/** A whole number of 0 or more. */
 export const count: ParamRule = { valid: (value) => Number.isInteger(value) && (value as number) >= 0 }
 export const textList: ParamRule = {
   valid: (value) =>

@@ -17,6 +17,7 @@ export interface ControlFlags {
   cors?: string[]
 }
 
+/** Adds the flags of `serve` for its behaviour, its clock and its control port. */
 export function addControlFlags(command: Command): Command {
   return command
     .option(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 
+/** Collects the values of a flag that can be given several times. */
 export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value]
 
 /** The heading of the flags of commands that use the bundled server when there is no URL. */

@@ -227,6 +227,7 @@ export function basic(
   return () => `${word} ${toBase64(utf8(`${id}:${secret}`))}`
 }
 
+/** An access token. @param word the prefix before it; empty: none */
 export function token(caller: Caller, text: string, word: string = caller.tokenPrefix): Authorize {
   return () => (word === '' ? text : `${word} ${text}`)
 }

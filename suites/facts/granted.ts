@@ -27,6 +27,7 @@ export function requestGrant(
   return caller.call({ ...more, method: 'manager/auth', params })
 }
 
+/** Requests a new pair with a refresh token. @param more further params */
 export function requestRefresh(caller: Caller, refreshToken: string, more: object = {}): Promise<Reply> {
   return caller.call({ method: 'manager/auth', params: { grantType: 'refresh_token', refreshToken, ...more } })
 }

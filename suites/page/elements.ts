@@ -7,6 +7,7 @@ interface Attributes {
   [name: string]: string | number | boolean
 }
 
+/** Attributes: `true` writes an empty one, `false` none. Children that are strings become text. */
 export function element(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
   const made = document.createElement(tag)
   setAttributes(made, attributes)
@@ -14,6 +15,7 @@ export function element(tag: string, attributes: Attributes = {}, ...children: C
   return made
 }
 
+/** The same for a picture. */
 export function svgElement(tag: string, attributes: Attributes, ...children: Child[]): SVGElement {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag)
   setAttributes(made, attributes)
@@ -28,6 +30,7 @@ function setAttributes(made: Element, attributes: Attributes): void {
   }
 }
 
+/** An element that the page must have. @throws Error without it */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`Missing element "${id}"`)

@@ -57,6 +57,7 @@ export function verdictsDiffer({ one, other, requirements, cases }: ReportDiff):
 
 const shownOnly = 8
 
+/** The text of `diff REPORT REPORT`. */
 export function renderDiff(raw: ReportDiff): Printable {
   const diff = printed(raw)
   const change = (one: Verdict, other: Verdict): string =>

@@ -88,6 +88,7 @@ export function countAreas(
   }))
 }
 
+/** How many there are of each verdict, 0 included. */
 export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
   const counts = Object.fromEntries(verdictOrder.map((verdict) => [verdict, 0])) as Counts
   for (const { verdict } of all) counts[verdict] += 1

@@ -22,6 +22,7 @@ const hintTexts: TextOfKind<Hint> = {
     'No kind of authorization creates a key here. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
 }
 
+/** The sentence of a hint, for the `Hint` line of a failure. */
 export function hintText(hint: Hint): string {
   return textOfKind(hintTexts, hint)
 }

@@ -61,6 +61,7 @@ export function renderMatrixText(raw: Matrix): Printable {
   return vouchedFor(joinSections(sections))
 }
 
+/** The same as a Markdown table. */
 export function renderMatrixMarkdown(raw: Matrix): Printable {
   const matrix = printed(raw)
   const [different, alike] = split(matrix)

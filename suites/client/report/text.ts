@@ -36,6 +36,7 @@ export function wrongChecks({ checks }: ClientReport): CheckReport[] {
 /** What was judged; without a command, every client that called. */
 export const clientOf = ({ command }: Pick<ClientReport['meta'], 'command'>): string => command ?? 'all callers'
 
+/** `svc-conformance 1.2.3 judged node client.mjs: 12 scenarios in 3.1 s`. */
 export function headingOf({ meta, scenarios }: ClientReport): string {
   const seconds = (meta.durationMs / 1000).toFixed(1)
   return `svc-conformance ${meta.version} judged ${clientOf(meta)}: ${counted(scenarios.length, 'scenario')} in ${seconds} s`
@@ -123,6 +124,7 @@ function conclusion(report: ClientReport, paint: Paint): string[] {
   return [summaryOf(report.summary), colour(paint.bold(verdictLine(report))), ...lines]
 }
 
+/** `37 checks: 2 passed, 1 failed, 34 not exercised`. */
 export function summaryOf({ passed, failed, warned, notExercised, known, stale }: ClientReport['summary']): string {
   const parts = [
     `${passed} passed`,

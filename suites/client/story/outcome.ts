@@ -1,5 +1,5 @@
 import type { Exchange } from '../journal.ts'
-import { asObject, readObject } from './rpc.ts'
+import { readObject } from './rpc.ts'
 
 /** What the client got for a request. */
 export type Outcome =
@@ -16,6 +16,7 @@ export type Outcome =
   | 'spoilt'
   | 'broken'
 
+/** How a request ended for the client, with the faults that the server made on purpose. */
 export function outcomeOf({ answer, deliveredMs, faults }: Exchange): Outcome {
   if (answer === null || answer.status === 0 || deliveredMs === null) return 'lost'
   const { status, headers } = answer
@@ -25,5 +26,5 @@ export function outcomeOf({ answer, deliveredMs, faults }: Exchange): Outcome {
   const json = readObject(answer.body)
   if (json !== null && 'error' in json) return 'refused'
   if (status >= 400 && status < 500) return 'refused'
-  return status < 300 && asObject(json) !== null && json !== null && 'result' in json ? 'accepted' : 'broken'
+  return status < 300 && json !== null && 'result' in json ? 'accepted' : 'broken'
 }

@@ -4,6 +4,7 @@ import type { Exchange } from '../journal.ts'
 /** The body of a request as JSON. */
 export type Body = { kind: 'json'; value: unknown } | { kind: 'not-json' } | { kind: 'cut-off' }
 
+/** `cut-off`: the journal holds only the beginning of the body. */
 export function readBody({ body, bodyBytes }: Pick<Exchange, 'body' | 'bodyBytes'>): Body {
   if (body.length < bodyBytes) return { kind: 'cut-off' }
   try {
@@ -19,10 +20,12 @@ export function readObject(text: string | undefined): JsonObject | null {
   return asObject(parseJson(text ?? ''))
 }
 
+/** A value as an object; null if it is not one, or a list. */
 export function asObject(value: unknown): JsonObject | null {
   return isObject(value) ? value : null
 }
 
+/** A value as a string; null if it is not one. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
 /** The strings of a list; null if it is not a list of strings. */

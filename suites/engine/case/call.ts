@@ -73,6 +73,7 @@ function withLimitRefused(one: Delivered): Delivered {
   return { ...one, answer: { outcome: 'refused', status, headers, json: undefined, error: undefined } }
 }
 
+/** Makes one call, with an access token, key or signature as `auth` says, and notes what the answer shows about the target. */
 export async function makeCall(caller: Caller, spec: CallSpec): Promise<Called> {
   const [called] = await makeCalls(caller, [spec])
   if (called === undefined) throw new Error('a call without an answer')

@@ -86,6 +86,7 @@ export interface Caller extends Line {
 type RunOptions = Pick<Run, 'target' | 'corpus' | 'facts' | 'random' | 'unique' | 'diagnose'> &
   Partial<Pick<Run, 'trace' | 'keptTestKeys' | 'earlierKeys' | 'emit'>>
 
+/** The state of a run at its beginning. Opens nothing and calls nothing. */
 export function startRun(options: RunOptions): Run {
   const emit = options.emit ?? (() => {})
   return {
@@ -189,6 +190,7 @@ export async function closeCaller(caller: Caller): Promise<void> {
   if (!caller.run.target.lasting) await caller.instance.close()
 }
 
+/** Closes the instance that the cases shared, and the target. */
 export async function endRun(run: Run): Promise<void> {
   await run.sharedCaller?.instance.close()
   run.sharedCaller = null

@@ -10,6 +10,7 @@ export type Item =
   | { kind: 'case'; key: string; scenario: Scenario; testCase: Case }
   | { kind: 'test-key'; key: string; member: TestKey }
 
+/** The items of a whole run: first the test keys that it creates, then the cases in the order of their files. */
 export function allItems(corpus: Corpus): Item[] {
   const testKeys = corpus.testKeys
     .filter(({ key }) => key !== 'given')

@@ -15,6 +15,7 @@ export function witnessed({ facts }: Caller, { answer, time }: Delivered, reques
   return { ...time, witnesses }
 }
 
+/** The lifetime in ms that a grant requests with `expiresIn:NUMBER`, the longest of several; undefined for other calls. */
 export function requestedLife({ method, params }: CallSpec): number | undefined {
   const { scope } = membersOf(params)
   if (method !== 'manager/auth' || !Array.isArray(scope)) return undefined
@@ -22,11 +23,13 @@ export function requestedLife({ method, params }: CallSpec): number | undefined 
   return lifetimesMs.length === 0 ? undefined : Math.max(...lifetimesMs.map(Number))
 }
 
+/** The access token that authorizes a call, or the refresh token in its params; empty without either. */
 export function tokenUsed({ auth, params }: CallSpec): string {
   if (typeof auth === 'object' && 'token' in auth) return String(auth.token)
   return String(membersOf(params).refreshToken ?? '')
 }
 
+/** The name that a created key is given, as reports show it. */
 export function keyName({ params }: CallSpec): string {
   const { name } = membersOf(params)
   return typeof name === 'string' ? name : '(no name)'

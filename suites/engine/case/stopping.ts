@@ -14,6 +14,7 @@ export interface Stopping {
   resume(): void
 }
 
+/** @param emit hears once that the run stops, and why */
 export function createStopping(target: { name: string; lasting: boolean }, emit: RunListener): Stopping {
   let reason: StopReason | null = null
   let paused = false

@@ -54,6 +54,7 @@ export function wordOfTokens(settings: Pick<TargetSettings, 'tokenPrefix'>, fact
   return settings.tokenPrefix ?? facts.tokenPrefix ?? null
 }
 
+/** What is known before the first call. */
 export function noFacts(): TargetFacts {
   return {
     clockJumps: 0,

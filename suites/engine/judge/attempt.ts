@@ -41,6 +41,7 @@ export interface Attempt {
   calls: Exchanged[]
 }
 
+/** An attempt before its first step. */
 export function emptyAttempt(): Attempt {
   return {
     sides: new Map(),

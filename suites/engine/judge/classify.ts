@@ -96,6 +96,7 @@ export function describe(answer: Classified): string {
   return describeSummary(summarizeAnswer(answer))
 }
 
+/** The same phrase for a summary. */
 export function describeSummary(summary: AnswerSummary): string {
   switch (summary.outcome) {
     case 'accepted':

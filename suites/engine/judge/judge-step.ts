@@ -38,6 +38,7 @@ interface StepContext {
   refreshLifeMs: number | undefined
 }
 
+/** @param calls the calls that the step made, at least one */
 export function judgeStep(step: CallStep | SendStep, calls: Called[], names: Names, context: StepContext): StepVerdict {
   if (judgesByClock(step) && !context.clockIsKnown) return stepEnd('not-testable', { kind: 'clock-unknown' })
   const judgement = judgeAnswers(step, calls, names, context.schemas)
