@@ -14,7 +14,7 @@ import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys/keys-of-t
 import { leftKeyLines } from './keys/left-keys.ts'
 import type { TargetOptions } from './options/options.ts'
 import { lookAtTarget, type RunSetup } from './run.ts'
-import { runWithModel, type WorkerResult } from './run-with-model.ts'
+import { type ResultWithModel, runWithModel, type WorkerResult } from './run-with-model.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import type { WorkerRequest } from './worker-request.ts'
 
@@ -32,53 +32,32 @@ export async function runAgainstUrl(
   const keys = openKeysOfTarget(options.keys)
   const target = urlTarget(options)
   const listener = both(suite.listener, keys.listener)
-  let result: WorkerResult | undefined
+  let ran: ResultWithModel | undefined
   let left: string[] = []
-  let exploration: SuiteResult['exploration'] = null
   const created = collectKeys(request.endingChannel)
   try {
-    const setup: RunSetup = {
-      ...request,
-      target,
-      items: [],
-      random: systemRandom,
-      ending: endings.cases,
-      bail: null,
-      listener,
-    }
+    const ending = endings.cases
+    const setup: RunSetup = { ...request, target, items: [], random: systemRandom, ending, bail: null, listener }
     const facts = await lookAtTarget(setup, suite.options.limits.waitSeconds * 1000)
     const found = keys.read()
     const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))
     demandToGoOn(endings)
     await removeLeftovers(suite, { target, keys, endings })
     const earlier = asEntries(keys.read())
-    const before: WorkerRequest = {
-      ...request,
-      facts,
-      keyRecord: keys.record,
-      keptTestKeys: kept,
-      earlierKeys: earlier,
-    }
+    const prepared = { ...request, facts, keyRecord: keys.record, keptTestKeys: kept, earlierKeys: earlier }
     const entries = (): CreatedKeysEntry[] => [...earlier, ...created.entries()]
-    if (suite.options.explore === null) result = await runInWorker(before)
-    else {
-      const model = {
-        calls: suite.options.explore.calls,
-        only: suite.options.explore.only,
-        kept,
-        created,
-        ending: endings.cases,
-        entries,
-        listener: keys.listener,
-      }
-      ;({ result, exploration } = await runWithModel({ ...model, suite, options, request: before, runInWorker }))
-    }
+    const { explore } = suite.options
+    const ofKeys = { kept, created, entries, listener: keys.listener }
+    ran =
+      explore === null
+        ? { result: await runInWorker(prepared), exploration: null }
+        : await runWithModel({ ...explore, ...ofKeys, ending, suite, options, request: prepared, runInWorker })
   } finally {
     created.close()
     left = await finish(suite, options, { target, keys, endings })
-    if (result === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
+    if (ran === undefined) for (const line of left) suite.say(`Left on the target: ${line}`)
   }
-  return { ...result, left, exploration }
+  return { ...ran.result, left, exploration: ran.exploration }
 }
 
 const both =

@@ -12,7 +12,7 @@ import type { WorkerRequest } from './worker-request.ts'
 /** The results of a worker. */
 export type WorkerResult = Omit<SuiteResult, 'left' | 'exploration'>
 
-interface ResultWithModel {
+export interface ResultWithModel {
   readonly result: WorkerResult
   readonly exploration: SuiteResult['exploration']
 }
