@@ -1,8 +1,9 @@
+import { caseKey } from '../fixture/cases.ts'
 import type { Case, Corpus, SafetyClass, Scenario, TestKey } from '../fixture/fixture-types.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts, StopReason } from '../judge/problem.ts'
 import { type Random, shuffled } from '../random.ts'
-import { allProves, caseKey, unjudged } from './test-case.ts'
+import { allProves, unjudged } from './test-case.ts'
 import { creationCase, creationScenario } from './test-key-scenario.ts'
 
 /** What a run consists of: cases of scenarios, and the creation of each test key, which is evidence itself. */

@@ -1,12 +1,8 @@
+import { caseKey } from '../fixture/cases.ts'
 import type { Case, Scenario } from '../fixture/fixture-types.ts'
 import { referencesIn } from '../fixture/references.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
-
-/** `area/slug`, or `area/slug/case`. */
-export function caseKey(scenario: Scenario, testCase: Case): string {
-  return testCase.slug === null ? scenario.id : `${scenario.id}/${testCase.slug}`
-}
 
 /** Every requirement that a case or one of its steps proves. */
 export function allProves(scenario: Scenario, testCase: Case): string[] {
