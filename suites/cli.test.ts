@@ -151,7 +151,7 @@ describe('list', () => {
   test('for people it ends with the numbers', async () => {
     expect(await call('list'), captured.complaints).toBe(0)
     expect(captured.out).toMatch(
-      /\d+ scenarios with \d+ cases; .* \d+ in a run; \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
+      /\d+ scenarios with \d+ cases \(\d+ in a run, .*\); \d+ requirements \(\d+ musts\), \d+ open questions\n$/,
     )
   })
 })

@@ -159,5 +159,5 @@ export function casesText(corpus: Corpus): string {
   const testKeys = items.filter(({ kind }) => kind === 'test-key').length
   const ofAnswers = envelopeCases([]).length
   const cases = items.length - testKeys
-  return `${corpus.scenarios.length} scenarios with ${cases} cases; a run adds ${testKeys} that create the test keys and ${ofAnswers} that check every answer: ${cases + testKeys + ofAnswers}`
+  return `${corpus.scenarios.length} scenarios with ${cases} cases (${cases + testKeys + ofAnswers} in a run, with ${testKeys} that create the test keys and ${ofAnswers} that check every answer)`
 }
