@@ -10,6 +10,7 @@ import { explore } from './explore.ts'
 import { readMatrix } from './matrix.ts'
 import { openMemoryWire } from './memory-wire.ts'
 import { changeBytes } from './operations.ts'
+import { cells } from './table.ts'
 import { changeText } from './text-operations.ts'
 import { sequences } from './walk.ts'
 
@@ -96,9 +97,22 @@ describe('the table', () => {
         for (const text of ['', 'x']) expect(typeof changeText(text, operations.text(operation))).toBe('string')
   })
 
+  test('mistakes of signatures are tried with every key, and on manager/createApiKey', () => {
+    const all = cells(readDeviations(), seededRandom(1))
+    for (const [way, users] of [
+      ['hmac', [0, 1, 2, 3]],
+      ['ecc', [0, 1, 2]],
+    ] as const) {
+      const tried = all.filter((cell) => cell.way === way && cell.change.operation === 'data/with-get-method')
+      expect(tried.flatMap(({ user }) => user ?? [])).toEqual(users)
+      expect(tried.filter(({ creates }) => creates)).toHaveLength(1)
+    }
+  })
+
   test('bytes', () => {
     expect([...changeBytes(Uint8Array.of(1, 2, 3), operations.bytes('last-bit-flipped'))]).toEqual([1, 2, 2])
     expect([...changeBytes(Uint8Array.of(1, 2, 3), operations.bytes('without-first-byte'))]).toEqual([2, 3])
+    expect([...changeBytes(Uint8Array.of(1, 2, 3, 4), operations.bytes('halves-exchanged'))]).toEqual([3, 4, 1, 2])
   })
 })
 
