@@ -9,7 +9,7 @@ const table = {
   firstTurns: [2, 12, 8],
   /** Session storms, and how many sessions the largest makes. */
   storms: [0, 1, 2],
-  manySessions: [20, 20, 62],
+  manySessions: [20, 40, 62],
   /** Combinations of restrictions that pairs have, the most restricted first; there are sixteen. */
   pairKinds: [2, 16, 16],
   /** The number of keys that the sequences use. */

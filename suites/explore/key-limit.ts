@@ -3,7 +3,7 @@
 import { basic, create, ecc, grant, hmac, list, token } from './calls.ts'
 import { expectAccepted } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, pairOf } from './keyring.ts'
+import { apikeyScope, freshName, granted, pairOf } from './keyring.ts'
 import type { Auth } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -17,11 +17,15 @@ export async function keyLimit(caller: Caller): Promise<void> {
     keyring.grants && words !== undefined
       ? await pairOf(x, pairs, { who: 'by-basic', scope: ['solution', ...words] })
       : undefined
+  const ofSession =
+    pair === undefined
+      ? undefined
+      : await granted(x, { who: 'root', scope: ['solution', ...(words ?? []), 'session:'] })
   const ways: Auth[] = [
     basic('root'),
     hmac('root'),
     ...keyring.ecc.slice(0, 1).map(ecc),
-    ...(pair === undefined ? [] : [token(pair)]),
+    ...[pair, ofSession].flatMap((name) => (name === undefined ? [] : [token(name)])),
     ...keyring.secret.slice(1).map(basic),
   ]
   // Warm connections show races that new ones hide.

@@ -112,6 +112,8 @@ export async function narrowKeys({ x, keyring }: Caller): Promise<void> {
       if (creates()) await expectRefused(x, creation(token(pair)))
       const next = freshName(x)
       await x.call(refresh(pair, { as: next }))
-      if (x.lines.has(next)) await x.call(list(token(next)))
+      if (!x.lines.has(next)) continue
+      await x.call(list(token(next)))
+      if (creates()) await expectRefused(x, creation(token(next)))
     }
 }

@@ -263,11 +263,17 @@ export async function outlastSessions(x: Explorer, who: string): Promise<void> {
   await replaceAllSessions(x, who, freshName(x, 'o'), mostSessions)
 }
 
-/** Creates many sessions of one user in a row, and checks that the first ones are gone. */
+/** Creates many sessions of one user in a row, and checks after each that the oldest is gone. */
 export async function manySessions(caller: Caller, who: string, count: number): Promise<void> {
   const { x } = caller
   x.script = `sessions/many/${who}`
-  const made = await makeSessions(x, who, { name: freshName(x, 'm'), turn: 0 }, [0, count])
+  const storm: Storm = { name: freshName(x, 'm'), turn: 0 }
+  const made: string[] = []
+  for (let at = 0; at < count; at++) {
+    made.push(...(await makeSessions(x, who, storm, [at, at + 1])))
+    const gone = made[made.length - 1 - mostSessions]
+    if (gone !== undefined) await expectRefused(x, list(token(gone)))
+  }
   await useAll(x, made)
   for (const pair of made.slice(0, 4)) await expectRefused(x, refresh(pair))
 }
