@@ -13,9 +13,9 @@ const call = (place: number) => ({ method: listSolutions, skip: place - 1 })
 const skewMs = 20 * 60_000
 
 type Parts = Partial<Omit<Scenario, 'id' | 'auth' | 'server'>> &
-  Pick<Scenario, 'about' | 'check'> & { accessLifeMs?: number; clockOffsetMs?: number }
+  Pick<Scenario, 'about' | 'check'> & { profile?: NonNullable<Scenario['server']['profile']> }
 
-function scenario(name: string, auth: ClientAuth, { accessLifeMs, clockOffsetMs, ...parts }: Parts): Scenario {
+function scenario(name: string, auth: ClientAuth, { profile = {}, ...parts }: Parts): Scenario {
   return {
     id: `${name}/${auth}`,
     auth,
@@ -26,12 +26,7 @@ function scenario(name: string, auth: ClientAuth, { accessLifeMs, clockOffsetMs,
     parallel: 1,
     pauseMs: 30,
     starts: 1,
-    server: {
-      profile: {
-        ...(accessLifeMs === undefined ? {} : { accessLifeMs }),
-        ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
-      },
-    },
+    server: { profile },
     faults: [],
     ...parts,
   }
@@ -118,7 +113,7 @@ function ofSignatures(auth: 'hmac' | 'ecc'): Scenario[] {
     scenario('skew', auth, {
       about: `The clock of the server is 20 minutes ${auth === 'hmac' ? 'ahead' : 'behind'}, as its Date header shows`,
       check: 'clock/skew-survived',
-      clockOffsetMs: auth === 'hmac' ? skewMs : -skewMs,
+      profile: { clockOffsetMs: auth === 'hmac' ? skewMs : -skewMs },
     }),
   ]
 }
@@ -140,7 +135,7 @@ const ofTokens: readonly Scenario[] = [
       'refresh/no-expired-token-sent',
       'secrets/refresh-token-only-to-auth',
     ],
-    accessLifeMs: 1000,
+    profile: { accessLifeMs: 1000 },
     calls: 10,
     pauseMs: 300,
   }),
@@ -148,7 +143,7 @@ const ofTokens: readonly Scenario[] = [
     about: 'The client refreshes, ends, and is started again against the same server',
     check: 'refresh/newest-used',
     exercises: ['refresh/old-pair-gone', 'limits/keys-and-sessions-reused'],
-    accessLifeMs: 900,
+    profile: { accessLifeMs: 900 },
     calls: 6,
     pauseMs: 250,
     starts: 2,
@@ -156,7 +151,7 @@ const ofTokens: readonly Scenario[] = [
   scenario('redirect-auth', 'token', {
     about: 'The first grant and the first refresh are redirected to another origin',
     check: 'secrets/not-after-redirect',
-    accessLifeMs: 900,
+    profile: { accessLifeMs: 900 },
     calls: 7,
     pauseMs: 250,
     faults: [redirect(307, grant), redirect(307, refresh)],
@@ -164,7 +159,7 @@ const ofTokens: readonly Scenario[] = [
   scenario('throttled-auth', 'token', {
     about: 'The first grant is answered with 429, the first refresh with 503; both name a second to wait',
     check: 'retry/after-is-kept',
-    accessLifeMs: 900,
+    profile: { accessLifeMs: 900 },
     calls: 7,
     pauseMs: 200,
     faults: [
@@ -176,7 +171,7 @@ const ofTokens: readonly Scenario[] = [
     about: 'Four workers share tokens that live for 0.9 seconds, and a refresh takes a while',
     check: 'refresh/single-flight',
     exercises: ['refresh/old-pair-gone', 'refresh/newest-used'],
-    accessLifeMs: 900,
+    profile: { accessLifeMs: 900 },
     calls: 72,
     parallel: 4,
     pauseMs: 120,
@@ -185,7 +180,7 @@ const ofTokens: readonly Scenario[] = [
   scenario('late-refusal', 'token', {
     about: 'One call of two workers is held back until the other worker has refreshed, and is refused then',
     check: 'refresh/late-loser-keeps-the-newer-pair',
-    accessLifeMs: 1400,
+    profile: { accessLifeMs: 1400 },
     calls: 26,
     parallel: 2,
     pauseMs: 150,
@@ -196,7 +191,7 @@ const ofTokens: readonly Scenario[] = [
     scenario(`${what}-refresh`, 'token', {
       about: lostRefreshes[what].about,
       check: 'refresh/lost-answer',
-      accessLifeMs: 900,
+      profile: { accessLifeMs: 900 },
       calls: 8,
       pauseMs: 250,
       faults: [{ ...lostRefreshes[what].fault, ...refresh }],
@@ -205,7 +200,7 @@ const ofTokens: readonly Scenario[] = [
   scenario('refused-refresh', 'token', {
     about: 'Every refresh is refused',
     check: 'refresh/no-loop-after-refusal',
-    accessLifeMs: 800,
+    profile: { accessLifeMs: 800 },
     calls: 8,
     pauseMs: 250,
     faults: [{ fault: 'refuse', ...refresh, times: null }],

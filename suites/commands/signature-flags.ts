@@ -178,7 +178,7 @@ function textOf(text: string, around: Surroundings): string {
   return text.startsWith('@') ? new TextDecoder().decode(bytesOf(text.slice(1), 'the request', around)) : text
 }
 
-/** Splits a command line into words like a shell, up to the end of the command or an unclosed quote. */
+/** Matches whole words as a shell reads them, up to the end of the command or a quote that is not closed. */
 const closedWords =
   /^(?:[^'"\\$|;&<>\n]+|\\\r?\n|\\[\s\S]|'[^']*'|\$'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|\$(?!'))*/
 
