@@ -95,6 +95,14 @@ export function countVerdicts(all: readonly { verdict: Verdict }[]): Counts {
   return counts
 }
 
+/** The areas with selected requirements: one column for each verdict that occurs, best first; null without any. */
+export function areaTable({ requirements }: Pick<Report, 'requirements'>) {
+  const selected = requirements.filter((one) => !isLeftOutByOnly(one))
+  const totals = countVerdicts(selected)
+  const columns = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
+  return selected.length === 0 ? null : { columns, areas: countAreas(selected), total: selected.length, totals }
+}
+
 /** `must`: open for this target; `implied`: the same for what is implied; `excused`: for a written reason that holds here. */
 type OpenKind = 'must' | 'implied' | 'excused'
 

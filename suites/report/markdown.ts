@@ -1,15 +1,6 @@
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import type { Cause } from './causes.ts'
-import {
-  answersOf,
-  casesWith,
-  countAreas,
-  countVerdicts,
-  explainCase,
-  groupNotTestable,
-  isLeftOutByOnly,
-  summarySentence,
-} from './explain.ts'
+import { answersOf, areaTable, casesWith, explainCase, groupNotTestable, summarySentence } from './explain.ts'
 import { exploredLines } from './explored-lines.ts'
 import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
@@ -17,17 +8,7 @@ import { code, fenced, fitted, folded, html, inline } from './markup.ts'
 import { brokenNewer, type PrintedFinding, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfBlocked, causesOfProblems, problemLines } from './problems.ts'
 import type { CaseReport, Observation, Report } from './report.ts'
-import {
-  casesOf,
-  entryWords,
-  glyphs,
-  judgeWords,
-  knownWords,
-  shardWords,
-  targetWords,
-  verdictOrder,
-  words,
-} from './verdict-words.ts'
+import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
 
 const shownAlike = 20
 
@@ -37,7 +18,7 @@ export function renderMarkdown(raw: Report): Printable {
   const blocked = casesWith(report, 'blocked')
   const { failed, warned } = causesOfProblems(report)
   const failures = [...failed, ...causesOfBlocked(report), ...warned]
-  const before = [heading(report), problemList(report), areaTable(report)]
+  const before = [heading(report), problemList(report), areaRows(report)]
   const after = [
     ...sortFindings(report.findings).map((finding) => foundBlock(report, finding)),
     newerChecks(report),
@@ -115,19 +96,17 @@ function exchangeBlock({ request, answer }: { request: string[]; answer: string[
   return ['', ...fenced([...request.map((line) => `> ${line}`), ...answer.map((line) => `< ${line}`)])]
 }
 
-function areaTable(report: PrintedReport): string {
-  const selected = report.requirements.filter((one) => !isLeftOutByOnly(one))
-  if (selected.length === 0) return ''
-  const totals = countVerdicts(selected)
-  const order = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
-  const cases = countAreas(selected).map(
-    ({ area, total, counts }) =>
-      `| ${area} | ${total} | ${order.map((verdict) => counts[verdict] || '').join(' | ')} |`,
-  )
+function areaRows(report: PrintedReport): string {
+  const found = areaTable(report)
+  if (found === null) return ''
+  const { columns, areas } = found
   return [
-    `| requirements | of | ${order.map(words).join(' | ')} |`,
-    `|---|--:|${order.map(() => '--:').join('|')}|`,
-    ...cases,
+    `| requirements | of | ${columns.map(words).join(' | ')} |`,
+    `|---|--:|${columns.map(() => '--:').join('|')}|`,
+    ...areas.map(
+      ({ area, total, counts }) =>
+        `| ${area} | ${total} | ${columns.map((verdict) => counts[verdict] || '').join(' | ')} |`,
+    ),
   ].join('\n')
 }
 

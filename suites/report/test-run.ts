@@ -1,4 +1,4 @@
-/** A report as a list of tests, for the formats that know nothing but tests: JUnit and CTRF. */
+/** A report as a list of tests, for the formats that know only tests: JUnit and CTRF. */
 
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { blockedByKnown } from './causes.ts'

@@ -2,11 +2,10 @@ import { counted } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import {
   answersOf,
+  areaTable,
+  type Counts,
   casesWith,
-  countAreas,
-  countVerdicts,
   groupNotTestable,
-  isLeftOutByOnly,
   openHeadings,
   summarySentence,
   verdictLine,
@@ -17,17 +16,7 @@ import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
 import type { Report } from './report.ts'
 import { blockedByKnown, blockedByThemselves, failures, findings, newerChecks, notRun, warnings } from './text-cases.ts'
-import {
-  casesOf,
-  entryWords,
-  glyphs,
-  judgeWords,
-  knownWords,
-  shardWords,
-  targetWords,
-  verdictOrder,
-  words,
-} from './verdict-words.ts'
+import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
 
 const shownObservation = 80
 
@@ -56,7 +45,7 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
     known(report, paint),
     ...blockedByKnown(report, paint),
     stale(report, paint),
-    areas(report, paint),
+    areaLines(report, paint),
     ...notTestable(report, paint),
     layout.observations === true ? observations(report, paint) : observationCount(report),
     left(report, paint),
@@ -90,15 +79,13 @@ function stale(report: PrintedReport, paint: Paint): string[] {
   ]
 }
 
-function areas(report: PrintedReport, paint: Paint): string[] {
-  const selected = report.requirements.filter((one) => !isLeftOutByOnly(one))
-  if (selected.length === 0) return []
-  const all = countAreas(selected)
-  const totals = countVerdicts(selected)
-  const shown = verdictOrder.toReversed().filter((verdict) => verdict === 'passed' || totals[verdict] > 0)
-  const cases = all.map(({ area, total, counts }) => [area, total, ...shown.map((verdict) => counts[verdict])])
-  const foot = ['all', selected.length, ...shown.map((verdict) => totals[verdict])]
-  const [head, ...body] = table([['Requirements', 'of', ...shown.map(words)], ...cases, foot], '')
+function areaLines(report: PrintedReport, paint: Paint): string[] {
+  const found = areaTable(report)
+  if (found === null) return []
+  const { columns, areas, total, totals } = found
+  const row = (name: string, of: number, counts: Counts) => [name, of, ...columns.map((verdict) => counts[verdict])]
+  const rows = [...areas.map(({ area, total: of, counts }) => row(area, of, counts)), row('all', total, totals)]
+  const [head, ...body] = table([['Requirements', 'of', ...columns.map(words)], ...rows], '')
   return [paint.bold(head ?? ''), ...body]
 }
 
