@@ -3,7 +3,7 @@ import { basic, type Caller, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
-const patienceMs = 250
+const pauseMs = 250
 
 /**
  * The first call: does the target answer, and does it take the root key?
@@ -16,7 +16,7 @@ export async function demandAccess(caller: Caller, patientMs: number): Promise<v
   const untilMs = clock.now() + patientMs
   let first = await caller.call({ auth: signed(caller) })
   while (first.status === null && clock.now() < untilMs) {
-    await clock.sleep(patienceMs)
+    await clock.sleep(pauseMs)
     first = await caller.call({ auth: signed(caller) })
   }
   if (first.outcome === 'accepted') return

@@ -1,5 +1,6 @@
 /** Checks of where secrets are sent. */
 import { callPath } from '../../engine/document.ts'
+import { percentDecoded } from '../../engine/signer/bytes.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Exchange } from '../journal.ts'
 import { headerOf } from '../story/authorization.ts'
@@ -93,14 +94,6 @@ function holdsSecret(text: string, { secrets, keys }: Story): boolean {
   const basic = keys.flatMap((key) =>
     key.kind === 'secret' ? [Buffer.from(`${key.id}:${key.secret}`).toString('base64').replace(/=+$/, '')] : [],
   )
-  const plain = withoutPercents(text)
+  const plain = percentDecoded(text)
   return [...secrets, ...basic].some((secret) => text.includes(secret) || plain.includes(secret))
-}
-
-function withoutPercents(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -1,3 +1,4 @@
+import { visibleLines } from '../../engine/exchange.ts'
 import type { Redactor } from '../../engine/redact.ts'
 import type { Ending, Exchange, Journal } from '../journal.ts'
 import type { ShownExchange } from './client-report.ts'
@@ -40,13 +41,7 @@ function answerLines({ answer, deliveredMs }: Exchange): string[] {
 }
 
 function bodyLines(text: string, bytes: number): string[] {
-  if (text === '') return []
-  const lines = text
-    .slice(0, longestBody)
-    .replaceAll('\r', '␍')
-    .replaceAll('\n', '␊\n')
-    .split('\n')
-    .filter((line) => line !== '')
+  const lines = visibleLines(text.slice(0, longestBody))
   return text.length > longestBody ? [...lines, `… (${bytes} bytes in all)`] : lines
 }
 

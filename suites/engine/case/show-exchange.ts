@@ -1,4 +1,4 @@
-import type { Exchange } from '../exchange.ts'
+import { type Exchange, visibleLines } from '../exchange.ts'
 import type { WireAnswer, WireRequest } from '../target.ts'
 import { cutAnswer, keptBytes } from './cut-evidence.ts'
 
@@ -46,13 +46,4 @@ function cutBody(body: Uint8Array): [Uint8Array, { bytes: number; sha256: string
   const cut = cutAnswer({ kind: 'answer', status: 0, headers: {}, body })
   if (cut.kind !== 'answer' || cut.cut === undefined) throw new Error('a long body that was not cut')
   return [cut.body, cut.cut]
-}
-
-function visibleLines(body: Uint8Array): string[] {
-  return new TextDecoder()
-    .decode(body)
-    .replaceAll('\r', '␍')
-    .replaceAll('\n', '␊\n')
-    .split('\n')
-    .filter((line) => line !== '')
 }

@@ -18,6 +18,15 @@ export function fromUtf8(bytes: Uint8Array): string | null {
   }
 }
 
+/** The text with `%41` as `A`; unchanged where a percent sign begins nothing. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** One character per byte (ISO 8859-1). */
 export function fromLatin1(bytes: Uint8Array): string {
   let text = ''

@@ -1,5 +1,5 @@
 /** Mistakes with key, algorithm, cut and encoding that only the diagnosis of a signature looks for. */
-import { fromBase64Loose, fromLatin1, fromUtf8, toBase64, toHex, utf8 } from './bytes.ts'
+import { fromBase64Loose, fromLatin1, fromUtf8, percentDecoded, toBase64, toHex, utf8 } from './bytes.ts'
 import { hmacSha256, hmacSha384, sha256 } from './hmac.ts'
 import { cutMistake, encodingMistake, type KnownMistake } from './mistake.ts'
 import { mac } from './mistakes-of-algorithm.ts'
@@ -35,7 +35,7 @@ const secrets: readonly KnownMistake[] = [
   secret('hashed-in-base64', 'as the BASE64 of its SHA-256', (text) => toBase64(sha256(utf8(text)))),
   secret('basic-blob', 'as BASE64 of the pair id:secret', (text, id) => toBase64(utf8(`${id}:${text}`))),
   secret('id-and-secret', 'with the key id before it', (text, id) => id + text),
-  secret('percent-decoded', 'percent-decoded', (text) => decoded(text)),
+  secret('percent-decoded', 'percent-decoded', percentDecoded),
   secret('percent-encoded', 'percent-encoded', (text) => encodeURIComponent(text)),
   secret('cut-to-32', 'cut to 32 bytes', (text) => text.slice(0, 32)),
   secret('cut-to-16', 'cut to 16 bytes', (text) => text.slice(0, 16)),
@@ -95,12 +95,4 @@ function secret(word: string, how: string, write: (text: string, keyId: string) 
 function encoding(word: string, when: string, change: (bytes: Uint8Array, right: string) => string): KnownMistake {
   const fix = 'Encode the bytes of the signature, not a printed form of them, in BASE64'
   return encodingMistake({ id: `signature/${word}`, requirement: 'signatures/hmac-encoding', when, fix }, change)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -6,7 +6,7 @@ import { printable } from '../../engine/printable.ts'
 import { call, grant, refusable } from './calls.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
-const patienceMs = 250
+const pauseMs = 250
 
 /**
  * The first call, which carries no authorization.
@@ -29,7 +29,7 @@ export async function firstCall(caller: Caller, patientMs: number): Promise<Call
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
       throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`)
     }
-    await clock.sleep(patienceMs)
+    await clock.sleep(pauseMs)
   }
 }
 
