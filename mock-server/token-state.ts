@@ -38,7 +38,7 @@ interface PairPlan extends Pick<TokenPair, 'key' | 'scope' | 'scopeEcho' | 'addr
 /** Issues a pair of tokens and stores it. */
 export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
   const { rules, profile, state, bounds } = context
-  const { old, ...given } = plan
+  const { old } = plan
   const issuedMs = context.now()
   const fresh = () =>
     context
@@ -49,9 +49,14 @@ export function issuePair(context: ServerContext, plan: PairPlan): TokenPair {
   const pair: TokenPair = {
     id: context.random(8).toString('hex'),
     family: old?.family ?? { id: context.random(8).toString('hex'), revoked: false },
-    ...given,
+    key: plan.key,
     accessToken: rules.tokenText('access', fresh(), old),
     refreshToken: rules.tokenText('refresh', fresh(), old),
+    scope: plan.scope,
+    scopeEcho: plan.scopeEcho,
+    addresses: plan.addresses,
+    session: plan.session,
+    expiresInMs: plan.expiresInMs,
     issuedMs,
     accessExpiryMs: 0,
     refreshExpiryMs: renewed ? rules.expiry(issuedMs + rules.refreshLifeMs(profile), profile) : old.refreshExpiryMs,
