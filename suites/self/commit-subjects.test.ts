@@ -15,9 +15,8 @@ function git(...args: string[]): string {
   return stdout.trim()
 }
 
-function commit(subject: string): string {
+function commit(subject: string): void {
   git('commit', '--quiet', '--allow-empty', '--message', `${subject}\n\n${'A long body. '.repeat(20)}`)
-  return git('rev-parse', 'HEAD')
 }
 
 function checkSince(since: string): { status: number | null; stdout: string } {
@@ -26,13 +25,15 @@ function checkSince(since: string): { status: number | null; stdout: string } {
 
 test('a subject of 72 characters is accepted, one of 73 is not', () => {
   git('init', '--quiet')
-  expect(commit('a'.repeat(80))).not.toBe('')
-  const start = commit('feat: begin')
+  commit('a'.repeat(80))
+  commit('feat: begin')
+  const start = git('rev-parse', 'HEAD')
   commit(`feat: ${'x'.repeat(66)}`)
   expect(checkSince(start)).toMatchObject({ status: 0, stdout: '' })
   commit(`feat: ${'x'.repeat(67)}`)
   commit('feat: end')
-  expect(checkSince(start)).toMatchObject({ status: 1 })
-  expect(checkSince(start).stdout).toContain('Shorten this subject to 72 characters, it has 73: feat: xxx')
+  const { status, stdout } = checkSince(start)
+  expect(status).toBe(1)
+  expect(stdout).toContain('Shorten this subject to 72 characters, it has 73: feat: xxx')
   expect(checkSince('0'.repeat(40))).toMatchObject({ status: 0 })
 })
