@@ -234,6 +234,9 @@ describe('a scene', () => {
   test('a revoked pair, and a disabled key', async () => {
     const client = createTestClient()
     const { tokens } = await playScene(client.context, 'revoked-pair')
+    const [old, renewed] = client.journal.lineage()
+    expect(renewed).toMatchObject({ parent: old?.pair, generation: 1, revokedMs: null })
+    expect(renewed?.pair).not.toBe(old?.pair)
     const lists = await Promise.all(tokens.map(({ accessToken }) => client.list({ token: accessToken })))
     expect(lists.map(works)).toEqual([false, true])
     expect(works(await client.refresh(tokens[0]?.refreshToken ?? ''))).toBe(false)
