@@ -1,5 +1,6 @@
 import { skipItem } from '../engine/case/cases.ts'
 import { offsetMs } from '../engine/case/clock-offset.ts'
+import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { interruptedExitCode } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { exploredOf } from '../explore/explored.ts'
@@ -93,7 +94,7 @@ function metaOf({ options, result, version, seed, started, durationMs }: Finishe
     again: reporting.again,
     allow: target?.allow ?? ['sessions', 'keys', 'limits'],
     absent: [...(target?.settings.absent ?? [])],
-    clock: facts === null ? null : clockOf(offsetMs(facts.offset)),
+    clock: facts === null ? null : clockOf(facts),
     shard: selection.shard === null ? null : `${selection.shard.index}/${selection.shard.count}`,
     stopped: stopped === null ? null : stopText(stopped),
   }
@@ -106,12 +107,22 @@ function ownExitCodeOf({ stopped, defects }: SuiteResult): number | null {
   return stopped?.kind === 'gone' ? goneExitCode : null
 }
 
-function clockOf(offset: number): Meta['clock'] {
-  const minutes = Math.abs(offset) / 60_000
-  const amount = minutes >= 1 ? `${Math.round(minutes)} min` : `${Math.round(Math.abs(offset) / 1000)} s`
+function clockOf({ offset, wrongDateMs }: TargetFacts): Meta['clock'] {
+  if (wrongDateMs !== undefined)
+    return {
+      offsetMs: 0,
+      sentence: `Your server's Date header is ${distance(wrongDateMs)} the clock by which it checks signatures, so the header is not used`,
+    }
+  const aheadMs = offsetMs(offset)
   const sentence =
-    Math.abs(offset) < notableOffsetMs
+    Math.abs(aheadMs) < notableOffsetMs
       ? "Your server's clock agrees with ours"
-      : `Your server's clock is ${amount} ${offset > 0 ? 'ahead' : 'behind'}`
-  return { offsetMs: offset, sentence }
+      : `Your server's clock is ${distance(aheadMs)} ours`
+  return { offsetMs: aheadMs, sentence }
+}
+
+function distance(aheadMs: number): string {
+  const minutes = Math.abs(aheadMs) / 60_000
+  const amount = minutes >= 1 ? `${Math.round(minutes)} min` : `${Math.round(Math.abs(aheadMs) / 1000)} s`
+  return `${amount} ${aheadMs > 0 ? 'ahead of' : 'behind'}`
 }

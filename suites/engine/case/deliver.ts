@@ -96,7 +96,7 @@ function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLo
   const { facts, instance } = line
   const answeredLocalMs = instance.clock.now()
   line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
-  if (wire.kind === 'answer') {
+  if (wire.kind === 'answer' && facts.wrongDateMs === undefined) {
     const offset = narrowOffset(facts.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
     if (hasJumped(facts.offset, offset)) facts.clockJumps += 1
     if (offset !== undefined) facts.offset = offset

@@ -6,6 +6,8 @@ import type { ClockOffset } from './clock-offset.ts'
 /** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
 export interface TargetFacts extends JunkControl {
   offset?: ClockOffset
+  /** How far the Date header is ahead of the clock by which signatures are judged, if it is so wrong that it is ignored. In ms. */
+  wrongDateMs?: number
   /** How often the server's clock jumped. */
   clockJumps: number
   /** How far the clock of reported expiries is ahead of the one in the Date header, seen from granted lifetimes. */

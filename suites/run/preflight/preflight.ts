@@ -1,6 +1,7 @@
 import { type Caller, limitFor } from '../../engine/case/caller.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import { checkDate } from './check-date.ts'
 import { tryJunk } from './junk-control.ts'
 import { learnAddresses } from './learn-addresses.ts'
 import { learnSpelling, learnTokens } from './learn-tokens.ts'
@@ -23,6 +24,7 @@ export async function preflight(caller: Caller, allow: readonly SafetyClass[], p
     const first = await firstCall(caller, patientMs)
     await measureRefused(caller, first, 1)
     adaptLimit(caller)
+    await checkDate(caller)
     await Promise.all([measureRefused(caller, first, 2), tryRootKey(caller, first, allow)])
     const isTimed = !caller.instance.clock.controlled
     if (allow.includes('sessions')) {
