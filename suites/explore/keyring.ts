@@ -153,8 +153,10 @@ export async function fillKeyring(
   for (const { name, scope, withPublicKey, by: how } of wantedOf(x, newKeys)) {
     const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
     for (const auth of ways) {
-      const before = x.log.length
       if (auth === undefined || x.names.has(name)) continue
+      // After the tries of its secret, this shows that the key is not locked.
+      if (auth.kind === 'ecc') await x.call(list(auth))
+      const before = x.log.length
       // Whether two keys may have one public key is open; where they may, both work.
       if (name === 'ecc-context' && x.names.has('ecc-a-own'))
         await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
@@ -171,10 +173,9 @@ export async function fillKeyring(
   }
 }
 
-/** From the first moment on, a key with a public key proves nothing by its secret. The right call after these shows that it is not locked. */
+/** From the first moment on, a key with a public key proves nothing by its secret. */
 async function tryAsSecret(x: Explorer, name: string): Promise<void> {
   for (const step of [list(basic(name)), list(hmac(name)), grant(name, ['solution'])]) await x.call(step, 'refused')
-  await x.call(list(ecc(name)))
 }
 
 /**
