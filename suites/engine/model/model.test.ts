@@ -222,6 +222,11 @@ describe('tokens', () => {
     expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toHaveLength(1)
   })
 
+  test('a NUMBER above the lifetime of the refresh token may give less than a smaller one', () => {
+    const beyond = grantCall(['solution', `expiresIn:${8 * 86_400_000}`])
+    expect(shape(state, beyond, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toEqual([])
+  })
+
   test('only 90 % of the refresh lifetime are relied on', () => {
     const short = learn(state, grantCall(['solution']), pairAnswer('s', ['solution'], at(0), 5000, 10_000), at(0))
     expect(judged(short, refreshCall(tokensOf('s').refresh), at(8000)).is).toBe('accepted')
