@@ -39,6 +39,8 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   const workers = workersFor(request)
   const folder = makeSuiteFolder(workers)
   const vitest = await startVitest(request, reporter, { folder, workers })
+  // As an option it would be copied twice more, with all scenarios.
+  vitest.provide('request', request)
   const whole = async (): Promise<boolean> => {
     try {
       if (ending.reason === null) await vitest.start()
@@ -140,7 +142,6 @@ async function startVitest(
         testTimeout: 0,
         hookTimeout: 0,
         reporters: [reporter],
-        provide: { request },
         // Everything is already compiled; transforming it again would take half a second.
         server: { deps: { external: [/./] } },
         silent: true,
