@@ -8,11 +8,11 @@ import { isStrings, type JsonObject } from './parse.ts'
 import { isFreeName } from './sessions.ts'
 import type { Fact, Key, State } from './types.ts'
 
-/** Names that every server accepts; which others are accepted is open. */
-const isPlainName = (name: string): boolean => /^[A-Za-z0-9-]{1,64}$/.test(name)
+/** Names that every server accepts; which others are accepted, such as those with capitals, is open. */
+const isPlainName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name)
 
 /** Longer names of sessions may be refused too. */
-const isPlainSession = (name: string): boolean => /^[A-Za-z0-9-]{1,32}$/.test(name)
+const isPlainSession = (name: string): boolean => /^[a-z0-9-]{1,32}$/.test(name)
 
 /** The longest lifetime that every server must keep exactly; a maximum is open. */
 export const longestKeptMs = 15_000

@@ -222,6 +222,11 @@ describe('tokens', () => {
     expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toHaveLength(1)
   })
 
+  test('a session name with capitals may be refused', () => {
+    expect(judged(state, grantCall(['solution', 'session:plain-1']), at(9)).is).toBe('accepted')
+    expect(judged(state, grantCall(['solution', 'session:Plain-1']), at(9)).is).toBe('open')
+  })
+
   test('a NUMBER above the lifetime of the refresh token may give less than a smaller one', () => {
     const beyond = grantCall(['solution', `expiresIn:${8 * 86_400_000}`])
     expect(shape(state, beyond, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toEqual([])
