@@ -12,11 +12,16 @@ const oneAddress = 'The server sees every call come from the proxy, so we have n
 
 const sameAddressOnly = 'The document does not show from which address a bound token may be refreshed'
 
+const keyOfOneSolution = ['the-area', 'another-solution', 'all-solutions'].map(
+  (testCase) => `within-key-of-one-solution/${testCase}`,
+)
+
 const noKeyOfOneSolution: readonly Departure[] = [
   'solution-id',
   'solution-id-after-refresh',
   'solution-id-in-company/beside-the-scope-solution',
   'solution-id-in-company/without-the-scope-context',
+  ...keyOfOneSolution,
 ].map((name) => ({
   case: `not-testable scopes/${name}`,
   reason: 'No key can be created here that holds a scope of one solution, and the root key grants none',
@@ -34,6 +39,10 @@ export const expectedDepartures: { readonly [variant: string]: readonly Departur
         'The name of a key is the one text that a documented and signed call may carry freely, and here it may not',
     },
   ],
+  'few-words-in-keys': keyOfOneSolution.map((testCase) => ({
+    case: `not-testable scopes/${testCase}`,
+    reason: 'The scope of a key has only words of the examples here, none for one solution',
+  })),
   'further-header-fields-ignored': ['header-fields/one-too-many', 'ecc-header/one-field-too-many'].map((testCase) => ({
     case: `warned signatures/${testCase}`,
     reason: 'The document shows five fields and does not say what becomes of a sixth; that it is refused is implied',
