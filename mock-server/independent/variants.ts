@@ -25,6 +25,8 @@ import { secondSessionVariants } from './variants/second-sessions.ts'
 import { secondTokenVariants } from './variants/second-tokens.ts'
 import { sessionVariants } from './variants/sessions.ts'
 import { signatureVariants } from './variants/signatures.ts'
+import { sixthAnswerVariants } from './variants/sixth-answers.ts'
+import { sixthKeyVariants } from './variants/sixth-keys.ts'
 import { thirdAnswerVariants } from './variants/third-answers.ts'
 import { thirdCombinedVariants } from './variants/third-combined.ts'
 import { thirdKeyVariants } from './variants/third-keys.ts'
@@ -71,6 +73,9 @@ export const fifthVariants: readonly IndependentVariant[] = [
   ...fifthSessionVariants,
 ]
 
+/** The sixth set, of variants only: another author, who does not know the cases (README.md). */
+export const sixthVariants: readonly IndependentVariant[] = [...sixthAnswerVariants, ...sixthKeyVariants]
+
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [
   ...envelopeVariants,
@@ -90,4 +95,5 @@ export const independentVariants: readonly IndependentVariant[] = [
   ...thirdVariants,
   ...fourthVariants,
   ...fifthVariants,
+  ...sixthVariants,
 ]

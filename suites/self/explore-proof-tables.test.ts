@@ -47,6 +47,7 @@ test('the sets are printed apart', () => {
     third: new Set(),
     fourth: new Set(),
     fifth: new Set(),
+    sixth: new Set(),
   })
   expect(text).toContain('The first set:')
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')

@@ -50,9 +50,10 @@ export interface LaterSets {
   readonly third: ReadonlySet<string>
   readonly fourth: ReadonlySet<string>
   readonly fifth: ReadonlySet<string>
+  readonly sixth: ReadonlySet<string>
 }
 
-const laterNames = ['second', 'third', 'fourth', 'fifth'] as const
+const laterNames = ['second', 'third', 'fourth', 'fifth', 'sixth'] as const
 
 const setsOf = (lines: readonly ProofLine[], later: LaterSets): [string, ProofLine[]][] => [
   ['The first set', lines.filter(({ id }) => laterNames.every((name) => !later[name].has(id)))],
