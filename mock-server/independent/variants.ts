@@ -26,7 +26,9 @@ import { secondTokenVariants } from './variants/second-tokens.ts'
 import { sessionVariants } from './variants/sessions.ts'
 import { signatureVariants } from './variants/signatures.ts'
 import { sixthAnswerVariants } from './variants/sixth-answers.ts'
+import { sixthCombinedVariants } from './variants/sixth-combined.ts'
 import { sixthKeyVariants } from './variants/sixth-keys.ts'
+import { sixthTokenVariants } from './variants/sixth-tokens.ts'
 import { thirdAnswerVariants } from './variants/third-answers.ts'
 import { thirdCombinedVariants } from './variants/third-combined.ts'
 import { thirdKeyVariants } from './variants/third-keys.ts'
@@ -74,7 +76,12 @@ export const fifthVariants: readonly IndependentVariant[] = [
 ]
 
 /** The sixth set, of variants only: another author, who does not know the cases (README.md). */
-export const sixthVariants: readonly IndependentVariant[] = [...sixthAnswerVariants, ...sixthKeyVariants]
+export const sixthVariants: readonly IndependentVariant[] = [
+  ...sixthAnswerVariants,
+  ...sixthKeyVariants,
+  ...sixthTokenVariants,
+  ...sixthCombinedVariants,
+]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [

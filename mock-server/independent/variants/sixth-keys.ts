@@ -104,7 +104,7 @@ export const sixthKeyVariants: IndependentVariant[] = [
   {
     id: 'key-names-of-30-characters-without-blanks-known-scopes-only',
     questions: ['keys/name-rules', 'keys/unknown-scopes', 'keys/empty-scope'],
-    about: 'A name must be like that of a host: letters, digits, dots and hyphens, and no scope may be missing.',
+    about: 'A name must be like that of a host: letters, digits, dots and hyphens; a key must have a scope.',
     profile: { unknownKeyScopes: 'refused' },
     create: () => ({
       rules: {

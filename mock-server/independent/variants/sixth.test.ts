@@ -1,7 +1,11 @@
+import type { VariantClient } from '../../test-variant-client.ts'
 import {
   created,
   creates,
+  granted,
+  isTaken,
   listing,
+  listsWith,
   type Probe,
   pem,
   refusal,
@@ -30,6 +34,21 @@ const date: Probe = async (calls) => {
   calls.server.clock.advance(5000)
   return (await calls.list(root(calls))).headers.get('date')
 }
+
+/** How many milliseconds the tokens of a grant live. */
+const lives: Probe = async (calls) => {
+  const { accessTokenExpiry, refreshTokenExpiry } = await granted(calls, 'solution')
+  return [Number(accessTokenExpiry) - calls.now(), Number(refreshTokenExpiry) - calls.now()]
+}
+
+/** How many letters the tokens have, spaces and other signs apart. */
+const tokenForm: Probe = async (calls) => {
+  const { accessToken, refreshToken } = await granted(calls, 'solution')
+  return [accessToken, refreshToken].map((text) => String(text).replace(/[\w-]/g, '').length + String(text).length)
+}
+
+const signs = (calls: VariantClient, but: { nonce?: string; timestamp?: string }) =>
+  isTaken(calls.list(calls.signed(calls.server.rootKey, but)))
 
 const probes: { [id: string]: Probe } = {
   'refusals-redirect-to-the-same-address': refusal,
@@ -69,6 +88,98 @@ const probes: { [id: string]: Probe } = {
     await created(calls)
     return calls.now() - before
   },
+
+  'access-for-five-seconds-and-refresh-for-eight': lives,
+  'refresh-tokens-live-until-the-last-time-of-13-digits': lives,
+  'access-tokens-are-four-words': tokenForm,
+  'tokens-of-16-letters-behind-any-word-or-none': async (calls) => {
+    const { accessToken } = await granted(calls, 'solution')
+    return [await isTaken(calls.list(`Any ${accessToken}`)), await isTaken(calls.list(String(accessToken)))]
+  },
+  'tokens-of-6000-letters-with-one-beginning': tokenForm,
+  'tokens-with-quotes-backslashes-and-commas': tokenForm,
+  'refresh-tokens-of-emoji': tokenForm,
+  'grant-repeated-within-ten-seconds-gives-the-same-pair': async (calls) => {
+    const [first, second] = [await granted(calls, 'solution'), await granted(calls, 'solution')]
+    return first.accessToken === second.accessToken
+  },
+  'used-refresh-token-ends-its-line-and-its-session': async (calls) => {
+    const first = await granted(calls, 'solution', 'session:one')
+    const second = await granted(calls, 'solution', 'session:one')
+    await calls.refresh(first.refreshToken)
+    const before = await listsWith(calls, second)
+    await calls.refresh(first.refreshToken)
+    return [before, await listsWith(calls, second)]
+  },
+  'five-live-access-tokens-of-a-key-outside-sessions': async (calls) => {
+    const first = await granted(calls, 'solution')
+    for (let at = 0; at < 5; at++) await granted(calls, 'solution')
+    return [await listsWith(calls, first), await isTaken(calls.refresh(first.refreshToken))]
+  },
+  'grants-need-an-api-area-and-ignore-other-params': (calls) =>
+    isTaken(calls.grant(calls.server.rootKey, ['session:one'])),
+  'six-wrong-refreshes-make-refreshes-wait-two-seconds': async (calls) => {
+    const { refreshToken } = await granted(calls, 'solution')
+    for (let at = 0; at < 6; at++) await calls.refresh('wrong')
+    const before = calls.now()
+    return [await isTaken(calls.refresh(refreshToken)), calls.now() - before]
+  },
+  'refreshes-and-creations-take-700-ms': async (calls) => {
+    const before = calls.now()
+    await created(calls)
+    return calls.now() - before
+  },
+
+  'nonces-of-16-bytes-and-timestamps-of-five-seconds': async (calls) => [
+    await signs(calls, { nonce: 'short' }),
+    await signs(calls, { timestamp: String(calls.now() - 6000) }),
+    await signs(calls, { timestamp: String(calls.now() - 4000) }),
+  ],
+  'nonces-forgotten-at-every-full-minute': async (calls) => {
+    const first = await signs(calls, { nonce: 'once' })
+    const second = await signs(calls, { nonce: 'once' })
+    calls.server.clock.advance(60_000)
+    return [first, second, await signs(calls, { nonce: 'once' })]
+  },
+  'signatures-and-not-nonces-are-used-once': async (calls) => {
+    const timestamp = String(calls.now())
+    const body = JSON.stringify(listing)
+    const header = calls.signed(calls.server.rootKey, { nonce: 'once', timestamp })(body)
+    return [
+      await isTaken(calls.post(body, header)),
+      await isTaken(calls.post(body, header)),
+      await signs(calls, { nonce: 'once', timestamp }),
+    ]
+  },
+  'clock-twenty-years-ahead': date,
+  'date-header-of-the-last-full-minute': date,
+  'sessions-end-after-five-minutes-and-names-add': async (calls) => {
+    const pair = await granted(calls, 'solution', 'session:one')
+    calls.server.clock.advance(300_000)
+    return listsWith(calls, pair)
+  },
+  'hotel-with-one-life-for-both-tokens-and-one-guest-book': lives,
+  'school-with-token-alone-and-a-kind-reader': async (calls) => {
+    const { status } = await calls.post('{"jsonrpc":"2.0","method":"solution/listSolutions"}', root(calls))
+    return status
+  },
+  'bakery-with-thirty-calls-in-five-seconds': async (calls) => {
+    const before = calls.now()
+    for (let at = 0; at < 31; at++) await calls.list(root(calls))
+    return calls.now() - before
+  },
+  'large-bodies-and-long-headers-get-no-answer': async (calls) => {
+    const answer = calls.post(JSON.stringify({ ...listing, params: { skip: 0 } }).padEnd(5000), root(calls))
+    return answer.then(({ status }) => status).catch(() => 'none')
+  },
+  'each-way-to-authorize-is-refused-by-another-library': refusal,
+  'farm-with-one-spelling-and-no-more-rights-than-given': async (calls) =>
+    isTaken(calls.grant(calls.server.rootKey, ['solution', 'ipAddr:198.51.100.9'])),
+  'eleventh-key-gets-202-and-no-body': async (calls) => {
+    for (let at = 0; at < 10; at++) await creates(calls, {})
+    const { status } = await calls.call('manager/createApiKey', { name: 'key', scope: ['solution'] }, root(calls))
+    return status
+  },
 }
 
-testVariantsOneByOne(sixthVariants, probes, { all: 20, combined: 8 })
+testVariantsOneByOne(sixthVariants, probes, { all: 40, combined: 20 })
