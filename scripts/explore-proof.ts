@@ -8,7 +8,7 @@
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
- * --set           only one of the five sets, each written by an author of its own
+ * --set           only one of the six sets, each written by an author of its own
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
  * --all           goes on after the first finding of a broken server
  * --print         asks nothing, prints the tables of what was asked before

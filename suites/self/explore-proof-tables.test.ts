@@ -53,3 +53,17 @@ test('the sets are printed apart', () => {
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')
   expect(text).toContain('Missed by a disposable run: `new`.')
 })
+
+test('a set without broken servers has counts of false alarms only', () => {
+  const none = new Set<string>()
+  const text = proofSummary([line('right', '', []), line('accused', '', [finding])], {
+    second: none,
+    third: none,
+    fourth: none,
+    fifth: none,
+    sixth: new Set(['right', 'accused']),
+  })
+  expect(text).toContain('The sixth set:')
+  expect(text).toContain('| the same, then the model: a disposable run | – | 0 | 1 of 2 |')
+  expect(text).not.toContain('Missed by')
+})
