@@ -10,6 +10,7 @@ import { watch } from '../watch.ts'
 
 /** The last time that has 13 digits. */
 const lastMs = 9_999_999_999_999
+const day = 86_400_000
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 const isRefresh = (request: MockRequest): boolean =>
@@ -102,7 +103,7 @@ export const sixthTokenVariants: IndependentVariant[] = [
     profile: { expiresInTooLong: 'capped' },
     create() {
       const seen = watch()
-      return { around: seen.around, rules: { refreshLifeMs: () => lastMs - seen.nowMs } }
+      return { around: seen.around, rules: { refreshLifeMs: () => Math.max(lastMs - seen.nowMs, 365 * day) } }
     },
   },
   {
