@@ -8,8 +8,8 @@ import { isMethod } from '../requests.ts'
 import { createMemory } from '../server-memory.ts'
 import { watch } from '../watch.ts'
 
-/** The last time that has 13 digits. */
-const lastMs = 9_999_999_999_999
+/** The end of all refresh tokens, long before times have 14 digits. */
+const lastMs = Date.UTC(2100, 0, 1)
 const day = 86_400_000
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -97,9 +97,9 @@ export const sixthTokenVariants: IndependentVariant[] = [
     profile: { accessLifeMs: 5000, refreshLifeMs: 8000 },
   },
   {
-    id: 'refresh-tokens-live-until-the-last-time-of-13-digits',
+    id: 'refresh-tokens-live-until-the-year-2100',
     questions: ['limits/token-lifetimes', 'refresh/lifetime-renewed', 'expires-in/too-long'],
-    about: 'A refresh token never ends, so the largest number that fits stands for its expiry.',
+    about: 'A refresh token never ends, so a far date stands for its expiry.',
     profile: { expiresInTooLong: 'capped' },
     create() {
       const seen = watch()

@@ -90,7 +90,7 @@ const probes: { [id: string]: Probe } = {
   },
 
   'access-for-five-seconds-and-refresh-for-eight': lives,
-  'refresh-tokens-live-until-the-last-time-of-13-digits': lives,
+  'refresh-tokens-live-until-the-year-2100': lives,
   'access-tokens-are-four-words': tokenForm,
   'tokens-of-16-letters-behind-any-word-or-none': async (calls) => {
     const { accessToken } = await granted(calls, 'solution')
