@@ -2,10 +2,20 @@
 
 import { list, refresh, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
+import type { Explorer } from './explorer-types.ts'
 import { freshName, granted } from './keyring.ts'
 import { mostSessions } from './session-storms.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import type { Caller } from './table.ts'
+
+/** A server may let refresh tokens live until a fixed time centuries ahead; the clock is not moved as far. */
+const longestLifeMs = 400 * 86_400_000
+
+/** How long refresh tokens live, in ms; null if that is unknown or too long to wait for. */
+function refreshLifeOf(x: Explorer): number | null {
+  const life = x.state().refreshLifetimeMs
+  return life !== null && life > 0 && life <= longestLifeMs ? life : null
+}
 
 /** Moves the clock by an hour, a day and more: revoked tokens stay revoked, and valid refresh tokens still work. */
 export async function letTimePass(caller: Caller, pick: (count: number) => number): Promise<void> {
@@ -32,7 +42,7 @@ async function hoursAfter(caller: Caller, ms: number, pick: (count: number) => n
     const pair = await granted(x, { who, scope })
     if (pair !== undefined) kept.push(pair)
   }
-  const longLife = Math.min(2 * ms, Math.floor(0.8 * (x.state().refreshLifetimeMs ?? 0)))
+  const longLife = Math.min(2 * ms, Math.floor(0.8 * (refreshLifeOf(x) ?? 0)))
   const old = await granted(x, { who, scope: ['solution', ...(longLife > ms ? [`expiresIn:${longLife}`] : [])] })
   const newest = freshName(x)
   if (old !== undefined) await x.call(refresh(old, { as: newest }))
@@ -67,7 +77,7 @@ async function longLifetimes({ x }: Caller, who: string): Promise<void> {
 /** The refresh token of a new pair lasts from its own beginning, not from that of the first pair. */
 async function refreshedLater({ x }: Caller, who: string): Promise<void> {
   x.script = 'time'
-  const life = x.state().refreshLifetimeMs
+  const life = refreshLifeOf(x)
   const first = life === null ? undefined : await granted(x, { who, scope: ['solution'] })
   if (life === null || first === undefined) return
   const next = freshName(x)
@@ -81,7 +91,7 @@ async function refreshedLater({ x }: Caller, who: string): Promise<void> {
 async function sessionsOfDays({ x, keyring }: Caller, who: string): Promise<void> {
   x.script = 'time'
   const pauseMs = 90 * 60_000
-  const life = x.state().refreshLifetimeMs
+  const life = refreshLifeOf(x)
   const lifetimeMs = 2 * mostSessions * pauseMs
   if (!keyring.limits || life === null || life < lifetimeMs) return
   const pairs: string[] = []
@@ -100,7 +110,7 @@ const usedMs = 5 * everyMs
 /** Using a token prolongs neither token of its pair. */
 async function slidingTokens({ x }: Caller, who: string): Promise<void> {
   x.script = 'time'
-  const life = x.state().refreshLifetimeMs
+  const life = refreshLifeOf(x)
   if (life === null || life < usedMs) return
   const pairs = [
     await granted(x, { who, scope: ['solution'] }),
