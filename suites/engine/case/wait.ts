@@ -1,5 +1,5 @@
 import { expiryProblem, type StepEnd, stepEnd } from '../judge/judge-step.ts'
-import { roundingMs } from '../judge/margins.ts'
+import { endOfTimestampsMs, roundingMs } from '../judge/margins.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { showJson } from '../judge/show-json.ts'
 import type { Caller } from './caller.ts'
@@ -11,6 +11,9 @@ import { tokenClockDoubt } from './token-clock.ts'
 export function isClockKnown({ facts }: Caller): boolean {
   return facts.offset !== undefined
 }
+
+/** A clock is not moved beyond this: the times of later calls must still have 13 digits. */
+const latestTimeMs = endOfTimestampsMs - 366 * 86_400_000
 
 /** Time for a call between the end of an `until` wait and the margin. */
 const roomForCallMs = 200
@@ -37,8 +40,8 @@ export async function waitStep(caller: Caller, wait: Wait, isRequestedTime: bool
   const ms = waitMs(caller, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
   if (typeof ms === 'object') return stepEnd('blocked', ms)
   if (caller.hurries && typeof wait === 'string') return undefined
-  if (!clock.controlled && ms > settings.maxWaitMs)
-    return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
+  const isTooLong = clock.controlled ? serverNow(caller) + ms > latestTimeMs : ms > settings.maxWaitMs
+  if (isTooLong) return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
   await sleepAs(caller, ms)
   return undefined
 }
