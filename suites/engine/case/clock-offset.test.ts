@@ -28,6 +28,17 @@ test('every further answer narrows it', () => {
   expect(Math.abs(offsetMs(offset) - ahead)).toBeLessThan(200)
 })
 
+test('a Date header of full minutes may name the last one', () => {
+  const midnight = Date.parse('2026-01-01T00:00:00Z')
+  let offset = narrowOffset(undefined, at(midnight), midnight + 40_000, midnight + 40_010)
+  for (const ms of [50_000, 59_900, 60_100, 75_000]) {
+    const date = at(midnight + Math.floor(ms / 60_000) * 60_000)
+    offset = narrowOffset(offset, date, midnight + ms, midnight + ms + 10)
+  }
+  expect(offsetMs(offset)).toBe(0)
+  expect(offsetUncertaintyMs(offset)).toBeLessThan(1000)
+})
+
 test('after the clock was set, its new time is used', () => {
   const offset = narrowOffset(undefined, at(now), now, now)
   const stepped = narrowOffset(offset, at(now + 60_000), now, now)

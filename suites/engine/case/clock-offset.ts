@@ -2,10 +2,16 @@
 export interface ClockOffset {
   earliestMs: number
   latestMs: number
+  /** Every Date header so far named a full minute. */
+  onlyMinutes?: true
+  /** The Date header names the last full minute, as it did not change for more than a second. */
+  ofMinutes?: true
 }
 
 /** The Date header has whole seconds: the server's time lies within one of them. */
 const dateResolutionMs = 1000
+/** A proxy may write the last full minute. */
+const minuteMs = 60_000
 
 /**
  * @param known what was known before, if anything
@@ -22,13 +28,25 @@ export function narrowOffset(
   // A proxy may add a second Date header; the first one counts.
   const dateMs = Date.parse(date?.match(/^.*?GMT/)?.[0] ?? date ?? '')
   if (Number.isNaN(dateMs)) return known
-  const seen = { earliestMs: dateMs - answeredAtMs, latestMs: dateMs + dateResolutionMs - sentAtMs }
+  const within = (resolutionMs: number): ClockOffset => ({
+    earliestMs: dateMs - answeredAtMs,
+    latestMs: dateMs + resolutionMs - sentAtMs,
+  })
+  const onlyMinutes = dateMs % minuteMs === 0 && (known === undefined || known.onlyMinutes === true)
+  const seen: ClockOffset = { ...within(dateResolutionMs), ...(onlyMinutes ? { onlyMinutes } : {}) }
   if (known === undefined) return seen
-  const both = {
-    earliestMs: Math.max(known.earliestMs, seen.earliestMs),
-    latestMs: Math.min(known.latestMs, seen.latestMs),
-  }
-  return both.earliestMs <= both.latestMs ? both : seen
+  if (known.ofMinutes !== true && common(known, seen) !== undefined) return common(known, seen)
+  if (!onlyMinutes) return common(known, seen) ?? seen
+  const latestMs = known.ofMinutes === true ? known.latestMs : known.latestMs + minuteMs - dateResolutionMs
+  const both = common({ ...known, latestMs }, within(minuteMs))
+  return both === undefined ? seen : { ...both, onlyMinutes, ofMinutes: true }
+}
+
+/** Where two intervals overlap, with the marks of the second. */
+function common(one: ClockOffset, other: ClockOffset): ClockOffset | undefined {
+  const earliestMs = Math.max(one.earliestMs, other.earliestMs)
+  const latestMs = Math.min(one.latestMs, other.latestMs)
+  return earliestMs <= latestMs ? { ...other, earliestMs, latestMs } : undefined
 }
 
 /** A smaller step may be drift. */
