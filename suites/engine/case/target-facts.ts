@@ -23,7 +23,7 @@ export interface TargetFacts extends JunkControl {
   tokenPrefix?: string
   /** Why no token can be sent: no known prefix works, or the given one does not. */
   tokenWord?: TokenWord
-  /** A grant without a session ends the previous one, so each grant gets its own session. */
+  /** A grant without a session ends the previous one, or repeats its pair, so each grant gets its own session. */
   unnamedReplaced?: true
   /** Whether a grant without a session takes a place among the sessions; undefined until a case showed it. */
   unnamedTakePlaces?: boolean

@@ -27,10 +27,17 @@ export async function learnTokens(caller: Caller): Promise<void> {
   }
 }
 
-/** Finds out whether a grant without a session ends the previous one: some servers treat all such grants as one session. */
+/**
+ * Finds out whether a grant without a session ends the previous one, as some servers treat all such grants as one session, or gives the
+ * same pair again, as some do for a while.
+ */
 async function learnReplacement(caller: Caller, earlier: string): Promise<void> {
   const later = accessTokenOf(await grant(caller, ['solution']))
   if (later === undefined) return
+  if (later === earlier) {
+    caller.facts.unnamedReplaced = true
+    return
+  }
   const works = async (token: string): Promise<boolean> => (await call(caller, { token })).answer.outcome === 'accepted'
   if (!(await works(earlier)) && (await works(later))) caller.facts.unnamedReplaced = true
 }
