@@ -2,7 +2,7 @@
 import { fromBase64Strict, fromHex, sameBytes, toBase64, utf8 } from '../signer/bytes.ts'
 import { ed25519Verifier, isOrdinaryPoint, withLowS } from '../signer/ed25519.ts'
 import { hmacSha256 } from '../signer/hmac.ts'
-import { no, unsure, yes } from './fact.ts'
+import { no, open, unsure, yes } from './fact.ts'
 import { looseBytes } from './spelling.ts'
 import type { Call, Fact, Key, Span, State } from './types.ts'
 
@@ -60,8 +60,10 @@ function timestampFact(state: State, timestamp: string, span: Span): Fact {
 
 /** Length, characters and repetition of nonces are open. */
 function nonceFact(state: State, nonce: string): Fact {
-  const plain = /^[A-Za-z0-9+/_=-]{8,64}$/.test(nonce) && !state.nonces.has(nonce)
-  return plain ? yes('signatures/nonce') : unsure('signatures/nonce')
+  if (state.nonces.has(nonce) || !/^[A-Za-z0-9+/_=-]{8,64}$/.test(nonce)) return unsure('signatures/nonce')
+  // BASE64 of 16 bytes or more, as in the example.
+  if (/^[A-Za-z0-9+/]{22,64}={0,2}$/.test(nonce)) return yes('signatures/nonce')
+  return open(state, 'signatures/nonce', `of ${nonce.length} characters`)
 }
 
 interface Sent {

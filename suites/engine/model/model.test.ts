@@ -222,6 +222,12 @@ describe('tokens', () => {
     expect(shape(state, long, pairAnswer('l', ['solution'], at(9), 1000), at(9))).toHaveLength(1)
   })
 
+  test('a nonce that is no BASE64 of 16 bytes may be refused', () => {
+    const signedWith = (nonce: string) => judged(newState(), listWith(hmacHeader(listBody, { nonce })), at(0)).is
+    expect(signedWith('AAAAAAAAAAAAAAAAAAAAAA==')).toBe('accepted')
+    expect(signedWith('123456789012345678')).toBe('open')
+  })
+
   test('a session name with capitals may be refused', () => {
     expect(judged(state, grantCall(['solution', 'session:plain-1']), at(9)).is).toBe('accepted')
     expect(judged(state, grantCall(['solution', 'session:Plain-1']), at(9)).is).toBe('open')
@@ -237,6 +243,15 @@ describe('tokens', () => {
     expect(judged(short, refreshCall(tokensOf('s').refresh), at(8000)).is).toBe('accepted')
     expect(judged(short, refreshCall(tokensOf('s').refresh), at(9500)).is).toBe('open')
     expect(judged(short, refreshCall(tokensOf('s').refresh), at(12_500)).is).toBe('refused')
+  })
+
+  test('five newer tokens may have ended one without a session', () => {
+    const two = afterGrants(newState(), ['n0', 'n1'], ['solution'])
+    // Shows that a grant without a session does not end the one before.
+    const shown = learn(two, listWith(tokenHeader('n0')), accepted({ list: [] }), at(20))
+    const four = afterGrants(shown, ['n2', 'n3'], ['solution'], 30)
+    expect(judged(four, listWith(tokenHeader('n0')), at(40)).is).toBe('accepted')
+    expect(judged(afterGrants(four, ['n4'], ['solution'], 50), listWith(tokenHeader('n0')), at(60)).is).toBe('open')
   })
 
   test('many newer tokens may have ended one', () => {
