@@ -24,6 +24,23 @@ const behindProxy = (aheadMs: number): ServerOptions => ({
   },
 })
 
+/** A grant with the same params gives the same pair, until a pair is refreshed. */
+const repeatingGrants: ServerOptions = {
+  around: (handle) => {
+    const granted = new Map<string, string>()
+    return async (request) => {
+      const { id, method, params } = JSON.parse(String(request.body)) as { id: number; method: string; params: object }
+      const isGrant = method === 'manager/auth' && 'apiKeyId' in params
+      if (method === 'manager/auth' && !isGrant) granted.clear()
+      const known = isGrant ? granted.get(JSON.stringify(params)) : undefined
+      const answer = await handle(request)
+      if (known !== undefined) return { ...answer, body: JSON.stringify({ ...JSON.parse(known), id }) }
+      if (isGrant && answer.body.includes('"result"')) granted.set(JSON.stringify(params), answer.body)
+      return answer
+    }
+  },
+}
+
 const habits: readonly Habit[] = [
   {
     name: 'a proxy in front of it writes the Date header, two seconds ahead',
@@ -36,6 +53,12 @@ const habits: readonly Habit[] = [
     server: behindProxy(-3 * 3_600_000),
     only: ['signatures/hmac', 'signatures/ecc', 'keys/public-key', 'expires-in', 'refresh/own-expiry', 'tokens'],
     verdicts: ['passed', 'not-testable'],
+  },
+  {
+    name: 'it gives the same pair again to the same grant',
+    server: repeatingGrants,
+    only: ['refresh/pair-differs', 'refresh/result', 'refresh/others-stand', 'refresh/revokes-access'],
+    verdicts: ['passed'],
   },
   {
     name: 'it hangs up on every refusal',
