@@ -154,7 +154,7 @@ export function reportProblems({ problems, log, shown }: Core): void {
 
 function nonceOf(kind: CallStep['nonce'], random: Random): string {
   const bytes = random.bytes(24)
-  if (kind === 'digits') return `00${Array.from(bytes.slice(0, 16), (byte) => byte % 10).join('')}`
+  if (kind === 'digits') return `00${Array.from(bytes.slice(0, 22), (byte) => byte % 10).join('')}`
   if (kind === 'padded') return toBase64(bytes.slice(0, 16))
   if (kind === 'marks') return `${toBase64(bytes.slice(0, 12))}////++++`
   if (kind === 'letters')
