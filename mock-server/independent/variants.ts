@@ -28,6 +28,7 @@ import { signatureVariants } from './variants/signatures.ts'
 import { sixthAnswerVariants } from './variants/sixth-answers.ts'
 import { sixthCombinedVariants } from './variants/sixth-combined.ts'
 import { sixthKeyVariants } from './variants/sixth-keys.ts'
+import { sixthMoreTokenVariants } from './variants/sixth-more-tokens.ts'
 import { sixthTokenVariants } from './variants/sixth-tokens.ts'
 import { thirdAnswerVariants } from './variants/third-answers.ts'
 import { thirdCombinedVariants } from './variants/third-combined.ts'
@@ -81,6 +82,7 @@ export const sixthVariants: readonly IndependentVariant[] = [
   ...sixthKeyVariants,
   ...sixthTokenVariants,
   ...sixthCombinedVariants,
+  ...sixthMoreTokenVariants,
 ]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
