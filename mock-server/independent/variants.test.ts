@@ -122,13 +122,13 @@ describe.each(independentVariants.map(({ id }) => id))('%s', (id) => {
     const key = await calls.createKey({ name: 'sessions', scope: ['solution'] })
     const tokens: string[] = []
     const open = async (name: string) => {
-      calls.server.clock.advance(100)
+      calls.server.clock.advance(50)
       const { accessToken } = expectTokens(await calls.grant(key, ['solution', `session:${name}`]))
       tokens.push(accessToken)
     }
     for (let count = 1; count <= 16; count++) await open(`name-${count}`)
     for (const token of tokens) {
-      calls.server.clock.advance(100)
+      calls.server.clock.advance(50)
       expect((await calls.listWith(token)).result).toBeTypeOf('object')
     }
     await open('name-17')
