@@ -43,6 +43,29 @@ export const refusal: Probe = async (calls) => {
   return [status, headers.get('content-type'), text]
 }
 
+/** The status and the text of a listing, without what differs in each server. */
+export const listed: Probe = async (calls) => {
+  const { status, text } = await calls.post(JSON.stringify(listing), root(calls))
+  return [status, text.replace(/"(id|created)":("[^"]*"|\d+)/g, '')]
+}
+
+/** The Date header five seconds later. */
+export const date: Probe = async (calls) => {
+  await calls.list(root(calls))
+  calls.server.clock.advance(5000)
+  return (await calls.list(root(calls))).headers.get('date')
+}
+
+/** How many milliseconds the tokens of a grant live. */
+export const lives: Probe = async (calls) => {
+  const { accessTokenExpiry, refreshTokenExpiry } = await granted(calls, 'solution')
+  return [Number(accessTokenExpiry) - calls.now(), Number(refreshTokenExpiry) - calls.now()]
+}
+
+/** Whether a signature of the initial key with this nonce or timestamp is accepted. */
+export const signs = (calls: VariantClient, but: { nonce?: string; timestamp?: string }) =>
+  isTaken(calls.list(calls.signed(calls.server.rootKey, but)))
+
 const reference: IndependentVariant = { id: 'reference', questions: ['errors/codes'] }
 
 /** Starts a server for one probe and returns what it saw, as text. */

@@ -28,6 +28,8 @@ import { signatureVariants } from './variants/signatures.ts'
 import { sixthAnswerVariants } from './variants/sixth-answers.ts'
 import { sixthCombinedVariants } from './variants/sixth-combined.ts'
 import { sixthKeyVariants } from './variants/sixth-keys.ts'
+import { sixthMoreCombinedVariants } from './variants/sixth-more-combined.ts'
+import { sixthMoreKeyVariants } from './variants/sixth-more-keys.ts'
 import { sixthMoreTokenVariants } from './variants/sixth-more-tokens.ts'
 import { sixthTokenVariants } from './variants/sixth-tokens.ts'
 import { thirdAnswerVariants } from './variants/third-answers.ts'
@@ -76,13 +78,20 @@ export const fifthVariants: readonly IndependentVariant[] = [
   ...fifthSessionVariants,
 ]
 
+/** The later part of the sixth set: what happens between calls and over time (README.md). */
+export const sixthMoreVariants: readonly IndependentVariant[] = [
+  ...sixthMoreTokenVariants,
+  ...sixthMoreKeyVariants,
+  ...sixthMoreCombinedVariants,
+]
+
 /** The sixth set, of variants only: another author, who does not know the cases (README.md). */
 export const sixthVariants: readonly IndependentVariant[] = [
   ...sixthAnswerVariants,
   ...sixthKeyVariants,
   ...sixthTokenVariants,
   ...sixthCombinedVariants,
-  ...sixthMoreTokenVariants,
+  ...sixthMoreVariants,
 ]
 
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
