@@ -100,7 +100,7 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
       ['solution', brief],
       ['solution', brief, own],
       ['solution', brief, 'session:'],
-      ['solution', brief, 'context'],
+      ['solution', brief, 'context', 'session:'],
     ]) {
       const pair = await granted(x, { who, scope })
       if (pair !== undefined) pairs.push({ who, pair, lasting, isBound: scope.includes(own) })
