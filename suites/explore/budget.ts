@@ -12,6 +12,8 @@ const table = {
   manySessions: [20, 40, 62],
   /** Combinations of restrictions that pairs have, the most restricted first; there are sixteen. */
   pairKinds: [2, 16, 16],
+  /** How many newer tokens of its key a token is shown to outlive. */
+  otherTokens: [5, 15, 15],
   /** The number of keys that the sequences use. */
   users: [1, 3, 5],
   raceRounds: [1, 2, 5],

@@ -6,7 +6,7 @@ import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
 import { fillKeyring, type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
-import { greet, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
+import { greet, learnLiveTokens, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
 import { outlastSessions } from './session-storms.ts'
 import {
   chosenRows,
@@ -126,7 +126,8 @@ function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
 async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>): Promise<Keyring> {
   const before = keyringOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   const first = before.secret[0]
-  if (plan.sessions && first !== undefined) await learnTokens(x, first, plan.tokenPrefix)
+  const hasTokens = plan.sessions && first !== undefined && (await learnTokens(x, first, plan.tokenPrefix))
+  if (hasTokens) await learnLiveTokens(x, first, sizesFor(x.options.maxCalls).otherTokens)
   await learnSignatures(x)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })

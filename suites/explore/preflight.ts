@@ -70,6 +70,20 @@ async function learnWords(x: Explorer, who: string): Promise<boolean> {
   return true
 }
 
+/**
+ * Learns whether a token without a session outlives others of its key, so that its refusal after as many newer ones means something.
+ *
+ * @param others how many newer tokens are granted
+ */
+export async function learnLiveTokens(x: Explorer, who: string, others: number): Promise<void> {
+  x.script = 'preflight'
+  const first = freshName(x)
+  await x.call(grant(who, ['solution'], { as: first }))
+  if (!x.lines.has(first)) return
+  for (let at = 0; at < others; at++) await x.call(grant(who, ['solution']))
+  if ((await x.call(list(token(first))))?.answer.kind === 'accepted') x.setTerms({ liveTokens: others })
+}
+
 /** Tries whether a call from the second address arrives. */
 export async function tryAddress(x: Explorer, name: string, who: string): Promise<boolean> {
   const auth = x.names.get(who)?.seed === undefined ? basic(who) : ecc(who)

@@ -8,7 +8,7 @@ import type { Fact, Pair, Span, State } from './types.ts'
  * After this many newer tokens of one key, or of all keys, an older one may have ended: how many tokens may live at once is open
  * (limits/live-tokens). Sixteen sessions may live, so the tokens of a session are safe for longer.
  */
-const safeNewer = { ofKey: 4, ofKeyInSessions: 15, ofAll: 40 }
+const safeNewer = { ofKey: 2, ofKeyInSessions: 15, ofAll: 40 }
 /** A session may end before its tokens; within this it never does. */
 const safeSessionMs = 10_000
 /** The refresh lifetime may differ from grant to grant, so only this part of it is counted on. */
@@ -84,7 +84,7 @@ function standingFacts(state: State, pair: Pair, span: Span): Fact[] {
   const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
   const newerOfAll = (state.grants.get('') ?? 0) - pair.countOfAll
   const isInSession = wordsBehind(pair.scope, 'session:').length > 0
-  const safe = isInSession ? safeNewer.ofKeyInSessions : safeNewer.ofKey
+  const safe = isInSession ? safeNewer.ofKeyInSessions : (state.terms.liveTokens ?? safeNewer.ofKey)
   const crowded = newer > safe || (newerOfAll > safeNewer.ofAll && span.to - pair.made.to > 2000)
   return [
     ...(key === undefined || key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),

@@ -98,6 +98,8 @@ export interface Terms {
   readonly probes: ReadonlyMap<string, string>
   /** Nobody else uses the target, and nothing was created on it before. */
   readonly fresh: boolean
+  /** How many newer tokens of its key a token without a session outlived (limits/live-tokens); absent: not known. */
+  readonly liveTokens?: number
 }
 
 export interface State {
