@@ -33,7 +33,7 @@ export const gapTexts: TextOfKind<Gap> = {
   'as-declared': ({ reason }) => reason,
   'empty-list': ({ list }) => `the target gave nothing to call with: the list "${list}" of the scenario is empty`,
   'clock-unknown': () =>
-    "the target's answers carry no Date header, so its clock is not known and no time can be judged by it",
+    "the target's answers carry no Date header that can be relied on, so its clock is not known and no time can be judged by it",
   'wait-too-long': ({ waitMs }) => {
     const seconds = Math.ceil(waitMs / 1000)
     return `this takes ${seconds} s of waiting; --wait ${seconds} allows it`

@@ -50,12 +50,12 @@ function common(one: ClockOffset, other: ClockOffset): ClockOffset | undefined {
 }
 
 /** A smaller step may be drift. */
-const leastJumpMs = 1000
+export const leastJumpMs = 1000
 
-/** Whether the clock was set between two answers, as far as their Date headers show. */
-export function hasJumped(known: ClockOffset | undefined, now: ClockOffset | undefined): boolean {
-  if (known === undefined || now === undefined) return false
-  return Math.max(now.earliestMs - known.latestMs, known.earliestMs - now.latestMs) > leastJumpMs
+/** By how much the clock was set between two answers, as far as their Date headers show; 0 where they agree. In ms. */
+export function jumpMs(known: ClockOffset | undefined, now: ClockOffset | undefined): number {
+  if (known === undefined || now === undefined) return 0
+  return Math.max(0, now.earliestMs - known.latestMs, known.earliestMs - now.latestMs)
 }
 
 /** The offset to calculate with: 0 if that is possible, otherwise the middle of the interval. */

@@ -2,7 +2,7 @@ import type { Delivered } from '../judge/called.ts'
 import { classify } from '../judge/classify.ts'
 import type { Instance, WireAnswer, WireRequest } from '../target.ts'
 import type { CallLimit } from './call-limit.ts'
-import { hasJumped, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
+import { jumpMs, leastJumpMs, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
 import { cutAnswer } from './cut-evidence.ts'
 import type { RunListener } from './events.ts'
 import type { Pace } from './pace.ts'
@@ -92,13 +92,18 @@ function patienceMs({ clock, settings }: Instance): number {
 const isStale = ({ wire, request }: Delivered): boolean =>
   wire.kind === 'none' && wire.stale && request.connection !== 'warm'
 
+/** A clock that is kept right is set by less. After more, the Date header may be that of another clock. */
+const mostStepMs = 10_000
+
 function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
   const { facts, instance } = line
   const answeredLocalMs = instance.clock.now()
   line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
   if (wire.kind === 'answer' && facts.wrongDateMs === undefined) {
     const offset = narrowOffset(facts.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
-    if (hasJumped(facts.offset, offset)) facts.clockJumps += 1
+    const jump = jumpMs(facts.offset, offset)
+    if (jump > leastJumpMs) facts.clockJumps += 1
+    if (jump > mostStepMs) facts.clockWasSet = true
     if (offset !== undefined) facts.offset = offset
   }
   const ahead = offsetMs(facts.offset)

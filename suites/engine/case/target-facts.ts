@@ -10,6 +10,8 @@ export interface TargetFacts extends JunkControl {
   wrongDateMs?: number
   /** How often the server's clock jumped. */
   clockJumps: number
+  /** The Date header jumped so far that no time is judged by it any more. */
+  clockWasSet?: true
   /** How far the clock of reported expiries is ahead of the one in the Date header, seen from granted lifetimes. */
   tokenClock: { requestedMs: number; earliestMs: number; latestMs: number }[]
   roundTripMs: number

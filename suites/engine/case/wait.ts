@@ -7,9 +7,9 @@ import { offsetUncertaintyMs } from './clock-offset.ts'
 import { serverNow } from './deliver.ts'
 import { tokenClockDoubt } from './token-clock.ts'
 
-/** Whether reported times can be judged, because the server's answers carry a Date header. */
+/** Whether reported times can be judged, because the server's answers carry a Date header that did not jump. */
 export function isClockKnown({ facts }: Caller): boolean {
-  return facts.offset !== undefined
+  return facts.offset !== undefined && facts.clockWasSet !== true
 }
 
 /** A clock is not moved beyond this: the times of later calls must still have 13 digits. */
