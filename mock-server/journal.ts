@@ -277,16 +277,7 @@ function lineage({ state }: ServerContext): LineageEntry[] {
 }
 
 /** What the calls of a journal can be filtered by. */
-export const journalFilterNames: readonly string[] = [
-  'method',
-  'grantType',
-  'verdict',
-  'stage',
-  'keyId',
-  'means',
-  'status',
-  'pair',
-]
+export const journalFilterNames = ['method', 'grantType', 'verdict', 'stage', 'keyId', 'means', 'status', 'pair']
 
 function checkFilter(filter: JournalFilter): void {
   demandKnownNames('filter', filter, journalFilterNames)
