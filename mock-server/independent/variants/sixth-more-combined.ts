@@ -70,13 +70,13 @@ function limitCallsInWork(most: number): Around {
   }
 }
 
-/** Each call with this number gets 503 before it has any effect. */
-function shedEvery(number: number): Around {
+/** Answers every nth call with 503, before the call has any effect. */
+function shedEvery(nth: number): Around {
   const calls = createMemory(() => ({ count: 0 }))
   return (handle, context) => (request) => {
     const memory = calls(context)
     memory.count += 1
-    return memory.count % number === 0 ? later(503, 1) : handle(request)
+    return memory.count % nth === 0 ? later(503, 1) : handle(request)
   }
 }
 
