@@ -1,5 +1,7 @@
 /** Other spellings of a value. Whether a server accepts them is open (how tokens compare; unpadded base64). */
 
+import { percentDecoded } from '../signer/bytes.ts'
+
 /** A server may store times in whole seconds, so nothing is judged closer to one than this. In ms. */
 export const slackMs = 1200
 
@@ -12,7 +14,7 @@ export function looseBytes(text: string): string {
 
 /** The looks of a text: two texts that share one may be the same value to a server that decodes, trims or ignores case (tokens/spelling). */
 export function looksOf(text: string): string[] {
-  const plain = decodePercent(text).normalize('NFKC').trim()
+  const plain = percentDecoded(text).normalize('NFKC').trim()
   const skipping = text.replaceAll('=', '')
   return [
     `plain ${plain}`,
@@ -23,14 +25,6 @@ export function looksOf(text: string): string[] {
     `bytes ${looseBytes(text)}`,
     `ascii ${plain.replace(/[^\x21-\x7e]/g, '')}`,
   ]
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** Whether a body writes a member of one object twice: which of the two counts is open (envelope/duplicate-members). */
