@@ -40,7 +40,7 @@ export const gapTexts: TextOfKind<Gap> = {
   },
   'lifetime-too-long': ({ requestedMs, refreshLifeMs }) =>
     `the target need not grant expiresIn:${requestedMs}: its refresh tokens live for about ${Math.round(refreshLifeMs / 1000)} s`,
-  'token-ended': () => 'a token had expired, or nearly, when it was used, so its refusal cannot be judged',
+  'token-ended': () => 'a token had expired, or was about to, when it was used, so its refusal cannot be judged',
   'cannot-be-sent': ({ reason }) => reason,
   'test-key-kept': () => 'its key is kept from an earlier run; without the kept test keys a new one is created',
   'test-key-made-before': () => 'an earlier case needed its key, so it already exists',

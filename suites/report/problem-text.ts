@@ -37,7 +37,7 @@ function oneReasonText(reason: RequirementReason): string {
     case 'no-scenario':
       return 'No scenario proves it'
     case 'one-sided':
-      return `Nothing ${reason.lacking.join(' or ')} was shown: a rule that lets in or keeps out is proved by both sides`
+      return `No ${reason.lacking.join(' or ')} call was seen; this requirement is proved by calls of both kinds`
     default:
       return problemText(reason)
   }

@@ -52,7 +52,7 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
         : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
   throw new SuiteError(
     'unreachable',
-    `Cannot use ${caller.instance.baseUrl}: the API key "${root.id}" was accepted in no way (${seen.join('; ')}); ${advice}`,
+    `Cannot use ${caller.instance.baseUrl}: it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice}`,
   )
 }
 
