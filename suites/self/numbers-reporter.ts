@@ -10,9 +10,9 @@ interface Confirmation {
 }
 
 const behind: { readonly [what in CountedThing]?: Confirmation } = {
-  'Mutants killed at the requirement they break': { files: /\/self\/mutants\.test\.ts$/, inPart: false },
+  'Mutants caught at the requirement they break': { files: /\/self\/mutants\.test\.ts$/, inPart: false },
   'Conforming variants without a failure': { files: /\/self\/variants-[^/]*\.test\.ts$/, inPart: true },
-  'Null servers that prove a guard': { files: /\/self\/null-servers\.test\.ts$/, inPart: true },
+  'Null servers whose refusals count as proof': { files: /\/self\/null-servers\.test\.ts$/, inPart: true },
 }
 
 /** Prints the numbers after the last test of a whole run, and which of them this run did not confirm. */

@@ -14,9 +14,9 @@ export type CountedThing =
   | 'Open questions'
   | 'Scenarios and cases'
   | 'Signature vectors'
-  | 'Mutants killed at the requirement they break'
+  | 'Mutants caught at the requirement they break'
   | 'Conforming variants without a failure'
-  | 'Null servers that prove a guard'
+  | 'Null servers whose refusals count as proof'
 
 /**
  * Counts what the tests of the suite itself go through; each of these tests fails if one of the counted things does. `npm test` goes
@@ -35,9 +35,9 @@ export async function countAll(): Promise<Numbers> {
     'Open questions': `${questions.length}, ${questions.filter(({ unobserved }) => unobserved === undefined).length} of them observed`,
     'Scenarios and cases': casesText(corpus),
     'Signature vectors': `${vectors.valid.length} valid and ${vectors.invalid.length} invalid, each with all stages`,
-    'Mutants killed at the requirement they break': `${mutants.length} of ${mutants.length}`,
+    'Mutants caught at the requirement they break': `${mutants.length} of ${mutants.length}`,
     'Conforming variants without a failure': `${variants.length} of ${variants.length}; also in ${coveringServers(variants).length} servers that together combine all ${pairsOf(variants).length} compatible pairs`,
-    'Null servers that prove a guard': `0 of ${nullServers.length}; ${nearlyNullServers.length} more that answer a few calls correctly never conform`,
+    'Null servers whose refusals count as proof': `0 of ${nullServers.length}; ${nearlyNullServers.length} more that answer a few calls correctly never conform`,
   }
 }
 
