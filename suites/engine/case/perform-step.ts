@@ -21,8 +21,25 @@ export async function perform(caller: Caller, step: CallStep | SendStep, names: 
   }
   if (caller.limit.atOnce > 1 && !isOrdered(step)) return Promise.all(rounds.map(make))
   const calls: Called[] = []
-  for (const round of rounds) calls.push(await make(round))
+  for (const [index, round] of rounds.entries()) {
+    calls.push(await make(round))
+    if (caller.limit.atOnce > 1 && isFull(step, calls))
+      return [...calls, ...(await Promise.all(rounds.slice(index + 1).map(make)))]
+  }
   return calls
+}
+
+/** So many refusals in a row show that a limit is reached. */
+const refusalsWhenFull = 2
+
+/**
+ * Whether the creations of a step meet the limit of keys. Those that follow change nothing then, so they may be under way at once. If one is
+ * accepted all the same, the limit must hold for simultaneous creations too.
+ */
+function isFull(step: CallStep | SendStep, calls: readonly Called[]): boolean {
+  if ('send' in step || step.call !== 'manager/createApiKey') return false
+  const last = calls.slice(-refusalsWhenFull)
+  return last.length === refusalsWhenFull && last.every(({ answer }) => answer.outcome === 'refused')
 }
 
 /** Whether the rounds of a step must run one after another. They need not if they change nothing and only their sum counts. */
