@@ -4,7 +4,7 @@ import { isLifetimeTooLong } from '../judge/judge-step.ts'
 import { seededRandom } from '../random.ts'
 import { type Caller, openCaller, startRun } from './caller.ts'
 import { noFacts, type TargetFacts } from './target-facts.ts'
-import { suitableLifeMs } from './wait.ts'
+import { suitableLifeMs, waitStep } from './wait.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
@@ -27,4 +27,24 @@ test('no lifetime near that of a refresh token, or above it, may be expected', (
   expect(isLifetimeTooLong(19_000, 20_000)).toBe(true)
   expect(isLifetimeTooLong(30_000, 20_000)).toBe(true)
   expect(isLifetimeTooLong(30_000, 0)).toBe(false)
+})
+
+test('a clock that can be moved is not moved to times of 14 digits', async () => {
+  const moved: number[] = []
+  const inner = madeUpTarget({ answer: () => ({ result: {} }) })
+  const open = async () => {
+    const instance = await inner.open()
+    const sleep = async (ms: number): Promise<void> => void moved.push(ms)
+    return { ...instance, clock: { ...instance.clock, sleep, controlled: true } }
+  }
+  const run = startRun({ target: { ...inner, open }, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const caller = await openCaller(run)
+  const dayMs = 86_400_000
+  expect(await waitStep(caller, '40d', true)).toBeUndefined()
+  expect(moved).toEqual([40 * dayMs])
+  expect(await waitStep(caller, { past: 9_999_999_000_000 }, true)).toMatchObject({
+    kind: 'not-testable',
+    problem: { kind: 'wait-too-long' },
+  })
+  expect(moved).toHaveLength(1)
 })
