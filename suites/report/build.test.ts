@@ -218,7 +218,7 @@ describe('requirements', () => {
     expect(buildReport({ ...input, outcomes: [one, two] }).requirements[0]?.verdict).toBe('passed')
     const half = buildReport({ ...input, outcomes: [one, { ...two, sides: { 'a/guard': ['accepted'] } }] })
     expect(half.requirements[0]).toMatchObject({ verdict: 'blocked' })
-    expect(half.requirements[0]?.reason).toContain('Nothing refused was shown')
+    expect(half.requirements[0]?.reason).toContain('No refused call was seen')
     const partial = buildReport({ ...input, outcomes: [one], options: { strict: false, partial: 'only' } })
     expect(partial.requirements[0]).toMatchObject({ verdict: 'not-testable', reason: 'Not selected by --only' })
     expect(partial.exitCode).toBe(0)
