@@ -1,4 +1,5 @@
 /** What differs between two reports: of two servers, or of one server before and after a change. */
+import { fewOf } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { summarySentence } from './explain.ts'
@@ -85,6 +86,5 @@ function runLine(name: string, { target, started, version, verdict, summary }: C
 
 function onlyLines(name: string, keys: readonly string[]): string[] {
   if (keys.length === 0) return []
-  const more = keys.length > shownOnly ? ` and ${keys.length - shownOnly} more` : ''
-  return [`Only in ${name}: ${casesOf(keys.length)}: ${keys.slice(0, shownOnly).join(', ')}${more}`]
+  return [`Only in ${name}: ${casesOf(keys.length)}: ${fewOf(keys, shownOnly)}`]
 }

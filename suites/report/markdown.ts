@@ -1,3 +1,4 @@
+import { fewOf } from '../engine/group.ts'
 import { type Printable, vouchedFor } from '../engine/printable.ts'
 import type { Cause } from './causes.ts'
 import { answersOf, areaTable, casesWith, explainCase, groupNotTestable, summarySentence } from './explain.ts'
@@ -138,9 +139,8 @@ function alike({ verdict }: CaseReport, others: readonly CaseReport[]): string[]
   if (others.length === 0) return []
   const what =
     verdict === 'blocked' ? 'blocked by the same cause' : verdict === 'failed' ? 'fail like this' : 'warn like this'
-  const keys = others.slice(0, shownAlike).map(({ key }) => code(key))
-  const more = others.length > shownAlike ? ` and ${others.length - shownAlike} more` : ''
-  return [`<br>**Also** ${what}: ${keys.join(', ')}${more}`]
+  const keys = others.map(({ key }) => code(key))
+  return [`<br>**Also** ${what}: ${fewOf(keys, shownAlike)}`]
 }
 
 function known(report: PrintedReport): string {

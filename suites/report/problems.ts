@@ -1,4 +1,5 @@
 /** The list that a reader looks at first: each problem once, by the case or finding that represents it. */
+import { firstFew } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Cause, groupByCause } from './causes.ts'
 import { casesWith } from './explain.ts'
@@ -45,8 +46,7 @@ export function problemsOf(report: PrintedReport): ProblemItem[] {
   const { failed, warned } = causesOfProblems(report)
   const fresh = report.findings.filter(({ known }) => known === null)
   const found = groupFindings(report, fresh).map(({ first, others, shownBy }): ProblemItem => {
-    const more = others.length === 0 ? '' : `, and ${others.length} more like it`
-    const rest = `${more}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
+    const rest = `${moreLike(others)}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
     return { verdict: verdictOfFinding(first), kind: 'finding', id: first.id, rest }
   })
   return [
@@ -60,16 +60,17 @@ export function problemsOf(report: PrintedReport): ProblemItem[] {
 /** The same as lines, and how many more there are. */
 export function problemLines(report: PrintedReport): string[] {
   const lines = problemsOf(report).map(({ verdict, id, rest }) => `${glyphs[verdict]} ${id}${rest}`)
-  const more = lines.length - shownProblems
-  return more > 0 ? [...lines.slice(0, shownProblems), `and ${more} more`] : lines
+  return firstFew(lines, shownProblems)
 }
 
 function problemOf({ first: { verdict, key, problem }, others }: Cause, blocked: number): ProblemItem {
   const broken = problem === null || problem.requirements.length === 0 ? '' : ` (${problem.requirements.join(', ')})`
-  const more = others.length === 0 ? '' : `, and ${others.length} more like it`
   const effect = blocked === 0 ? '' : `; it blocks ${casesOf(blocked)}`
-  return { verdict, kind: 'case', id: key, rest: `${broken}${more}${effect}` }
+  return { verdict, kind: 'case', id: key, rest: `${broken}${moreLike(others)}${effect}` }
 }
+
+const moreLike = (others: readonly unknown[]): string =>
+  others.length === 0 ? '' : `, and ${others.length} more like it`
 
 function blockedCount(report: PrintedReport, { key }: CaseReport): number {
   return casesWith(report, 'blocked').filter(({ blockedBy }) => blockedBy === key).length

@@ -1,5 +1,5 @@
 /** The blocks of the text report about cases and findings that need attention, one for each cause. */
-import { counted, groupBy } from '../engine/group.ts'
+import { counted, firstFew, groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
 import { groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
@@ -188,7 +188,5 @@ function blockedBy(report: PrintedReport, { key }: CaseReport, paint: Paint): st
 }
 
 function listed(lines: readonly string[], paint: Paint): string[] {
-  const shown = lines.slice(0, shownAlike)
-  if (lines.length > shownAlike) shown.push(`and ${lines.length - shownAlike} more`)
-  return shown.flatMap((line) => paint.hanging('          ', line))
+  return firstFew(lines, shownAlike).flatMap((line) => paint.hanging('          ', line))
 }

@@ -1,5 +1,5 @@
 /** The verdict of a run, its exit code, and the sentences that explain both. */
-import { counted } from '../engine/group.ts'
+import { counted, fewOf } from '../engine/group.ts'
 import { blockedByKnown, groupByCause } from './causes.ts'
 import { countVerdicts, groupNotTestable, isLeftOutByOnly } from './explain.ts'
 import type { CaseReport, Finding, KnownEntry, Report, RequirementReport, RunVerdict, Summary } from './report.ts'
@@ -169,7 +169,7 @@ function openMusts(gaps: readonly RequirementReport[]): string[] {
   const open = gaps.filter((gap) => !isLeftOutByOnly(gap))
   if (open.length === 0) return []
   const groups = groupNotTestable({ requirements: open })
-  const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${someOf(ids)}`)
+  const shown = groups.slice(0, shownReasons).map(({ reason, ids }) => `  ${reason}: ${fewOf(ids, shownMusts)}`)
   const more =
     groups.length > shownReasons
       ? [`  and ${counted(groups.length - shownReasons, 'more reason')}, see the requirements`]
@@ -182,8 +182,3 @@ function openMusts(gaps: readonly RequirementReport[]): string[] {
 }
 
 const shownMusts = 8
-
-function someOf(ids: readonly string[]): string {
-  const more = ids.length - shownMusts
-  return more > 0 ? `${ids.slice(0, shownMusts).join(', ')} and ${more} more` : ids.join(', ')
-}

@@ -1,4 +1,4 @@
-import { counted, groupBy } from '../../engine/group.ts'
+import { counted, fewOf, groupBy } from '../../engine/group.ts'
 import { type Printable, printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { areaOf, verdictLine } from '../../report/explain.ts'
 import { joinSections, type Paint, paintOf } from '../../report/lines.ts'
@@ -7,6 +7,7 @@ import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport, ShownExc
 /** How many mistakes are reported in full. */
 const fullChecks = 20
 const shownStderrLines = 6
+const shownScenarios = 3
 
 /** The report for people: first what is wrong, with its sentences and exchanges, then the verdict. */
 export function renderText(raw: ClientReport, options: { colour: boolean; columns?: number | undefined }): Printable {
@@ -55,16 +56,11 @@ function wrongCheck(check: CheckReport, paint: Paint): string[] {
     '',
     ...paint.hanging('  But       ', check.message),
     ...(known === null ? [] : paint.hanging('  Known     ', known.reason)),
-    ...paint.hanging('  In        ', scenariosOf(scenarios)),
+    ...paint.hanging('  In        ', fewOf(scenarios, shownScenarios)),
     ...(first === undefined ? [] : evidenceLines(first, paint)),
     '',
     `  Again     ${check.again}`,
   ]
-}
-
-function scenariosOf(scenarios: readonly string[]): string {
-  const shown = scenarios.slice(0, 3).join(', ')
-  return scenarios.length > 3 ? `${shown} and ${scenarios.length - 3} more` : shown
 }
 
 function evidenceLines({ exchanges, diagnosis }: CheckEvidence, paint: Paint): string[] {

@@ -1,4 +1,5 @@
 import type { CreatedKey } from '../../engine/case/created-keys.ts'
+import { fewOf } from '../../engine/group.ts'
 import { printable, printableJson } from '../../engine/printable.ts'
 import type { TargetSettings } from '../../engine/target.ts'
 import { shellWord } from '../../report/shell.ts'
@@ -39,10 +40,9 @@ const shownNames = 5
 /** The maximum number of lines: a server that answers every creation with 507 would give a hundred. */
 function unansweredLines(names: readonly string[]): string[] {
   if (names.length === 0) return []
-  const shown = names.slice(0, shownNames).map((name) => `"${name}"`)
-  const more = names.length > shownNames ? ` and ${names.length - shownNames} more` : ''
+  const shown = names.map((name) => `"${name}"`)
   const keys = names.length === 1 ? 'an API key' : `${names.length} API keys`
-  return [printable(`perhaps ${keys}, whose creation got no clear answer: ${shown.join(', ')}${more}`)]
+  return [printable(`perhaps ${keys}, whose creation got no clear answer: ${fewOf(shown, shownNames)}`)]
 }
 
 /** The command holds no secret: the shell takes it from the environment. */
