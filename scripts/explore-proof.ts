@@ -17,14 +17,13 @@
  * Results are appended to FILE, one line each; what is there already is not asked again, so a proof that was stopped goes on. The
  * servers' clocks are moved, so that nothing waits. Exit code 1: a conforming server was accused, or a goal was missed.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
 import { missedGoals, proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
-import { withBlock } from '../suites/self/marked-block.ts'
+import { writeBlock } from '../suites/self/marked-block.ts'
 import { loadIndependentMutants, loadIndependentVariants, loadLaterSets } from '../suites/targets/bundled.ts'
 
 const { values } = parseArgs({
@@ -115,7 +114,4 @@ console.log(proofTables(lines, later))
 const missed = missedGoals(lines)
 for (const one of missed) console.error(one)
 if (missed.length > 0) process.exitCode = 1
-if (values.write) {
-  const file = join(packageRoot, 'docs', 'model.md')
-  writeFileSync(file, withBlock(readFileSync(file, 'utf8'), 'proof', proofSummary(lines, later)))
-}
+if (values.write) writeBlock('docs/model.md', 'proof', proofSummary(lines, later))

@@ -3,16 +3,12 @@
  *
  *     npm run imports [-- --write]
  */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { drawImports, readImports } from '../suites/self/imports.ts'
-import { withBlock } from '../suites/self/marked-block.ts'
+import { writeBlock } from '../suites/self/marked-block.ts'
 
 const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
 const drawing = drawImports(readImports(packageRoot))
-if (values.write) {
-  const page = join(packageRoot, 'docs', 'architecture.md')
-  writeFileSync(page, withBlock(readFileSync(page, 'utf8'), 'imports', drawing))
-} else console.log(drawing)
+if (values.write) writeBlock('docs/architecture.md', 'imports', drawing)
+else console.log(drawing)

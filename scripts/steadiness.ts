@@ -5,14 +5,15 @@
  *
  *     npm run steadiness [-- --bundled 50] [--url 20] [--busy 20]
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import type { Report } from '../suites/report/report.ts'
+import { startScript } from './bench/processes.ts'
 
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const { values } = parseArgs({
@@ -96,19 +97,11 @@ async function besideBusyLoops<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function runServed(flags: readonly string[] = []): Promise<Run> {
-  const server = spawn(process.execPath, [bin, 'serve', '--port', '0'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const server = await startScript(pathToFileURL(bin).href, ['serve', '--port', '0'])
   try {
-    const { url, apiKeyId, apiKeySecret } = await announced(server)
+    const { url, apiKeyId, apiKeySecret } = JSON.parse(server.line)
     return await run(['--url', url, '--disposable', ...flags], { SVC_KEY_ID: apiKeyId, SVC_KEY_SECRET: apiKeySecret })
   } finally {
-    server.kill()
-    await once(server, 'close')
+    await server.stop()
   }
-}
-
-/** The first line that a server prints says where it is. */
-async function announced(server: ChildProcess): Promise<{ url: string; apiKeyId: string; apiKeySecret: string }> {
-  if (server.stdout === null) throw new Error('the server has no output')
-  for await (const line of createInterface({ input: server.stdout })) return JSON.parse(line)
-  throw new Error('the server ended before it said where it is')
 }
