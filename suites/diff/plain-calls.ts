@@ -2,12 +2,14 @@
 import {
   type Authorize,
   basic,
+  bodyWith,
   type Call,
   type Caller,
   freshNonce,
   type SignatureOptions,
   signed,
   token,
+  withWrongSignature,
 } from '../facts/caller.ts'
 import type { Memory, SessionCall } from './memory.ts'
 
@@ -16,9 +18,6 @@ const plain = (name: string, what: (caller: Caller) => Call): SessionCall => ({
   needs: null,
   make: (caller) => caller.call(what(caller)),
 })
-
-const envelope = (members: object): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 8001, method: 'solution/listSolutions', params: {}, ...members })
 
 const signedBody = (name: string, body: string): SessionCall =>
   plain(name, (caller) => ({ auth: signed(caller), body }))
@@ -69,7 +68,7 @@ const repeated: readonly SessionCall[] = [
     needs: null,
     make: async (caller) => {
       const nonce = freshNonce(caller.random)
-      await caller.call({ auth: signed(caller, { nonce, change: (header) => `${header.slice(0, -8)}AAAAAAA=` }) })
+      await caller.call({ auth: signed(caller, { nonce, change: withWrongSignature }) })
       return caller.call({ auth: signed(caller, { nonce }) })
     },
   },
@@ -83,7 +82,7 @@ export const plainCalls: readonly SessionCall[] = [
   ...timestamps,
   ...nonces,
   ...repeated,
-  withSignature('signature, wrong', { change: (header) => `${header.slice(0, -8)}AAAAAAA=` }),
+  withSignature('signature, wrong', { change: withWrongSignature }),
   withSignature('signature, unknown key', { keyId: 'svc-no-such-key' }),
   withSignature('signature without base64 padding', { change: (header) => header.replace(/=+$/, '') }),
   withSignature('signature, a further field', { change: (header) => `${header};x` }),
@@ -106,15 +105,15 @@ export const plainCalls: readonly SessionCall[] = [
   plain('a further param, no authorization', () => ({ params: { extra: 1 } })),
   plain('createApiKey without params', (caller) => ({ auth: signed(caller), method: 'manager/createApiKey' })),
   plain('Content-Type text/plain', (caller) => ({ auth: signed(caller), headers: [['content-type', 'text/plain']] })),
-  signedBody('jsonrpc "1.0"', envelope({ jsonrpc: '1.0' })),
-  signedBody('params as an array', envelope({ params: [] })),
-  signedBody('a string as id', envelope({ id: 'eight' })),
-  signedBody('null as id', envelope({ id: null })),
-  signedBody('a boolean as id', envelope({ id: true })),
-  signedBody('no id', envelope({ id: undefined })),
-  signedBody('a batch', `[${envelope({})}]`),
-  signedBody('a further member', envelope({ extra: 1 })),
+  signedBody('jsonrpc "1.0"', bodyWith({ jsonrpc: '1.0' })),
+  signedBody('params as an array', bodyWith({ params: [] })),
+  signedBody('a string as id', bodyWith({ id: 'eight' })),
+  signedBody('null as id', bodyWith({ id: null })),
+  signedBody('a boolean as id', bodyWith({ id: true })),
+  signedBody('no id', bodyWith({ id: undefined })),
+  signedBody('a batch', `[${bodyWith({})}]`),
+  signedBody('a further member', bodyWith({ extra: 1 })),
   signedBody('not JSON', '{"jsonrpc":'),
   signedBody('an empty body', ' '),
-  signedBody('a body of 100 KiB', envelope({}).padEnd(100 * 1024)),
+  signedBody('a body of 100 KiB', bodyWith({}).padEnd(100 * 1024)),
 ]

@@ -60,11 +60,15 @@ export interface Caller {
   readonly redactor: Redactor
   /** The server's clock in ms, according to the Date headers. */
   serverNowMs(): number
+  /** The earliest time that the server's clock may show now, in ms: a signature from the future may be refused. */
+  signingTimeMs(): number
   /** The server's clock minus ours. */
   clockOffsetMs(): number
   /** @throws SuiteError (`interrupted`, exit code 130) once the measurement was ended from outside; `call` does the same */
   demandToGoOn(): void
   call(what: Call): Promise<Reply>
+  /** Whether the target accepts a call. */
+  accepts(what: Call): Promise<boolean>
 }
 
 /** How a signature differs from an ordinary one. */
@@ -110,15 +114,18 @@ export function createCaller(instance: Instance, random: Random, signal?: AbortS
     tokenPrefix: settings.tokenPrefix ?? 'Bearer',
     redactor: createRedactor(root.kind === 'secret' ? [root.secret] : []),
     serverNowMs: () => clock.now() + offsetMs(state.offset),
+    signingTimeMs: () => clock.now() + signingOffsetMs(state.offset),
     clockOffsetMs: () => offsetMs(state.offset),
     demandToGoOn() {
       if (signal?.aborted === true) throw new SuiteError('interrupted', 'Interrupted')
     },
+    accepts: async (what) => (await caller.call(what)).outcome === 'accepted',
     call: async (what) => {
       for (let tries = 1; ; tries += 1) {
         caller.demandToGoOn()
         await pace.take(clock, 1)
-        const body = what.body ?? envelope(what, state.nextId++)
+        const { method = 'solution/listSolutions', params = {} } = what
+        const body = what.body ?? bodyWith({ id: state.nextId++, method, params })
         const { wire, sentMs } = await send(instance, what, body)
         const headers = wire.kind === 'none' ? {} : wire.headers
         state.offset = narrowOffset(state.offset, headers.date, sentMs, clock.now())
@@ -138,7 +145,6 @@ export function createCaller(instance: Instance, random: Random, signal?: AbortS
       }
     },
   }
-  signedAt.set(caller, () => clock.now() + signingOffsetMs(state.offset))
   return caller
 }
 
@@ -148,16 +154,14 @@ function noteGrant({ counts, redactor }: Caller, result: unknown): void {
   for (const text of [accessToken, refreshToken]) if (typeof text === 'string') redactor.add(text)
 }
 
-/** The earliest time that the server's clock may show now: a signature from the future may be refused. */
-const signedAt = new WeakMap<Caller, () => number>()
-
 function paceOf({ baseUrl, settings, clock }: Instance, random: Random): Pace {
   const start = isLoopback(baseUrl) || clock.controlled ? null : gentleStart
   return createPace({ limit: settings.rate, start, facts: {}, random })
 }
 
-function envelope({ method = 'solution/listSolutions', params = {} }: Call, id: number): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+/** The body of a call of `solution/listSolutions`, or one with other members; `undefined` leaves a member out. */
+export function bodyWith(members: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 7001, method: 'solution/listSolutions', params: {}, ...members })
 }
 
 async function send(
@@ -200,6 +204,12 @@ function replyOf(answer: ReturnType<typeof classify>, wire: WireAnswer): Reply {
   }
 }
 
+/** Makes the signature of a header wrong without changing its length. */
+export function withWrongSignature(header: string): string {
+  const at = header.lastIndexOf(';') + 3
+  return `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`
+}
+
 export function freshNonce(random: Random): string {
   return toBase64(random.bytes(nonceBytes))
 }
@@ -209,7 +219,7 @@ export function signed(caller: Caller, options: SignatureOptions = {}): Authoriz
   const { settings } = caller.instance
   return (body) => {
     const { nonce = freshNonce(caller.random), headerNonce = nonce } = options
-    const timestamp = String(Math.round(options.timestampMs ?? signedAt.get(caller)?.() ?? 0))
+    const timestamp = String(Math.round(options.timestampMs ?? caller.signingTimeMs()))
     const keyId = options.keyId ?? caller.keyId
     const scheme = options.scheme ?? settings.scheme
     const key: SigningKey = options.secret === undefined ? caller.key : { kind: 'secret', secret: options.secret }

@@ -1,20 +1,14 @@
 /** Part 1: which envelopes are accepted. All calls list solutions, so nothing lasts. */
 import { membersOf } from '../engine/json.ts'
-import { type Call, type Caller, type Reply, signed } from './caller.ts'
+import { bodyWith, type Call, type Caller, type Reply, signed } from './caller.ts'
 import { describeReply, sameRefusal } from './compare-replies.ts'
 import { acceptance, type Finding, finding, type Probe, word } from './fact.ts'
-
-const listSolutions = 'solution/listSolutions'
-
-/** The listing with other members of the envelope; `undefined` leaves one out. */
-const envelopeWith = (members: { [name: string]: unknown }): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 7001, method: listSolutions, params: {}, ...members })
 
 const callWith = (caller: Caller, what: Call): Promise<Reply> => caller.call({ auth: signed(caller), ...what })
 
 async function envelopeVersion(caller: Caller): Promise<Finding> {
-  const version = await callWith(caller, { body: envelopeWith({ jsonrpc: '1.0' }) })
-  const params = await callWith(caller, { body: envelopeWith({ params: [] }) })
+  const version = await callWith(caller, { body: bodyWith({ jsonrpc: '1.0' }) })
+  const params = await callWith(caller, { body: bodyWith({ params: [] }) })
   const isAccepted = version.outcome === 'accepted' && params.outcome === 'accepted'
   return finding(
     { strictEnvelope: !isAccepted },
@@ -28,7 +22,7 @@ async function idTypes(caller: Caller): Promise<Finding> {
   const accepted: string[] = []
   const seen: string[] = []
   for (const [kind, id] of Object.entries(kinds)) {
-    const reply = await callWith(caller, { body: envelopeWith({ id }) })
+    const reply = await callWith(caller, { body: bodyWith({ id }) })
     if (reply.outcome === 'accepted') accepted.push(kind)
     seen.push(`${kind}: ${describeReply(reply)}`)
   }
@@ -38,7 +32,7 @@ async function idTypes(caller: Caller): Promise<Finding> {
 }
 
 async function missingId(caller: Caller): Promise<Finding> {
-  const reply = await callWith(caller, { body: envelopeWith({ id: undefined }) })
+  const reply = await callWith(caller, { body: bodyWith({ id: undefined }) })
   const isSilent = reply.status !== null && reply.status < 300 && reply.bytes === 0
   const value = isSilent ? 'no-body' : reply.outcome === 'accepted' ? 'answered' : 'refused'
   return finding(
@@ -48,7 +42,7 @@ async function missingId(caller: Caller): Promise<Finding> {
 }
 
 async function batch(caller: Caller): Promise<Finding> {
-  const reply = await callWith(caller, { body: `[${envelopeWith({})}]` })
+  const reply = await callWith(caller, { body: `[${bodyWith({})}]` })
   const value = Array.isArray(reply.json) ? 'answered' : 'refused'
   const evidence = value === 'answered' ? 'an array came back' : describeReply(reply)
   return finding({ batch: value }, word('envelope/batch', 'a batch of one request', value, evidence))
@@ -61,7 +55,7 @@ async function contentType(caller: Caller): Promise<Finding> {
 }
 
 async function extraMembers(caller: Caller): Promise<Finding> {
-  const member = await callWith(caller, { body: envelopeWith({ extra: 1 }) })
+  const member = await callWith(caller, { body: bodyWith({ extra: 1 }) })
   const param = await callWith(caller, { params: { extra: 1 } })
   return finding(
     {

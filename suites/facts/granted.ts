@@ -53,6 +53,6 @@ export const grant = async (caller: Caller, scope: readonly string[]): Promise<P
   pairOf(await requestGrant(caller, scope))
 
 /** Whether an access token lists solutions. */
-export async function works(caller: Caller, access: string, headers: [string, string][] = []): Promise<boolean> {
-  return (await caller.call({ auth: token(caller, access), headers })).outcome === 'accepted'
+export function works(caller: Caller, access: string, headers: [string, string][] = []): Promise<boolean> {
+  return caller.accepts({ auth: token(caller, access), headers })
 }

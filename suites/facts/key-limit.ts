@@ -66,7 +66,7 @@ async function eleventhKey(caller: Caller, maker: KeyMaker, last: Reply): Promis
   const [oldest] = maker.created.keys
   if (oldest?.secret === undefined) return 'created'
   const auth = signed(caller, { keyId: oldest.id, secret: oldest.secret })
-  if ((await caller.call({ auth })).outcome === 'accepted') return 'created'
+  if (await caller.accepts({ auth })) return 'created'
   maker.created.removed(oldest.id)
   return 'the oldest key is removed'
 }

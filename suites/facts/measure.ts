@@ -44,8 +44,7 @@ export interface FactSheet extends RefusalTable {
   calls: number
 }
 
-/** Every probe in the order of the measurement; those that fill a limit or wait come last. */
-export const probes: readonly Probe[] = [
+const earlyProbes: readonly Probe[] = [
   ...envelopeProbes,
   ...signatureProbes,
   ...tokenProbes,
@@ -53,9 +52,10 @@ export const probes: readonly Probe[] = [
   ...refreshProbes,
   ...addressProbes,
   ...sessionProbes,
-  ...limitProbes,
-  ...waitingProbes,
 ]
+
+/** Every probe in the order of the measurement; those that fill a limit or wait come last. */
+export const probes: readonly Probe[] = [...earlyProbes, ...limitProbes, ...waitingProbes]
 
 /**
  * @throws SuiteError (`unreachable`, exit code 3) where the target does not answer, or refuses the root key in every way;
@@ -81,8 +81,7 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
       else left.push({ name: probe.name, reason })
     }
   }
-  const early = probes.filter((probe) => !waitingProbes.includes(probe) && !limitProbes.includes(probe))
-  await run(early)
+  await run(earlyProbes)
   const { finding, ...table } = await measureRefusals(caller, hasSecret && allow.includes('sessions'))
   add(finding)
   await run(limitProbes)

@@ -1,6 +1,6 @@
 /** Part 7: how each kind of refusal is answered, and what it gives away. For information only. */
 import { membersOf } from '../engine/json.ts'
-import { basic, type Caller, type Reply, signed, token } from './caller.ts'
+import { basic, type Caller, type Reply, signed, token, withWrongSignature } from './caller.ts'
 import { describeReply, difference } from './compare-replies.ts'
 import { type Fact, type Finding, word } from './fact.ts'
 import { grant, pairOf, requestGrant, requestRefresh } from './granted.ts'
@@ -53,10 +53,7 @@ async function refuseWithoutTokens(caller: Caller, replies: Replies): Promise<vo
   await note('no authorization', caller.call({}))
   await note('unknown scheme word', caller.call({ auth: () => 'SvcNoSuchScheme x' }))
   await note('junk token', caller.call({ auth: token(caller, 'svc-no-such-token') }))
-  await note(
-    'signature, wrong',
-    caller.call({ auth: signed(caller, { change: (header) => `${header.slice(0, -8)}AAAAAAA=` }) }),
-  )
+  await note('signature, wrong', caller.call({ auth: signed(caller, { change: withWrongSignature }) }))
   await note('signature, unknown key', caller.call({ auth: signed(caller, { keyId: 'svc-no-such-key' }) }))
   await note('signature, old timestamp', caller.call({ auth: signed(caller, { timestampMs: 1_000_000_000_000 }) }))
   if (caller.secret === undefined) return

@@ -1,6 +1,14 @@
 /** Part 5.1: time and nonces of signatures, and how they may be written. Nothing lasts. */
 import type { Profile } from '../targets/bundled.ts'
-import { basic, type Caller, freshNonce, type SignatureOptions, signed } from './caller.ts'
+import {
+  basic,
+  bodyWith,
+  type Caller,
+  freshNonce,
+  type SignatureOptions,
+  signed,
+  withWrongSignature,
+} from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import {
   acceptance,
@@ -20,8 +28,8 @@ const day = 24 * 60 * 60_000
 const widestWindowMs = 400 * day
 const secondsOf = (ms: number): number => Math.round(ms / 1000)
 
-const isAccepted = async (caller: Caller, options: SignatureOptions): Promise<boolean> =>
-  (await caller.call({ auth: signed(caller, options) })).outcome === 'accepted'
+const isAccepted = (caller: Caller, options: SignatureOptions): Promise<boolean> =>
+  caller.accepts({ auth: signed(caller, options) })
 
 async function timeWindow(caller: Caller): Promise<Finding> {
   const range = { from: 1000, limit: widestWindowMs, resolution: 50 }
@@ -89,11 +97,6 @@ async function nonceReuse(caller: Caller): Promise<Finding> {
     word('signatures/nonce-burnt', 'a nonce after a wrong signature', text(burnt), how),
     word('signatures/nonce-burnt', 'a nonce after an unknown key id', text(unknown), how),
   )
-}
-
-const withWrongSignature = (header: string): string => {
-  const at = header.lastIndexOf(';') + 3
-  return `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`
 }
 
 /** Whether a nonce is refused after it was used in a call that was refused for another reason. */
@@ -165,9 +168,7 @@ async function spelling(caller: Caller): Promise<Finding> {
 
 async function requestSize(caller: Caller): Promise<Finding> {
   const auth = caller.secret === undefined ? signed(caller) : basic(caller)
-  const call = JSON.stringify({ jsonrpc: '2.0', id: 7002, method: 'solution/listSolutions', params: {} })
-  const accepts = async (bytes: number) =>
-    (await caller.call({ auth, body: call.padEnd(bytes) })).outcome === 'accepted'
+  const accepts = (bytes: number) => caller.accepts({ auth, body: bodyWith({}).padEnd(bytes) })
   const { largest, unbounded } = await findLargest(accepts, { from: 1024, limit: 4 * 2 ** 20, resolution: 16 * 1024 })
   return finding(
     { maxBodyBytes: largest },

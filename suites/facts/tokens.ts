@@ -14,8 +14,7 @@ async function tokenWords(caller: Caller): Promise<Finding> {
   const words = [caller.tokenPrefix, ...likelyWords, ...(isWord(tokenType) ? [tokenType] : [])]
   const accepted: string[] = []
   for (const one of new Set(words)) {
-    const { outcome } = await caller.call({ auth: token(caller, pair.access, one) })
-    if (outcome === 'accepted') accepted.push(one)
+    if (await caller.accepts({ auth: token(caller, pair.access, one) })) accepted.push(one)
   }
   const [prefix] = accepted
   if (prefix !== undefined) caller.tokenPrefix = prefix
