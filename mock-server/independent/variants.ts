@@ -24,6 +24,10 @@ import { secondRequestVariants } from './variants/second-requests.ts'
 import { secondSessionVariants } from './variants/second-sessions.ts'
 import { secondTokenVariants } from './variants/second-tokens.ts'
 import { sessionVariants } from './variants/sessions.ts'
+import { seventhAnswerVariants } from './variants/seventh-answers.ts'
+import { seventhCombinedVariants } from './variants/seventh-combined.ts'
+import { seventhKeyVariants } from './variants/seventh-keys.ts'
+import { seventhTokenVariants } from './variants/seventh-tokens.ts'
 import { signatureVariants } from './variants/signatures.ts'
 import { sixthAnswerVariants } from './variants/sixth-answers.ts'
 import { sixthCombinedVariants } from './variants/sixth-combined.ts'
@@ -94,6 +98,14 @@ export const sixthVariants: readonly IndependentVariant[] = [
   ...sixthMoreVariants,
 ]
 
+/** The seventh set, of variants only: another author, who does not know the cases (README.md). */
+export const seventhVariants: readonly IndependentVariant[] = [
+  ...seventhAnswerVariants,
+  ...seventhKeyVariants,
+  ...seventhTokenVariants,
+  ...seventhCombinedVariants,
+]
+
 /** Conforming servers, written without knowledge of the cases of the suite: none of them may fail. */
 export const independentVariants: readonly IndependentVariant[] = [
   ...envelopeVariants,
@@ -114,4 +126,5 @@ export const independentVariants: readonly IndependentVariant[] = [
   ...fourthVariants,
   ...fifthVariants,
   ...sixthVariants,
+  ...seventhVariants,
 ]

@@ -48,6 +48,7 @@ test('the sets are printed apart', () => {
     fourth: new Set(),
     fifth: new Set(),
     sixth: new Set(),
+    seventh: new Set(),
   })
   expect(text).toContain('The first set:')
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')
@@ -62,6 +63,7 @@ test('a set without broken servers has counts of false alarms only', () => {
     fourth: none,
     fifth: none,
     sixth: new Set(['right', 'accused']),
+    seventh: none,
   })
   expect(text).toContain('The sixth set:')
   expect(text).toContain('| the same, then the model: a disposable run | – | 0 | 1 of 2 |')

@@ -69,12 +69,12 @@ export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
 /** The ids of those that later authors wrote, when the suite had been proved with the earlier sets. */
 export const loadLaterSets = async (): Promise<{
-  readonly [set in 'second' | 'third' | 'fourth' | 'fifth' | 'sixth']: ReadonlySet<string>
+  readonly [set in 'second' | 'third' | 'fourth' | 'fifth' | 'sixth' | 'seventh']: ReadonlySet<string>
 }> => {
   const { secondMutants, thirdMutants, fourthMutants, fifthMutants } = await import(
     '../../mock-server/independent/mutants.ts'
   )
-  const { secondVariants, thirdVariants, fourthVariants, fifthVariants, sixthVariants } = await import(
+  const { secondVariants, thirdVariants, fourthVariants, fifthVariants, sixthVariants, seventhVariants } = await import(
     '../../mock-server/independent/variants.ts'
   )
   const idsOf = (...servers: readonly { id: string }[]): ReadonlySet<string> => new Set(servers.map(({ id }) => id))
@@ -84,6 +84,7 @@ export const loadLaterSets = async (): Promise<{
     fourth: idsOf(...fourthMutants, ...fourthVariants),
     fifth: idsOf(...fifthMutants, ...fifthVariants),
     sixth: idsOf(...sixthVariants),
+    seventh: idsOf(...seventhVariants),
   }
 }
 
