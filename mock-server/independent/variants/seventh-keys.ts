@@ -196,7 +196,7 @@ export const seventhKeyVariants: IndependentVariant[] = [
   {
     id: 'signatures-of-public-keys-last-longer-than-those-of-secrets',
     questions: ['signatures/time-window', 'signatures/nonce-reuse'],
-    about: 'A MAC is good for five seconds either way, an ED25519 signature for two minutes, nonces for ever.',
+    about: 'A MAC is good for five seconds either way, an ED25519 signature for two minutes, and nonces may repeat.',
     profile: { nonceReuse: 'accepted' },
     create() {
       const seen = watch()
