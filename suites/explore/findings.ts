@@ -110,7 +110,7 @@ function idOf({ requirement, kind, fact }: Candidate): string {
     .replace(/[^A-Za-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
     .toLowerCase()
-  return `found/${requirement}/${kind === 'accepted' ? 'let-in' : kind}${slug === '' || requirement.endsWith(slug) ? '' : `-${slug}`}`
+  return `found/${requirement}/${kind === 'accepted' ? 'let-in' : kind}${slug === '' || slug === kind || requirement.endsWith(slug) ? '' : `-${slug}`}`
 }
 
 function findingOf(
@@ -132,10 +132,7 @@ function findingOf(
     message,
     steps: stepLines(steps, outcomes, kind === 'shape' ? 'accepted, with a wrong result' : kind),
     reproduced: { failed, tries },
-    fixture:
-      kind === 'shape' || kind === 'history'
-        ? null
-        : fixtureText({ requirement, part, sentence, message, steps, outcomes, expect }),
+    fixture: kind === 'shape' ? null : fixtureText({ requirement, part, sentence, message, steps, outcomes, expect }),
     exchanges: [],
     history: kind === 'history' ? historyOf(x, candidate) : [],
   }

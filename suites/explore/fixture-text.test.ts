@@ -39,3 +39,27 @@ test('where the order of the params matters, they are written as they were sent'
   const step: Step = { ...grant('root', ['solution'], { as: 'pair7' }), params }
   expect(textOf([step, ...steps.slice(2)])).toContain('params: { scope: ["solution"], grantType: "api_key_credentials"')
 })
+
+const race = (on: 'new' | 'warm'): Step => ({
+  do: 'burst',
+  on,
+  calls: ['x1', 'x2', 'x3'].map((as) => refresh('pair7', { as })),
+})
+
+test('equal calls at once are written, as a preparation and as what is judged', () => {
+  const [first, , last] = steps.map(inDocumentOrder)
+  if (first === undefined || last === undefined) throw new Error('no steps')
+  expect(textOf([first, race('warm'), last])).toContain('  - { refresh: $pair, parallel: 3, connections: warm }')
+  expect(textOf([first, race('new')])).toContain(
+    '  - { refresh: $pair, parallel: 3, connections: new, tally: { accepted: at-most 1 } }',
+  )
+})
+
+test('there are no words for different calls at once, and for one result of many', () => {
+  const [first] = steps.map(inDocumentOrder)
+  if (first === undefined) throw new Error('no steps')
+  const mixed: Step = { do: 'burst', on: 'new', calls: [refresh('pair7'), list(token('pair7'))] }
+  expect(textOf([first, mixed])).toBe('')
+  expect(textOf([first, mixed, list(token('pair7'))])).toBe('')
+  expect(textOf([first, race('new'), list(token('x1'))])).toBe('')
+})

@@ -1,7 +1,7 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
 import type { Outcome } from './shrink.ts'
-import type { CallStep, Change, Json, Step } from './step.ts'
+import type { BurstStep, CallStep, Change, Json, Step } from './step.ts'
 
 interface FixtureInput {
   readonly requirement: string
@@ -48,18 +48,17 @@ class Unsayable extends Error {}
 export function fixtureText(input: FixtureInput): string | null {
   const { steps } = input
   const last = steps.at(-1)
-  if (last === undefined || last.do !== 'call') return null
+  if (last === undefined || last.do === 'wait') return null
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
     const before = steps
       .slice(0, -1)
       .map((step, at) => line(step, names, needs, { expect: expectedOf(input.outcomes[at]) }))
-    const control =
-      last.change === undefined || input.expect === 'accepted' ? { ...controlOf(last) } : withoutChange(last)
     const title = 'control: the server accepts a right call'
-    const given = [...before, line(control, names, needs, { expect: 'accepted', title })]
-    const judged = line(last, names, needs, { expect: input.expect })
+    const given = [...before, line(controlFor(last, input.expect), names, needs, { expect: 'accepted', title })]
+    const judged =
+      last.do === 'burst' ? raceLine(last, names, needs) : line(last, names, needs, { expect: input.expect })
     return [
       `scenario: ${quoted(input.sentence)}`,
       `why: ${quoted(`Found by explore: ${input.message}. See part ${input.part} of the document.`)}`,
@@ -83,7 +82,12 @@ function expectedOf(outcome: Outcome = 'accepted'): 'accepted' | null {
   return outcome === 'accepted' ? outcome : null
 }
 
-const controlOf = ({ method }: CallStep): CallStep => ({
+function controlFor(judged: CallStep | BurstStep, expect: FixtureInput['expect']): CallStep {
+  if (judged.do === 'burst') return controlOf({ method: 'solution/listSolutions' })
+  return judged.change === undefined || expect === 'accepted' ? controlOf(judged) : withoutChange(judged)
+}
+
+const controlOf = ({ method }: Pick<CallStep, 'method'>): CallStep => ({
   do: 'call',
   method: method === 'manager/auth' ? 'manager/auth' : 'solution/listSolutions',
   params:
@@ -95,8 +99,10 @@ const controlOf = ({ method }: CallStep): CallStep => ({
 
 function withoutChange({ change: _change, as: _as, ...step }: CallStep): CallStep {
   const creates = step.method === 'manager/createApiKey'
-  return creates || step.params.grantType === 'refresh_token' ? controlOf(step as CallStep) : (step as CallStep)
+  return creates || isRefresh(step) ? controlOf(step) : step
 }
+
+const isRefresh = ({ params }: Pick<CallStep, 'params'>): boolean => params.grantType === 'refresh_token'
 
 /** `$pair`, `$pair-2`, … in the order in which they are made. */
 function friendlyNames(steps: readonly Step[]): Map<string, string> {
@@ -118,7 +124,7 @@ interface Said {
 
 function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>, { expect, title }: Said): string {
   if (step.do === 'wait') return `{ wait: ${Math.ceil(step.ms)}ms }`
-  if (step.do === 'burst') throw new Unsayable()
+  if (step.do === 'burst') return inParallel(step, names, needs)
   if (step.method === 'manager/auth') needs.add('sessions')
   if (step.method === 'manager/createApiKey') needs.add('keys')
   if (step.from !== undefined) needs.add('second-address')
@@ -135,6 +141,21 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   if (step.as !== undefined) parts.push(`keep: { ${names.get(step.as) ?? step.as}: result }`)
   if (title !== undefined) parts.unshift(`step: ${quoted(title)}`)
   return `{ ${parts.join(', ')} }`
+}
+
+/** Equal calls at once; the language has no words for different ones, nor for a single result of many. */
+function inParallel({ calls, on }: BurstStep, names: ReadonlyMap<string, string>, needs: Set<string>): string {
+  const [first, ...others] = calls.map(({ as: _as, connection: _connection, id: _id, ...call }) => call)
+  if (first === undefined || others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))
+    throw new Unsayable()
+  const call = line(first, names, needs, { expect: null })
+  return call.replace(/ }$/, `, parallel: ${calls.length}, connections: ${on} }`)
+}
+
+/** Of simultaneous refreshes of one token at most one is accepted. What may come of other calls at once depends on the calls before. */
+function raceLine(race: BurstStep, names: ReadonlyMap<string, string>, needs: Set<string>): string {
+  if (!race.calls.every(isRefresh)) throw new Unsayable()
+  return inParallel(race, names, needs).replace(/ }$/, ', tally: { accepted: at-most 1 } }')
 }
 
 /** `grant: alice, scope: […]` and `refresh: $pair`, which send the params in the order of the document. */
