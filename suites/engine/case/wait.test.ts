@@ -37,7 +37,13 @@ test('a clock that can be moved is not moved to times of 14 digits', async () =>
     const sleep = async (ms: number): Promise<void> => void moved.push(ms)
     return { ...instance, clock: { ...instance.clock, sleep, controlled: true } }
   }
-  const run = startRun({ target: { ...inner, open }, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const run = startRun({
+    target: { ...inner, open },
+    corpus,
+    facts: noFacts(),
+    random: seededRandom(1),
+    unique: 'test',
+  })
   const caller = await openCaller(run)
   const dayMs = 86_400_000
   expect(await waitStep(caller, '40d', true)).toBeUndefined()
