@@ -2,6 +2,11 @@ import type { IndependentMutant } from './independent-mutant.ts'
 import { addressMutants } from './mutants/addresses.ts'
 import { basicMutants } from './mutants/basic.ts'
 import { eccMutants } from './mutants/ecc.ts'
+import { eighthCredentialMutants } from './mutants/eighth-credentials.ts'
+import { eighthEccMutants } from './mutants/eighth-ecc.ts'
+import { eighthHmacMutants } from './mutants/eighth-hmac.ts'
+import { eighthRestrictionMutants } from './mutants/eighth-restrictions.ts'
+import { eighthTokenMutants } from './mutants/eighth-tokens.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
 import { expiryMutants } from './mutants/expiry.ts'
 import { fifthCredentialMutants } from './mutants/fifth-credentials.ts'
@@ -98,6 +103,15 @@ export const fifthMutants: readonly IndependentMutant[] = [
   ...fifthKeyMutants,
 ]
 
+/** The eighth set: another author, who does not know the cases (README.md). */
+export const eighthMutants: readonly IndependentMutant[] = [
+  ...eighthHmacMutants,
+  ...eighthEccMutants,
+  ...eighthCredentialMutants,
+  ...eighthTokenMutants,
+  ...eighthRestrictionMutants,
+]
+
 /** Deliberately broken servers whose authors do not know the suite's cases. */
 export const independentMutants: readonly IndependentMutant[] = [
   ...hmacMutants,
@@ -120,4 +134,5 @@ export const independentMutants: readonly IndependentMutant[] = [
   ...thirdMutants,
   ...fourthMutants,
   ...fifthMutants,
+  ...eighthMutants,
 ]
