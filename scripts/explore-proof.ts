@@ -1,7 +1,7 @@
 /**
  * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth|fifth|sixth|seventh] [--only PREFIX] [--ids A,B]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth|fifth|sixth|seventh|eighth] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
  *                              [--bare] [--print] [--write]
  *
@@ -69,7 +69,8 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
 
 const later = await loadLaterSets()
 const setOf = (id: string): string =>
-  (['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh'] as const).find((set) => later[set].has(id)) ?? 'first'
+  (['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth'] as const).find((set) => later[set].has(id)) ??
+  'first'
 const isInSet = (id: string): boolean => values.set === undefined || values.set === setOf(id)
 
 const done = new Map<string, ProofLine>()

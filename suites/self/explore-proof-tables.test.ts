@@ -49,6 +49,7 @@ test('the sets are printed apart', () => {
     fifth: new Set(),
     sixth: new Set(),
     seventh: new Set(),
+    eighth: new Set(),
   })
   expect(text).toContain('The first set:')
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')
@@ -64,6 +65,7 @@ test('a set without broken servers has counts of false alarms only', () => {
     fifth: none,
     sixth: new Set(['right', 'accused']),
     seventh: none,
+    eighth: none,
   })
   expect(text).toContain('The sixth set:')
   expect(text).toContain('| the same, then the model: a disposable run | – | 0 | 1 of 2 |')

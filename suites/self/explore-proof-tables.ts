@@ -52,9 +52,10 @@ export interface LaterSets {
   readonly fifth: ReadonlySet<string>
   readonly sixth: ReadonlySet<string>
   readonly seventh: ReadonlySet<string>
+  readonly eighth: ReadonlySet<string>
 }
 
-const laterNames = ['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh'] as const
+const laterNames = ['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth'] as const
 
 const setsOf = (lines: readonly ProofLine[], later: LaterSets): [string, ProofLine[]][] => [
   ['The first set', lines.filter(({ id }) => laterNames.every((name) => !later[name].has(id)))],

@@ -69,9 +69,9 @@ export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
 /** The ids of those that later authors wrote, when the suite had been proved with the earlier sets. */
 export const loadLaterSets = async (): Promise<{
-  readonly [set in 'second' | 'third' | 'fourth' | 'fifth' | 'sixth' | 'seventh']: ReadonlySet<string>
+  readonly [set in 'second' | 'third' | 'fourth' | 'fifth' | 'sixth' | 'seventh' | 'eighth']: ReadonlySet<string>
 }> => {
-  const { secondMutants, thirdMutants, fourthMutants, fifthMutants } = await import(
+  const { secondMutants, thirdMutants, fourthMutants, fifthMutants, eighthMutants } = await import(
     '../../mock-server/independent/mutants.ts'
   )
   const { secondVariants, thirdVariants, fourthVariants, fifthVariants, sixthVariants, seventhVariants } = await import(
@@ -85,6 +85,7 @@ export const loadLaterSets = async (): Promise<{
     fifth: idsOf(...fifthMutants, ...fifthVariants),
     sixth: idsOf(...sixthVariants),
     seventh: idsOf(...seventhVariants),
+    eighth: idsOf(...eighthMutants),
   }
 }
 

@@ -25,9 +25,7 @@ describe('eighth set: credentials', () => {
     },
     'grant-with-address-takes-secret-of-any-key': async (c) => {
       const other = { id: c.root.id, secret: (await makeKey(c)).secret }
-      return (
-        !works(await c.grant(['solution'], other)) && works(await c.grant(['solution', 'ipAddr:127.0.0.1'], other))
-      )
+      return !works(await c.grant(['solution'], other)) && works(await c.grant(['solution', 'ipAddr:127.0.0.1'], other))
     },
     'wrong-secret-accepted-in-basic-just-after-grant-of-its-key': async (c) => {
       const wrong = { ...c.root, secret: 'wrong' }

@@ -37,9 +37,7 @@ describe('eighth set: ECC', () => {
     'ecc-over-body-without-white-space-accepted': async (c) => {
       const pretty = JSON.stringify(JSON.parse(listingBody), null, 2)
       const header = (key: Parameters<typeof signedHeader>[0]) => signedHeader(key, listingBody, c.clock.now())
-      return (
-        works(await post(c, pretty, header(await makeEccKey(c)))) && !works(await post(c, pretty, header(c.root)))
-      )
+      return works(await post(c, pretty, header(await makeEccKey(c)))) && !works(await post(c, pretty, header(c.root)))
     },
     'public-key-created-in-session-takes-basic': async (c) => {
       const { accessToken } = await grantPair(c, ['apikey', 'session:one'])
