@@ -62,14 +62,15 @@ export function profileFromWords(words: readonly string[], chance: () => number)
   for (const word of words) {
     const set = /^([A-Za-z]+)=(.*)$/.exec(word)
     if (word === 'random') profile = { ...profile, ...randomProfile(chance) }
-    else if (set) profile = { ...profile, ...readProfile({ [set[1] ?? '']: settingOf(set[2] ?? '') }) }
+    else if (set) profile = { ...profile, ...readProfile(settingOf(set[1] ?? '', set[2] ?? '')) }
     else profile = { ...profile, ...readFile(word) }
   }
   return profile
 }
 
-function settingOf(text: string): unknown {
-  return /^(true|false|-?[0-9]+)$/.test(text) ? JSON.parse(text) : text
+function settingOf(name: string, text: string): object {
+  const isText = typeof profileChoices[name as keyof Profile]?.[0] === 'string'
+  return { [name]: !isText && /^(true|false|-?[0-9]+)$/.test(text) ? JSON.parse(text) : text }
 }
 
 function readFile(path: string): Partial<Profile> {

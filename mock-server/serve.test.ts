@@ -53,9 +53,15 @@ test('a port that is taken, an unknown address and a wrong profile are errors of
   expect((await run({ host: '192.0.2.1' })).complained).toEqual([
     'Cannot listen on "192.0.2.1:0": this machine has no such address',
   ])
-  expect((await run({ profileWords: ['tokenprefix=x'] })).complained).toEqual([
-    'Unknown switch "tokenprefix", did you mean "tokenPrefix"?',
-  ])
+})
+
+test.each([
+  ['tokenprefix=x', 'Unknown switch "tokenprefix", did you mean "tokenPrefix"?'],
+  ['delayMs=slow', 'Give the switch "delayMs" a whole number of 0 or more, not "slow"'],
+  ['batch=maybe', 'Give the switch "batch" one of "refused", "answered", not "maybe"'],
+  ['scheme=a b', 'Give the switch "scheme" one word, not "a b"'],
+])('%s is refused in one sentence', async (word, sentence) => {
+  expect((await run({ profileWords: [word] })).complained).toEqual([sentence])
 })
 
 test.each([
@@ -74,11 +80,14 @@ test('a profile comes from a file, from words, later ones first, and at random',
   const folder = mkdtempSync(join(tmpdir(), 'profile-'))
   const file = join(folder, 'profile.json')
   writeFileSync(file, '{"tokenPrefix":"Token","clockOffsetMs":-5}')
-  expect(profileFromWords([file, 'tokenPrefix=', 'closeConnections=true', 'delayMs=7'], Math.random)).toEqual({
+  expect(
+    profileFromWords([file, 'tokenPrefix=', 'closeConnections=true', 'delayMs=7', 'scheme=7'], Math.random),
+  ).toEqual({
     tokenPrefix: '',
     clockOffsetMs: -5,
     closeConnections: true,
     delayMs: 7,
+    scheme: '7',
   })
   writeFileSync(file, '{')
   expect(() => profileFromWords([file], Math.random)).toThrow(`Cannot use the profile "${file}": it is not JSON`)

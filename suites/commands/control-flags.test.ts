@@ -12,13 +12,11 @@ test('the control port is closed unless a flag names it', () => {
   expect(read('--control-token', 't')).toEqual({ control: { token: 't' } })
 })
 
-test('clock, journal, profiles, origins and explanations are handed on', () => {
-  const argv = ['--virtual-clock', '--now', '1000', '--journal', '5', '--profile', 'random', '--profile', 'p.json']
-  expect(read(...argv, '--cors', '*', '--explain')).toEqual({
+test('clock, journal, origins and explanations are handed on', () => {
+  expect(read('--virtual-clock', '--now', '1000', '--journal', '5', '--cors', '*', '--explain')).toEqual({
     clock: 'virtual',
     now: 1000,
     journal: { size: 5 },
-    profileWords: ['random', 'p.json'],
     cors: ['*'],
     explain: true,
   })

@@ -51,7 +51,6 @@ export function controlOptions(flags: ControlFlags): Partial<Parameters<typeof s
     ...(flags.now === undefined ? {} : { now: positive('--now', flags.now, 0) }),
     ...(flags.journal === undefined ? {} : { journal: { size: wholeNumber('--journal', flags.journal, 1_000_000) } }),
     ...(flags.cors === undefined ? {} : { cors: flags.cors.map(originOf) }),
-    ...(flags.profile === undefined ? {} : { profileWords: flags.profile }),
   }
 }
 

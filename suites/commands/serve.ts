@@ -3,7 +3,7 @@ import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import { readText } from '../run/options/inputs.ts'
 import { portNumber, schemeWord } from '../run/options/values.ts'
-import { loadMutants, profileChoices, type ServerOptions, serve } from '../targets/bundled.ts'
+import { loadMutants, type ServerOptions, serve } from '../targets/bundled.ts'
 import { addControlFlags, type ControlFlags, controlOptions } from './control-flags.ts'
 import { collect } from './run-flags.ts'
 
@@ -77,6 +77,7 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
     port: portNumber('--port', flags.port),
     host: flags.host,
     ...controlOptions(flags),
+    profileWords: [...(flags.profile ?? []), ...settings(flags.set ?? [])],
     ...(flags.seed === undefined ? {} : { seed: seedOf(flags.seed) }),
     rootKey: {
       ...(flags.keyId === undefined ? {} : { id: keyIdOf(flags.keyId) }),
@@ -84,11 +85,10 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
       ...(flags.publicKey === undefined ? {} : { publicKey: readText(flags.publicKey, 'the public key') }),
     },
     profile: {
-      ...switches(flags.set ?? []),
       ...(flags.trustProxy ? { trustProxy: true } : {}),
       ...(flags.scheme === undefined ? {} : { scheme: schemeWord('--scheme', flags.scheme) }),
       ...(flags.tokenPrefix === undefined ? {} : { tokenPrefix: flags.tokenPrefix }),
-      ...(flags.basePath === undefined ? {} : { basePath: basePathOf('--base-path', flags.basePath) }),
+      ...(flags.basePath === undefined ? {} : { basePath: basePathOf(flags.basePath) }),
     },
   }
 }
@@ -108,44 +108,16 @@ function keyIdOf(id: string): string {
 }
 
 /** Removes a trailing slash; "" and "/" mean no base path. */
-function basePathOf(flag: string, path: string): string {
+function basePathOf(path: string): string {
   const plain = path.replace(/\/$/, '')
   if (!/^(\/[\w.~-]+)*$/.test(plain))
-    throw usageError(`Cannot use "${path}" for "${flag}": expected a path like "/service/v1"`)
+    throw usageError(`Cannot use "${path}" for "--base-path": expected a path like "/service/v1"`)
   return plain
 }
 
-function switches(texts: readonly string[]): { [name: string]: unknown } {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const [name = '', ...value] = text.split('=')
-      if (name === '' || value.length === 0)
-        throw usageError(`Cannot use "${text}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
-      return [name, switchValue(name, value.join('='))]
-    }),
-  )
-}
-
-/** A word must be one of the readings; numbers and free words may have any value of their type. */
-function switchValue(name: string, text: string): boolean | number | string {
-  const choices = (profileChoices as { [name: string]: readonly unknown[] })[name]
-  if (choices === undefined || !Object.hasOwn(profileChoices, name))
-    throw usageError(`Unknown choice "${name}" for "--set"${suggestion(name, Object.keys(profileChoices))}`)
-  if (name === 'basePath') return basePathOf(`--set ${name}`, text)
-  if (name === 'scheme') return schemeWord(`--set ${name}`, text)
-  const value = plainValue(text, typeof choices[0])
-  if (value === undefined || (typeof choices[0] === 'string' && name !== 'tokenPrefix' && !choices.includes(value)))
-    throw usageError(`Cannot use "${text}" for "--set ${name}": expected ${expected(choices)}`)
-  return value
-}
-
-function plainValue(text: string, type: string): boolean | number | string | undefined {
-  if (type === 'string') return text
-  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined
-  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
-}
-
-function expected(choices: readonly unknown[]): string {
-  if (typeof choices[0] === 'number') return 'a number'
-  return choices.map((choice) => `"${choice}"`).join(' or ')
+/** The words of `--set` as `serve` reads them, after those of `--profile`. */
+function settings(texts: readonly string[]): readonly string[] {
+  const odd = texts.find((text) => !/^\w+=/.test(text))
+  if (odd !== undefined) throw usageError(`Cannot use "${odd}" for "--set": expected NAME=VALUE, such as "delayMs=80"`)
+  return texts
 }
