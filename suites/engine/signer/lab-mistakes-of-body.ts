@@ -2,7 +2,6 @@
 import { fromUtf8, toBase64, utf8 } from './bytes.ts'
 import { sha256 } from './hmac.ts'
 import {
-  compact,
   escapeAsDotNet,
   escapeMarksOfGson,
   isObject,
@@ -19,20 +18,17 @@ const floats = (value: number) => (Number.isInteger(value) ? `${value}.0` : JSON
 
 const styles: readonly KnownMistake[] = [
   reserialised('with-body-gson-escapes', 'with <, >, &, = and quotes escaped (as Gson of Java does)', {
-    ...compact,
     escape: escapeMarksOfGson,
   }),
   reserialised('with-body-dotnet-escapes', 'with escapes in upper-case hex (as System.Text.Json of .NET does)', {
-    ...compact,
     escape: escapeAsDotNet,
   }),
   reserialised('with-body-jackson-indented', 'with indentation and spaces around colons (as Jackson does)', {
-    ...compact,
     colon: ' : ',
     indent: '  ',
   }),
-  reserialised('with-body-indented-by-tabs', 'with indentation by tabs', { ...compact, colon: ': ', indent: '\t' }),
-  reserialised('with-body-floats', 'with whole numbers as 1.0', { ...compact, number: floats }),
+  reserialised('with-body-indented-by-tabs', 'with indentation by tabs', { colon: ': ', indent: '\t' }),
+  reserialised('with-body-floats', 'with whole numbers as 1.0', { number: floats }),
 ]
 
 const languages: [print: keyof typeof prints, what: string][] = [

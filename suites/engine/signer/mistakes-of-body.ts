@@ -16,10 +16,10 @@ import {
 } from './json-styles.ts'
 import { type KnownMistake, ofBody } from './mistake.ts'
 
-/** A body that was parsed and written in the first style that changes it. */
-export const reserialised = (word: string, how: string, ...styles: Style[]): KnownMistake =>
+/** A body that was parsed and written in the first style that changes it; styles say how they differ from `compact`. */
+export const reserialised = (word: string, how: string, ...styles: Partial<Style>[]): KnownMistake =>
   ofBody(word, `the body is parsed and written again ${how} before it is signed`, (body) => {
-    const written = styles.map((style) => rewrite(body, style))
+    const written = styles.map((style) => rewrite(body, { ...compact, ...style }))
     return written.find((bytes) => bytes !== null && fromLatin1(bytes) !== fromLatin1(body)) ?? null
   })
 
@@ -32,18 +32,16 @@ export const bodyMistakes: readonly KnownMistake[] = [
     ...spaced,
     escape: escapeNonAscii,
   }),
-  reserialised('with-body-ascii', 'without white space and with \\u escapes', { ...compact, escape: escapeNonAscii }),
+  reserialised('with-body-ascii', 'without white space and with \\u escapes', { escape: escapeNonAscii }),
   reserialised('with-body-go-escapes', 'with <, > and & escaped (as encoding/json of Go does)', {
-    ...compact,
     escape: escapeMarksOfGo,
   }),
   reserialised('with-body-php-escapes', 'with \\/ and \\u escapes (as json_encode of PHP does)', {
-    ...compact,
     escape: escapeAsPhp,
   }),
-  reserialised('with-body-sorted', 'with sorted members', { ...compact, sorted: true }),
-  reserialised('with-body-indented', 'with indentation', { ...compact, colon: ': ', indent: '  ' }),
-  reserialised('with-body-indented-by-4', 'with an indentation of 4', { ...compact, colon: ': ', indent: '    ' }),
+  reserialised('with-body-sorted', 'with sorted members', { sorted: true }),
+  reserialised('with-body-indented', 'with indentation', { colon: ': ', indent: '  ' }),
+  reserialised('with-body-indented-by-4', 'with an indentation of 4', { colon: ': ', indent: '    ' }),
   textOfBody('with-body-trimmed', 'the body is trimmed before it is signed', (text) => text.trim()),
   textOfBody('with-body-lf', 'CR LF in the body is signed as LF', (text) => text.replaceAll('\r\n', '\n')),
   textOfBody('with-body-crlf', 'LF in the body is signed as CR LF', (text) => text.replace(/\r?\n/g, '\r\n')),
