@@ -30,8 +30,8 @@ const names: { [origin: string]: string } = {
 
 /** The mistakes, or what was ruled out. */
 export function drawDiagnosis({ diagnosis, input }: Checked, sentences: Sentences): Child[] {
-  if (diagnosis.valid) return ownDataSentences(input).map((sentence) => element('p', {}, sentence))
-  const alternatives = diagnosis.alternatives.map(({ title, id }) => element('li', {}, `${title} (${id})`))
+  if (diagnosis.valid) return ownDataSentences(input).map((sentence) => element('p', sentence))
+  const alternatives = diagnosis.alternatives.map(({ title, id }) => element('li', `${title} (${id})`))
   return [
     ...diagnosis.mistakes.map((mistake) => drawMistake(mistake, sentences)),
     ...(alternatives.length === 0
@@ -40,7 +40,7 @@ export function drawDiagnosis({ diagnosis, input }: Checked, sentences: Sentence
           element('p', { class: 'quiet' }, 'The same bytes come out when'),
           element('ul', { class: 'quiet' }, ...alternatives),
         ]),
-    ...ownDataSentences(input).map((sentence) => element('p', {}, sentence)),
+    ...ownDataSentences(input).map((sentence) => element('p', sentence)),
     ...(diagnosis.explained ? [] : drawUnexplained(diagnosis, input)),
   ]
 }
@@ -66,7 +66,7 @@ const stepFields: { [step in NextStep]?: string } = {
 function drawUnexplained(diagnosis: Checked['diagnosis'], input: Checked['input']): Child[] {
   const steps = nextSteps(input).map((step) => {
     const button = { type: 'button', 'data-field': stepFields[step] ?? '' }
-    return element('li', {}, `${stepTexts[step]} `, element('button', button, 'Go to the field'))
+    return element('li', `${stepTexts[step]} `, element('button', button, 'Go to the field'))
   })
   return [
     element('p', { class: 'title' }, unexplainedSentence(input, diagnosis)),
@@ -80,38 +80,37 @@ function drawMistake({ id, title, requirement, fix }: NamedMistake, sentences: S
     'article',
     { class: 'mistake' },
     element('p', { class: 'title' }, title),
-    element('p', {}, `Fix: ${fix}`),
+    element('p', `Fix: ${fix}`),
     element('p', { class: 'quiet' }, `The interface: ${sentences[requirement] ?? ''} (${requirement})`),
-    element('p', { class: 'quiet' }, 'Mistake ', element('code', {}, id)),
+    element('p', { class: 'quiet' }, 'Mistake ', element('code', id)),
   )
 }
 
 function ruledOut(ids: readonly string[]): HTMLElement {
-  const items = ids.map((id) => element('li', {}, mistakeById(id)?.title ?? id))
+  const items = ids.map((id) => element('li', mistakeById(id)?.title ?? id))
   return element(
     'details',
-    {},
-    element('summary', {}, `Ruled out, alone and together with others: ${ids.length} mistakes`),
-    element('ul', {}, ...items),
+    element('summary', `Ruled out, alone and together with others: ${ids.length} mistakes`),
+    element('ul', ...items),
   )
 }
 
 /** Each stage ticked or crossed. */
 export function drawStages({ verification }: Checked): Child[] {
-  return [element('h2', {}, 'Stages'), element('ul', { class: 'stages' }, ...verification.stages.map(drawStage))]
+  return [element('h2', 'Stages'), element('ul', { class: 'stages' }, ...verification.stages.map(drawStage))]
 }
 
 function drawStage({ name, ok, expected = '', received = '' }: Stage): HTMLElement {
   const mark = element('span', { class: 'mark', 'aria-hidden': 'true' }, ok ? '✓' : '✗')
-  const verdict = element('span', {}, ` ${name} ${ok ? 'right' : 'wrong'}`)
+  const verdict = element('span', ` ${name} ${ok ? 'right' : 'wrong'}`)
   if (ok) return element('li', { class: 'good' }, mark, verdict)
   return element(
     'li',
     { class: 'bad' },
     mark,
     verdict,
-    element('div', {}, 'expected ', element('code', {}, expected)),
-    element('div', {}, 'received ', element('code', {}, received === '' ? '(empty)' : received)),
+    element('div', 'expected ', element('code', expected)),
+    element('div', 'received ', element('code', received === '' ? '(empty)' : received)),
   )
 }
 
@@ -122,7 +121,7 @@ export function drawData({ pieces }: Checked): Child[] {
   // A scrolling or long region must be reachable by keyboard.
   const region = { class: 'bytes', tabindex: 0, 'aria-label': 'Data to sign as text' }
   const bytes = element('pre', region, ...pieces.map(drawPiece))
-  return [element('h2', {}, `Data to sign, ${size} bytes`), legend(pieces), bytes, table(pieces)]
+  return [element('h2', `Data to sign, ${size} bytes`), legend(pieces), bytes, table(pieces)]
 }
 
 function drawPiece({ origin, bytes }: Piece): HTMLElement {
@@ -132,23 +131,22 @@ function drawPiece({ origin, bytes }: Piece): HTMLElement {
 function legend(pieces: readonly Piece[]): HTMLElement {
   const origins = [...new Set(pieces.map(({ origin }) => origin))]
   const items = origins.map((origin) =>
-    element('li', {}, element('span', { class: `piece ${origin}` }, names[origin] ?? origin)),
+    element('li', element('span', { class: `piece ${origin}` }, names[origin] ?? origin)),
   )
   return element('ul', { class: 'legend' }, ...items)
 }
 
 function table(pieces: readonly Piece[]): HTMLElement {
-  const head = element('tr', {}, ...['Part', 'Bytes', 'Hex'].map((title) => element('th', {}, title)))
+  const head = element('tr', ...['Part', 'Bytes', 'Hex'].map((title) => element('th', title)))
   const rows = pieces.map(({ origin, bytes }) => {
     const hex = toHex(bytes.subarray(0, 256)) + (bytes.length > 256 ? '…' : '')
     const name = element('th', { scope: 'row' }, names[origin] ?? origin)
-    return element('tr', {}, name, element('td', {}, String(bytes.length)), element('td', { class: 'value' }, hex))
+    return element('tr', name, element('td', String(bytes.length)), element('td', { class: 'value' }, hex))
   })
   return element(
     'details',
-    {},
-    element('summary', {}, 'Byte by byte'),
-    element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
+    element('summary', 'Byte by byte'),
+    element('table', element('thead', head), element('tbody', ...rows)),
   )
 }
 
@@ -161,15 +159,15 @@ export function drawSignature({ right, input }: Checked): Child[] {
     mac === undefined
       ? []
       : [
-          element('h2', {}, 'MAC: the first 20 of 32 bytes are sent'),
-          element('p', { class: 'value' }, element('mark', {}, hex.slice(0, 40)), hex.slice(40)),
+          element('h2', 'MAC: the first 20 of 32 bytes are sent'),
+          element('p', { class: 'value' }, element('mark', hex.slice(0, 40)), hex.slice(40)),
         ]
   const title = input.key.kind === 'secret' ? 'Right signature' : 'Right signature (ED25519)'
   return [
     ...lines,
-    element('h2', {}, title),
+    element('h2', title),
     element('p', { class: 'value' }, signature),
-    element('h2', {}, 'Right header'),
+    element('h2', 'Right header'),
     element('p', { class: 'value' }, header),
   ]
 }

@@ -7,27 +7,24 @@ interface Attributes {
   [name: string]: string | number | boolean
 }
 
-/** Attributes: `true` writes an empty one, `false` none. Children that are strings become text. */
-export function element(tag: string, attributes: Attributes = {}, ...children: Child[]): HTMLElement {
-  const made = document.createElement(tag)
-  setAttributes(made, attributes)
-  made.append(...children)
-  return made
+/** Attributes and children. `true` writes an empty attribute, `false` none. Children that are strings become text. */
+export function element(tag: string, ...parts: (Attributes | Child)[]): HTMLElement {
+  return filled(document.createElement(tag), parts)
 }
 
 /** The same for a picture. */
-export function svgElement(tag: string, attributes: Attributes, ...children: Child[]): SVGElement {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', tag)
-  setAttributes(made, attributes)
-  made.append(...children)
-  return made
+export function svgElement(tag: string, ...parts: (Attributes | Child)[]): SVGElement {
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), parts)
 }
 
-function setAttributes(made: Element, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === false) continue
-    made.setAttribute(name, value === true ? '' : String(value))
+function filled<E extends Element>(made: E, parts: readonly (Attributes | Child)[]): E {
+  for (const part of parts) {
+    if (typeof part === 'string' || part instanceof Node) made.append(part)
+    else
+      for (const [name, value] of Object.entries(part))
+        if (value !== false) made.setAttribute(name, value === true ? '' : String(value))
   }
+  return made
 }
 
 /** An element that the page must have. @throws Error without it */

@@ -24,27 +24,22 @@ export function cellDetails(comparison: Comparison, server: ComparedServer, requ
   const index = comparison.requirements.findIndex(({ id }) => id === requirementId)
   const requirement = comparison.requirements[index]
   const newest = newestOf(server)
-  if (requirement === undefined) return [title(requirementId), element('p', {}, 'No report knows this requirement')]
+  if (requirement === undefined) return [title(requirementId), element('p', 'No report knows this requirement')]
   const link = writePlace({ kind: 'cell', server: server.name, requirement: requirementId })
   return [
-    title(element('code', {}, requirementId)),
-    element('p', {}, element('b', {}, requirement.level), ` ${requirement.text}`),
+    title(element('code', requirementId)),
+    element('p', element('b', requirement.level), ` ${requirement.text}`),
     element(
       'p',
-      {},
       sign(verdictAt(newest.requirements, index)),
       ` ${verdictWords(verdictAt(newest.requirements, index))} on ${server.name}, ${dateWords(newest.started)} UTC. `,
       element('a', { href: link }, 'Link to this'),
     ),
     ...newest.reasons.filter(([at]) => at === index).map(([, reason]) => element('p', { class: 'soft' }, reason)),
     ...findingsOf(newest, requirementId),
-    element('h3', {}, 'Cases'),
+    element('h3', 'Cases'),
     caseList(comparison, newest, requirementId),
-    element(
-      'h3',
-      {},
-      server.reports.length === 1 ? 'One report' : `All ${server.reports.length} reports, oldest first`,
-    ),
+    element('h3', server.reports.length === 1 ? 'One report' : `All ${server.reports.length} reports, oldest first`),
     element(
       'ol',
       { class: 'strip', 'aria-label': 'Verdicts over time' },
@@ -60,10 +55,7 @@ function verdictWords(verdict: Verdict | null): string {
 function findingsOf({ findings }: CompactReport, requirement: string): Child[] {
   const mine = findings.filter((finding) => finding.requirement === requirement)
   if (mine.length === 0) return []
-  return [
-    element('h3', {}, 'Found by the model'),
-    element('ul', {}, ...mine.map(({ message }) => element('li', {}, message))),
-  ]
+  return [element('h3', 'Found by the model'), element('ul', ...mine.map(({ message }) => element('li', message)))]
 }
 
 function caseList(comparison: Comparison, report: CompactReport, requirement: string): HTMLElement {
@@ -73,11 +65,11 @@ function caseList(comparison: Comparison, report: CompactReport, requirement: st
     if (!proves.includes(requirement) || verdict === null) return []
     const because = why.get(index)
     const reason = because === undefined ? [] : [element('span', { class: 'because' }, because)]
-    return [{ verdict, item: element('li', {}, sign(verdict), ' ', element('code', {}, key), ` ${claim}`, ...reason) }]
+    return [{ verdict, item: element('li', sign(verdict), ' ', element('code', key), ` ${claim}`, ...reason) }]
   })
-  if (items.length === 0) return element('p', {}, 'No case of this report proves it')
+  if (items.length === 0) return element('p', 'No case of this report proves it')
   items.sort((one, other) => verdictOrder.indexOf(one.verdict) - verdictOrder.indexOf(other.verdict))
-  return element('ul', {}, ...items.map(({ item }) => item))
+  return element('ul', ...items.map(({ item }) => item))
 }
 
 function stripItem({ started }: CompactReport, verdict: Verdict | null): HTMLElement {
@@ -87,7 +79,7 @@ function stripItem({ started }: CompactReport, verdict: Verdict | null): HTMLEle
     { class: `sign fill ${verdict ?? ''}`, role: 'img', 'aria-label': label, title: label },
     verdict === null ? '' : glyphs[verdict],
   )
-  return element('li', {}, mark)
+  return element('li', mark)
 }
 
 /** The reports of a server, their trend, and what changed between two of them. */
@@ -103,9 +95,9 @@ export function serverDetails(
     title(server.name),
     element('div', { class: 'large' }, ...drawTrend(reports)),
     ...(older === undefined
-      ? [element('p', {}, 'One report: nothing to compare it with')]
+      ? [element('p', 'One report: nothing to compare it with')]
       : changesSection(comparison, server, { older, newer, choose })),
-    element('h3', {}, 'Reports, newest first'),
+    element('h3', 'Reports, newest first'),
     element('div', { class: 'table' }, reportTable(reports)),
   ]
 }
@@ -122,8 +114,8 @@ function changesSection(
   const requirements = changes.filter(({ kind }) => kind === 'requirement')
   const cases = changes.filter(({ kind }) => kind === 'case')
   return [
-    element('h3', {}, 'What changed'),
-    element('p', {}, element('label', {}, 'from ', from), element('label', {}, 'to ', to)),
+    element('h3', 'What changed'),
+    element('p', element('label', 'from ', from), element('label', 'to ', to)),
     element(
       'p',
       { role: 'status' },
@@ -134,26 +126,18 @@ function changesSection(
     element('ul', { class: 'changes' }, ...requirements.map(changeItem)),
     ...(cases.length === 0
       ? []
-      : [
-          element(
-            'details',
-            {},
-            element('summary', {}, casesOf(cases.length)),
-            element('ul', {}, ...cases.map(changeItem)),
-          ),
-        ]),
+      : [element('details', element('summary', casesOf(cases.length)), element('ul', ...cases.map(changeItem)))]),
   ]
 }
 
 function changeItem({ id, from, to }: Change): HTMLElement {
   return element(
     'li',
-    {},
     sign(from),
     ' → ',
     sign(to),
     ' ',
-    element('code', {}, id),
+    element('code', id),
     ` ${verdictWords(from)}, now ${verdictWords(to)}`,
   )
 }
@@ -175,12 +159,11 @@ function reportTable(reports: readonly CompactReport[]): HTMLElement {
   const rows = reports.toReversed().map((report) => {
     const counts = used.map((verdict) => String(report.counts[verdictOrder.indexOf(verdict)] ?? 0))
     const cells = [dateWords(report.started), report.version, report.set, words(report.verdict), ...counts]
-    return element('tr', {}, ...cells.map((text) => element('td', {}, text)))
+    return element('tr', ...cells.map((text) => element('td', text)))
   })
   return element(
     'table',
-    {},
-    element('thead', {}, element('tr', {}, ...head.map((text) => element('th', { scope: 'col' }, text)))),
-    element('tbody', {}, ...rows),
+    element('thead', element('tr', ...head.map((text) => element('th', { scope: 'col' }, text)))),
+    element('tbody', ...rows),
   )
 }

@@ -63,8 +63,8 @@ function serverCard(server: ComparedServer, index: number): HTMLElement {
       'span',
       { class: 'more' },
       element('span', { class: `state ${toneOf(newest.verdict)}` }, words(newest.verdict)),
-      element('span', {}, counts.length === 0 ? 'all cases passed' : counts.join(', ')),
-      element('span', {}, `${dateWords(newest.started)}, version ${newest.version}`),
+      element('span', counts.length === 0 ? 'all cases passed' : counts.join(', ')),
+      element('span', `${dateWords(newest.started)}, version ${newest.version}`),
       ...drawTrend(server.reports),
     ),
   )
@@ -81,10 +81,9 @@ function legendItems(): HTMLElement[] {
     .map((verdict) =>
       element(
         'li',
-        {},
         element('span', { class: `sign fill ${verdict}`, 'aria-hidden': 'true' }, glyphs[verdict]),
         ' ',
-        element('b', {}, words(verdict)),
+        element('b', words(verdict)),
         ` ${meanings[verdict]}`,
       ),
     )
@@ -117,7 +116,7 @@ function bodyOf(place: Place): Child[] {
   if (place.kind === 'nothing') return []
   const server = comparison.servers.find(({ name }) => name === place.server)
   if (server === undefined)
-    return [element('h2', { id: 'dialog-title' }, place.server), element('p', {}, 'No report of this server is here')]
+    return [element('h2', { id: 'dialog-title' }, place.server), element('p', 'No report of this server is here')]
   if (place.kind === 'cell') return cellDetails(comparison, server, place.requirement)
   return serverDetails(comparison, server, {
     from: place.from,

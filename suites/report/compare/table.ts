@@ -42,7 +42,7 @@ export function drawTable(
     element(
       'tr',
       { role: 'row' },
-      element('th', { scope: 'row', role: 'rowheader', title: text }, element('code', {}, ...breakable(id))),
+      element('th', { scope: 'row', role: 'rowheader', title: text }, element('code', ...breakable(id))),
       element('td', { class: 'level', role: 'gridcell' }, level),
       ...verdicts.map((verdict, index) => cellOf(verdict, newest[index]?.name ?? '', id, choose)),
     ),
