@@ -12,7 +12,7 @@ describe('the journal', () => {
     const { result } = (await client.grant(['solution'])).json
     await client.list({ token: result.accessToken })
     await client.list({ token: 'altered' })
-    await client.list({ hmac: client.root }, undefined, { uri: '/' })
+    await client.list({ hmac: client.root }, { uri: '/' })
     const renewed = (await client.refresh(result.refreshToken)).json.result
     await client.refresh(result.refreshToken)
     const { journal } = client
@@ -52,7 +52,7 @@ describe('the journal', () => {
   test('shows what was computed for a refused signature, with --explain only', async () => {
     for (const explain of [true, false]) {
       const client = createTestClient({ explain })
-      const answer = await client.list({ hmac: client.root }, undefined, { nonce: 'n', body: '{}' })
+      const answer = await client.list({ hmac: client.root }, { nonce: 'n', body: '{}' })
       expect(answer.headers['x-refused-at']).toBe(explain ? 'signature/mac' : undefined)
       const [entry] = client.journal.entries()
       const body = '{"jsonrpc":"2.0","id":7,"method":"solution/listSolutions","params":{}}'

@@ -62,7 +62,7 @@ const readings: [
   [{ errorId: 'null' }, async (c) => (await c.list({ none: true })).json.id, 7, null],
   [
     { timeWindowMs: 1000 },
-    async (c) => works(await c.list({ hmac: c.root }, undefined, { timestamp: c.context.now() - 2000 })),
+    async (c) => works(await c.list({ hmac: c.root }, { timestamp: c.context.now() - 2000 })),
     true,
     false,
   ],
@@ -73,9 +73,12 @@ const readings: [
     { unpaddedSignatures: 'accepted' },
     async (c) =>
       works(
-        await c.list({ hmac: c.root }, undefined, {
-          encode: (mac) => mac.subarray(0, 20).toString('base64').replace('=', ''),
-        }),
+        await c.list(
+          { hmac: c.root },
+          {
+            encode: (mac) => mac.subarray(0, 20).toString('base64').replace('=', ''),
+          },
+        ),
       ),
     false,
     true,
@@ -140,7 +143,8 @@ const readings: [
   [{ reuseRevokesFamily: true }, (c) => reused(c), true, false],
   [
     { refreshChecksAddress: true },
-    async (c) => works(await c.refresh((await c.grant(['ipAddr:127.0.0.1'])).json.result.refreshToken, '127.0.0.2')),
+    async (c) =>
+      works(await c.refresh((await c.grant(['ipAddr:127.0.0.1'])).json.result.refreshToken, { from: '127.0.0.2' })),
     true,
     false,
   ],
@@ -171,8 +175,8 @@ async function raw(c: Client, text: string) {
   return works(await post(c, text))
 }
 async function twice(c: Client, first: { uri?: string }) {
-  await c.list({ hmac: c.root }, undefined, { nonce: 'n', ...first })
-  return works(await c.list({ hmac: c.root }, undefined, { nonce: 'n' }))
+  await c.list({ hmac: c.root }, { nonce: 'n', ...first })
+  return works(await c.list({ hmac: c.root }, { nonce: 'n' }))
 }
 async function created(c: Client, params: object) {
   return works(await c.createKey({ name: 'k', scope: [], ...params }))

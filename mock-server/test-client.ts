@@ -22,6 +22,12 @@ export interface Answer {
   json: any
 }
 
+/** How a call differs from an ordinary one. */
+interface CallOptions extends Signing {
+  /** The caller's address. */
+  from?: string | undefined
+}
+
 export interface Signing {
   method?: string
   uri?: string
@@ -73,9 +79,13 @@ export function createTestClient(options: ServerOptions = {}) {
     return { status: answer.status, headers: answer.headers, text: answer.body, hungUp: answer.hangUp === true, json }
   }
 
-  function call(method: string, params: unknown = {}, auth: Auth = { none: true }, from = '127.0.0.1', but?: Signing) {
+  function call(method: string, params: unknown = {}, auth: Auth = { none: true }, but: CallOptions = {}) {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params })
-    return send({ body: Buffer.from(body), headers: headersFor(auth, body, but), remoteAddress: from })
+    return send({
+      body: Buffer.from(body),
+      headers: headersFor(auth, body, but),
+      remoteAddress: but.from ?? '127.0.0.1',
+    })
   }
 
   function headersFor(auth: Auth, body: string, but?: Signing): { [name: string]: string } {
@@ -90,16 +100,16 @@ export function createTestClient(options: ServerOptions = {}) {
   }
 
   /** A grant for the root key, or another one. */
-  const grant = (scope: string[], key = root, from?: string) =>
+  const grant = (scope: string[], key = root, but?: CallOptions) =>
     call(
       'manager/auth',
       { grantType: 'api_key_credentials', apiKeyId: key.id, apiKeySecret: key.secret, scope },
       { none: true },
-      from,
+      but,
     )
-  const refresh = (refreshToken: string, from?: string) =>
-    call('manager/auth', { grantType: 'refresh_token', refreshToken }, { none: true }, from)
-  const list = (auth: Auth, from?: string, but?: Signing) => call('solution/listSolutions', {}, auth, from, but)
+  const refresh = (refreshToken: string, but?: CallOptions) =>
+    call('manager/auth', { grantType: 'refresh_token', refreshToken }, { none: true }, but)
+  const list = (auth: Auth, but?: CallOptions) => call('solution/listSolutions', {}, auth, but)
   const createKey = (params: object, auth: Auth = { basic: root }) => call('manager/createApiKey', params, auth)
 
   return { ...handler, send, call, grant, refresh, list, createKey, headersFor, root, clock: context.clock }

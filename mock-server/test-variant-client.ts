@@ -28,6 +28,7 @@ interface SigningKey {
 /** A client of one server of a variant, for tests. It knows what a target file for this server would say. */
 export type VariantClient = Awaited<ReturnType<typeof startVariantClient>>
 
+/** Longer than most functions, because every kind of call is one entry of the client. */
 export async function startVariantClient(variant: IndependentVariant) {
   const server = await startMockServer({ clock: 'virtual', ...optionsOf(variant) })
   const { scheme = 'svc-hmac-sha256', tokenPrefix = 'Bearer' } = variant.settings ?? {}

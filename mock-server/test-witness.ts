@@ -51,7 +51,7 @@ export const listOn = (client: Client, connection: number, auth: Auth, id = 7) =
 
 /** Whether a listing signed by the root key, or another key without public key, is accepted. */
 export const signs = async (client: Client, but: Signing, key: { id: string; secret: string } = client.root) =>
-  works(await client.list({ hmac: key }, undefined, but))
+  works(await client.list({ hmac: key }, but))
 
 /** Whether a listing is accepted whose header was changed after it was made. */
 export const signsWithHeader = async (client: Client, change: (header: string) => string) =>
@@ -116,7 +116,7 @@ export const openSessions = (client: Client, count: number, key?: { id: string; 
   inTurn(count, (index) => grantPair(client, ['solution', `session:s${index}`], key))
 
 export const accessWorks = async (client: Client, pair: Pair | undefined, from?: string): Promise<boolean> =>
-  works(await client.list({ token: pair?.accessToken ?? '' }, from))
+  works(await client.list({ token: pair?.accessToken ?? '' }, { from }))
 export const refreshWorks = async (client: Client, pair: Pair | undefined): Promise<boolean> =>
   works(await client.refresh(pair?.refreshToken ?? ''))
 export const createsKey = async (client: Client, auth: Auth) => works(await client.createKey(creation, auth))

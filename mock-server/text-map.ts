@@ -16,7 +16,10 @@ const usualLength = 24
 /** Places for each entry: with half of them free, a text is found after one or two looks. */
 const spread = 2
 
-/** Open addressing: a place holds the number of an entry, from 1, and 0 where it is free. */
+/**
+ * Open addressing: a place holds the number of an entry, from 1, and 0 where it is free. Longer than most functions, because its steps
+ * share the arrays.
+ */
 export function createTextMap(): TextMap {
   const texts = createTexts()
   let size = 0

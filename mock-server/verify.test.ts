@@ -41,14 +41,14 @@ describe('an HMAC signature', () => {
     ['that is empty', { encode: () => '' }],
   ]
   test.each(wrong)('is refused %s', async (_, but) => {
-    expect(await client.list({ hmac: client.root }, undefined, but)).toMatchObject(refused)
+    expect(await client.list({ hmac: client.root }, but)).toMatchObject(refused)
   })
 
   test('is refused with another secret, SHA-1 and an unknown key id', async () => {
     expect(await client.list({ hmac: { ...client.root, secret: 'x' } })).toMatchObject(refused)
     expect(await client.list({ hmac: { ...client.root, id: 'x' } })).toMatchObject(refused)
     const sha1 = createHmac('sha1', client.root.secret).digest('base64')
-    expect(await client.list({ hmac: client.root }, undefined, { encode: () => sha1 })).toMatchObject(refused)
+    expect(await client.list({ hmac: client.root }, { encode: () => sha1 })).toMatchObject(refused)
   })
 
   test('is refused with four or six fields', async () => {
@@ -60,15 +60,21 @@ describe('an HMAC signature', () => {
   test('has a header nonce and timestamp that are the signed ones', async () => {
     const now = client.context.now()
     expect(
-      await client.list({ hmac: client.root }, undefined, {
-        data: (right) => right.replace(String(now), String(now + 1)),
-      }),
+      await client.list(
+        { hmac: client.root },
+        {
+          data: (right) => right.replace(String(now), String(now + 1)),
+        },
+      ),
     ).toMatchObject(refused)
     expect(
-      await client.list({ hmac: client.root }, undefined, {
-        nonce: 'one',
-        data: (right) => right.replace(';one;', ';two;'),
-      }),
+      await client.list(
+        { hmac: client.root },
+        {
+          nonce: 'one',
+          data: (right) => right.replace(';one;', ';two;'),
+        },
+      ),
     ).toMatchObject(refused)
   })
 })
@@ -90,7 +96,7 @@ describe('an ED25519 signature', () => {
       (bytes: Buffer) => bytes.subarray(0, 63).toString('base64'),
       (bytes: Buffer) => bytes.toString('base64').replaceAll('=', ''),
     ]) {
-      expect(await client.list({ ecc: bob }, undefined, { encode })).toMatchObject(refused)
+      expect(await client.list({ ecc: bob }, { encode })).toMatchObject(refused)
     }
   })
 
@@ -101,7 +107,7 @@ describe('an ED25519 signature', () => {
     const data = `${client.context.now()};n;POST\n/api\n${body}\n`
     const digest = createHash('sha512').update(data).digest()
     hashed.encode = () => sign(null, digest, bob.privateKey).toString('base64')
-    expect(await client.list({ ecc: bob }, undefined, hashed)).toMatchObject(refused)
+    expect(await client.list({ ecc: bob }, hashed)).toMatchObject(refused)
     expect(await client.list({ ecc: { id: client.root.id, privateKey: bob.privateKey } })).toMatchObject(refused)
   })
 
@@ -114,7 +120,7 @@ describe('an ED25519 signature', () => {
       for (let index = 32; index < 64; index++, s >>= 8n) raised[index] = Number(s & 0xffn)
       return raised.toString('base64')
     }
-    expect(await client.list({ ecc: bob }, undefined, { encode: raise })).toMatchObject(refused)
+    expect(await client.list({ ecc: bob }, { encode: raise })).toMatchObject(refused)
   })
 
   test('is the only means of a key with a public key', async () => {
@@ -127,20 +133,18 @@ describe('an ED25519 signature', () => {
 
 describe('nonce and timestamp', () => {
   test('a nonce is good once, by a wrong signature too, but not by an unknown key', async () => {
-    expect(await client.list({ hmac: { ...client.root, id: 'nobody' } }, undefined, { nonce: 'a' })).toMatchObject(
-      refused,
-    )
-    expect(await client.list({ hmac: client.root }, undefined, { nonce: 'a' })).toMatchObject(accepted)
-    expect(await client.list({ hmac: client.root }, undefined, { nonce: 'a' })).toMatchObject(refused)
-    expect(await client.list({ hmac: client.root }, undefined, { nonce: 'b', body: '' })).toMatchObject(refused)
-    expect(await client.list({ hmac: client.root }, undefined, { nonce: 'b' })).toMatchObject(refused)
+    expect(await client.list({ hmac: { ...client.root, id: 'nobody' } }, { nonce: 'a' })).toMatchObject(refused)
+    expect(await client.list({ hmac: client.root }, { nonce: 'a' })).toMatchObject(accepted)
+    expect(await client.list({ hmac: client.root }, { nonce: 'a' })).toMatchObject(refused)
+    expect(await client.list({ hmac: client.root }, { nonce: 'b', body: '' })).toMatchObject(refused)
+    expect(await client.list({ hmac: client.root }, { nonce: 'b' })).toMatchObject(refused)
     client.clock.advance(20 * 60_000)
-    expect(await client.list({ hmac: client.root }, undefined, { nonce: 'a' })).toMatchObject(accepted)
+    expect(await client.list({ hmac: client.root }, { nonce: 'a' })).toMatchObject(accepted)
   })
 
   test('a timestamp may be off by less than ten minutes', async () => {
     const now = client.context.now()
-    const at = (timestamp: number | string) => client.list({ hmac: client.root }, undefined, { timestamp })
+    const at = (timestamp: number | string) => client.list({ hmac: client.root }, { timestamp })
     expect(await at(now - 599_999)).toMatchObject(accepted)
     expect(await at(now + 599_999)).toMatchObject(accepted)
     expect(await at(now - 600_000)).toMatchObject(refused)
@@ -154,14 +158,14 @@ describe('nonce and timestamp', () => {
       nonce: 'q83vEjRWeJCrze8',
       data: (right) => right.replace(';q83vEjRWeJCrze8;', ';q83vEjRWeJCrze8=;'),
     }
-    expect(await client.list({ hmac: client.root }, undefined, but)).toMatchObject(refused)
+    expect(await client.list({ hmac: client.root }, but)).toMatchObject(refused)
     client = createTestClient({ profile: { noncePadding: 'accepted' } })
-    expect(await client.list({ hmac: client.root }, undefined, but)).toMatchObject(accepted)
+    expect(await client.list({ hmac: client.root }, but)).toMatchObject(accepted)
   })
 
   test('as many nonces are kept as the bound allows, the oldest forgotten and counted', async () => {
     client = createTestClient({ bounds: { nonces: 4 } })
-    for (const nonce of ['a', 'b', 'c', 'd', 'e']) await client.list({ hmac: client.root }, undefined, { nonce })
+    for (const nonce of ['a', 'b', 'c', 'd', 'e']) await client.list({ hmac: client.root }, { nonce })
     const { nonces } = client.context.state
     const now = client.context.now()
     expect(['a', 'b', 'c', 'd', 'e'].filter((nonce) => nonces.has(nonce, now))).toEqual(['c', 'd', 'e'])

@@ -59,7 +59,7 @@ test('a refresh gives a new pair, revokes the old one and keeps what was granted
     expect(Object.keys(next).sort()).toEqual(Object.keys(result).sort())
     expect(next).toMatchObject({ scope: ['context'], accessTokenExpiry: client.context.now() + 60_000 })
     expect(next.accessToken).not.toBe(result.accessToken)
-    const context = (token: string, from?: string) => client.call('context/listContexts', {}, { token }, from)
+    const context = (token: string, from?: string) => client.call('context/listContexts', {}, { token }, { from })
     expect(await context(next.accessToken)).toEqual(ok)
     expect(await context(next.accessToken, '127.0.0.2')).toEqual(no(24879))
     expect(await client.list({ token: next.accessToken })).toEqual(no(24878))
@@ -140,6 +140,6 @@ test('a repeated scope is granted once; both forms of an IPv4 address are accept
   const client = createTestClient()
   const { result } = (await client.grant(['solution', 'solution', 'ipAddr:10.0.0.1'])).json
   expect(result.scope).toEqual(['solution'])
-  expect(await client.list({ token: result.accessToken }, '::ffff:10.0.0.1')).toEqual(ok)
-  expect(await client.list({ token: result.accessToken }, '10.0.0.11')).toEqual(no(24879))
+  expect(await client.list({ token: result.accessToken }, { from: '::ffff:10.0.0.1' })).toEqual(ok)
+  expect(await client.list({ token: result.accessToken }, { from: '10.0.0.11' })).toEqual(no(24879))
 })

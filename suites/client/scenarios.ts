@@ -32,7 +32,7 @@ function scenario(name: string, auth: ClientAuth, { profile = {}, ...parts }: Pa
   }
 }
 
-/** What is tried with every way to authorize. */
+/** What is tried with every way to authorize: one entry for each scenario, however many there are. */
 function ofAuth(auth: ClientAuth): Scenario[] {
   return [
     scenario('throttled', auth, {

@@ -19,16 +19,15 @@ const openedForEach = 2
 interface Spare {
   socket: net.Socket
   openedAtMs: number
-  /** The target closed it, or sent unexpected data. */
-  onEnd(): void
 }
 
+/** The target closed a connection, or sent unexpected data. */
 const signsOfAnEnd = ['error', 'end', 'close', 'data'] as const
 
 type Connect = (options: unknown, callback?: unknown) => net.Socket | undefined
 
 /**
- * Makes an agent use connections that were opened in advance.
+ * Makes an agent use connections that were opened in advance. Longer than most functions, because its steps share the list of spares.
  *
  * @param most how many may be open at the same time
  */
@@ -54,9 +53,9 @@ export function openSpares(
   const openOne = (): void => {
     const socket = connect(target)
     if (socket === undefined) return
-    const spare: Spare = { socket, openedAtMs: now(), onEnd: stop }
+    const spare: Spare = { socket, openedAtMs: now() }
     spares.push(spare)
-    for (const sign of signsOfAnEnd) socket.on(sign, spare.onEnd)
+    for (const sign of signsOfAnEnd) socket.on(sign, stop)
     socket.unref()
     setTimeout(() => spares.includes(spare) && drop(spare), longestIdleMs).unref()
   }
@@ -66,8 +65,8 @@ export function openSpares(
   const take = (): net.Socket | undefined => {
     const spare = spares.shift()
     if (spare === undefined) return undefined
-    const { socket, openedAtMs, onEnd } = spare
-    for (const sign of signsOfAnEnd) socket.off(sign, onEnd)
+    const { socket, openedAtMs } = spare
+    for (const sign of signsOfAnEnd) socket.off(sign, stop)
     socket.ref()
     if (now() - openedAtMs <= longestIdleMs) return socket
     socket.destroy()

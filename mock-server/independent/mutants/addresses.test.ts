@@ -21,7 +21,7 @@ describe('addresses', () => {
     'address-not-checked-on-key-creation': async (c) => {
       const { accessToken } = await grantPair(c, ['apikey', `ipAddr:${home}`])
       const params = { name: 'key', scope: ['solution'] }
-      return works(await c.call('manager/createApiKey', params, { token: accessToken }, '10.0.0.2'))
+      return works(await c.call('manager/createApiKey', params, { token: accessToken }, { from: '10.0.0.2' }))
     },
     'address-not-checked-in-session': async (c) => accessWorks(c, await bound(c, 'session:one'), '10.0.0.2'),
     'address-of-created-key-not-checked': async (c) =>

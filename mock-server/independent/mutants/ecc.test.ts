@@ -15,8 +15,7 @@ import { eccMutants } from './ecc.ts'
 
 type EccKey = Awaited<ReturnType<typeof makeEccKey>>
 
-const accepts = async (client: Client, key: EccKey, but: Signing = {}) =>
-  works(await client.list(key.auth, undefined, but))
+const accepts = async (client: Client, key: EccKey, but: Signing = {}) => works(await client.list(key.auth, but))
 const acceptsNew = async (client: Client, but: Signing) => accepts(client, await makeEccKey(client), but)
 const wrong: Signing = { encode: () => Buffer.alloc(64, 7).toString('base64') }
 

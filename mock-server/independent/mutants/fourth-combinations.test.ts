@@ -54,16 +54,16 @@ describe('fourth set: combinations', () => {
     'ecc-over-the-nonce-in-lower-case-accepted': async (c) => {
       const { auth } = await makeEccKey(c)
       const but = { nonce: 'AbCdEf', data: (text: string) => text.replace('AbCdEf', 'abcdef') }
-      return works(await c.list(auth, undefined, but)) && !works(await c.list({ hmac: c.root }, undefined, but))
+      return works(await c.list(auth, but)) && !works(await c.list({ hmac: c.root }, but))
     },
     'version-not-checked-on-key-creation': async (c) =>
-      works(await c.call('manager/createApiKey', creation, { hmac: c.root }, undefined, { version: '2' })) &&
-      !works(await c.list({ hmac: c.root }, undefined, { version: '2' })),
+      works(await c.call('manager/createApiKey', creation, { hmac: c.root }, { version: '2' })) &&
+      !works(await c.list({ hmac: c.root }, { version: '2' })),
     'whole-mac-taken-on-key-creation': async (c) => {
       const but = { encode: (bytes: Buffer) => bytes.toString('base64') }
       return (
-        works(await c.call('manager/createApiKey', creation, { hmac: c.root }, undefined, but)) &&
-        !works(await c.list({ hmac: c.root }, undefined, but))
+        works(await c.call('manager/createApiKey', creation, { hmac: c.root }, but)) &&
+        !works(await c.list({ hmac: c.root }, but))
       )
     },
     'empty-params-refused-in-ecc-calls': async (c) => {

@@ -59,7 +59,7 @@ describe('fourth set: refreshes', () => {
     'refresh-from-another-address-leaves-old-access-token': async (c) => {
       const [near, far] = [await grantPair(c), await grantPair(c)]
       await c.refresh(near.refreshToken)
-      await c.refresh(far.refreshToken, '198.51.100.9')
+      await c.refresh(far.refreshToken, { from: '198.51.100.9' })
       return !(await accessWorks(c, near)) && (await accessWorks(c, far))
     },
     'listing-in-flight-brings-its-revoked-pair-back': async (c) => {

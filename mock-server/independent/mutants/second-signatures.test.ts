@@ -64,7 +64,7 @@ describe('second set: signatures', () => {
     },
     'plus-in-nonce-read-as-space': async (c) => !(await signs(c, { nonce: 'ab+c' })),
     'version-of-ecc-signature-not-checked': async (c) =>
-      works(await c.list((await makeEccKey(c)).auth, undefined, { version: '2' })),
+      works(await c.list((await makeEccKey(c)).auth, { version: '2' })),
     'ecc-signature-covers-first-4-kib': async (c) => {
       const { id, privateKey } = await makeEccKey(c)
       const body = paddedBody(' '.repeat(5000))

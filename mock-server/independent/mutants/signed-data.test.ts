@@ -51,9 +51,14 @@ describe('signed data', () => {
     'signature-for-put-accepted': (c) => signs(c, { method: 'PUT' }),
     'final-line-feed-optional-for-key-creation': async (c) =>
       works(
-        await c.call('manager/createApiKey', creation, { hmac: c.root }, undefined, {
-          data: (right) => right.slice(0, -1),
-        }),
+        await c.call(
+          'manager/createApiKey',
+          creation,
+          { hmac: c.root },
+          {
+            data: (right) => right.slice(0, -1),
+          },
+        ),
       ),
     'crlf-between-lines-accepted': (c) => signs(c, { data: (right) => right.replaceAll('\n', '\r\n') }),
     'nonce-before-timestamp-accepted': (c) =>

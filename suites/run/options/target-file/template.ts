@@ -1,5 +1,5 @@
 /**
- * The file that `init` writes: every key of the target file, explained, with all but the URL commented out.
+ * The file that `init` writes: every key of the target file, explained, with all but the URL commented out. It is one text, and so one function.
  *
  * @param schema where an editor finds the schema of target files
  */
