@@ -4,8 +4,12 @@ import { basicMutants } from './mutants/basic.ts'
 import { eccMutants } from './mutants/ecc.ts'
 import { eighthCredentialMutants } from './mutants/eighth-credentials.ts'
 import { eighthEccMutants } from './mutants/eighth-ecc.ts'
+import { eighthEnvelopeMutants } from './mutants/eighth-envelope.ts'
 import { eighthHmacMutants } from './mutants/eighth-hmac.ts'
+import { eighthKeyMutants } from './mutants/eighth-keys.ts'
+import { eighthRefreshMutants } from './mutants/eighth-refresh.ts'
 import { eighthRestrictionMutants } from './mutants/eighth-restrictions.ts'
+import { eighthSessionMutants } from './mutants/eighth-sessions.ts'
 import { eighthTokenMutants } from './mutants/eighth-tokens.ts'
 import { envelopeMutants } from './mutants/envelope.ts'
 import { expiryMutants } from './mutants/expiry.ts'
@@ -110,6 +114,10 @@ export const eighthMutants: readonly IndependentMutant[] = [
   ...eighthCredentialMutants,
   ...eighthTokenMutants,
   ...eighthRestrictionMutants,
+  ...eighthSessionMutants,
+  ...eighthRefreshMutants,
+  ...eighthKeyMutants,
+  ...eighthEnvelopeMutants,
 ]
 
 /** Deliberately broken servers whose authors do not know the suite's cases. */

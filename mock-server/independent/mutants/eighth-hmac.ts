@@ -96,7 +96,7 @@ export const eighthHmacMutants: IndependentMutant[] = [
     }),
   },
   {
-    // "A key is either without a public key (secret-based) or ...": a created key signs from the moment of its creation
+    // "Callers prove their identity with an API key (by signature or by credentials)": the timestamp is that of the server
     id: 'created-key-cannot-sign-in-its-first-second',
     breaks: 'keys/created-key-works',
     needsState: true,
