@@ -5,6 +5,7 @@
  */
 import type { RunListener } from '../engine/case/events.ts'
 import type { ListeningFinding } from '../engine/judge/outcome.ts'
+import type { LostPreparation } from '../engine/judge/problem.ts'
 import { contradicts, explain, facts, judge, learn, shape } from '../engine/model/index.ts'
 import { readBody } from '../engine/model/parse.ts'
 import type { Fact, Problem, State, Verdict } from '../engine/model/types.ts'
@@ -12,6 +13,7 @@ import type { WireRequest } from '../engine/target.ts'
 import { type CaseCall, caseCallOf, type ExchangeMade, type SeenFrom, unknownAddress } from './case-call.ts'
 import { conflict, doubtNamedKeys, doubtTouched, forgetClocks, made, unknownTextsIn } from './case-call-state.ts'
 import { describeCaseCall } from './describe-case-call.ts'
+import { createRefusals, type Refusals } from './refusals.ts'
 
 export interface ListenOptions {
   /** What is known of the target before the first exchange. */
@@ -29,6 +31,8 @@ export interface Listening {
   readonly listener: RunListener
   /** What was found since the last time. */
   take(): ListeningFinding[]
+  /** Why a call had to be refused that a case needed accepted; undefined if it had to be accepted, or that is open or not known yet. */
+  lostPreparation(refused: WireRequest): LostPreparation | undefined
   /** How many exchanges were judged, and how many were open. */
   readonly counts: { judged: number; open: number }
 }
@@ -48,6 +52,7 @@ interface Listener {
   /** How many starts and ends there were. */
   order: number
   readonly log: CaseCall[]
+  readonly refusals: Refusals
   /** Credentials that were issued in a way that the model cannot follow. */
   readonly unknownTexts: Set<string>
   state: State
@@ -65,6 +70,7 @@ export function listenToRun(options: ListenOptions): Listening {
     underWay: new Map(),
     order: 0,
     log: [],
+    refusals: createRefusals(),
     unknownTexts: new Set(options.unknownTexts),
     state: options.state,
     offsetMs: null,
@@ -77,6 +83,7 @@ export function listenToRun(options: ListenOptions): Listening {
       if (event.kind === 'exchange-made') receive(listener, event)
     },
     take: () => listener.found.splice(0),
+    lostPreparation: (refused) => listener.refusals.lostPreparation(refused),
   }
 }
 
@@ -85,6 +92,7 @@ function startAgain(listener: Listener): void {
   listener.queue.length = 0
   listener.underWay.clear()
   listener.log.length = 0
+  listener.refusals.forget()
   listener.unknownTexts.clear()
 }
 
@@ -93,11 +101,20 @@ function receive(listener: Listener, event: ExchangeMade): void {
   listener.underWay.delete(event.request)
   noticeClock(listener, event)
   const caseCall = caseCallOf(event, { from, to: ++listener.order }, listener.options)
+  if (caseCall !== null) noteForCases(listener, event.request, caseCall)
   if (caseCall !== null && !isIdle(caseCall)) {
     const later = listener.queue.findLastIndex(({ order }) => order.from <= caseCall.order.from)
     listener.queue.splice(later + 1, 0, caseCall)
   }
   judgePeriod(listener)
+}
+
+/** Only what the model follows can say why a call was refused. */
+function noteForCases(listener: Listener, request: WireRequest, caseCall: CaseCall): void {
+  const { refusals, state } = listener
+  if (caseCall.answer.kind !== 'refused') refusals.noteUse(caseCall)
+  else if (caseCall.isPlain && isJudged(state, caseCall) && isKnown(listener, caseCall))
+    refusals.noteRefusal(request, caseCall)
 }
 
 /** The Date header has a resolution of a second; a larger difference is another clock. */
@@ -116,6 +133,7 @@ function noticeClock(listener: Listener, { answer, answeredAtMs }: ExchangeMade)
 /** Judges what was received once no call is under way: from then on, everything else comes later. */
 function judgePeriod(listener: Listener): void {
   if (listener.underWay.size > 0) return
+  listener.refusals.settle(listener.state)
   const together = listener.queue.splice(0)
   if (isIndependent(listener.state, together)) for (const caseCall of together) judgeOne(listener, caseCall)
   else judgeHistory(listener, together)

@@ -1,11 +1,20 @@
-import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
-import type { TextOfKind } from './text-of-kind.ts'
+import type { Gap, LostPreparation, SecondAddressProblem } from '../engine/judge/problem.ts'
+import { type TextOfKind, textOfKind } from './text-of-kind.ts'
 
 const permissionTexts = {
   sessions: 'it requests access tokens; --allow sessions permits it',
   keys: 'it creates API keys; --allow keys permits it',
   limits: 'it fills a limit of the target; --allow sessions,keys,limits permits it',
 } as const
+
+const lossTexts: TextOfKind<LostPreparation> = {
+  'session-removed': ({ newer }) =>
+    newer === undefined
+      ? 'the session of its token was removed by newer ones'
+      : `the session of its token was removed, because ${newer} newer ones of its key were created since it was last used`,
+  'pair-refreshed': () => 'its token had been exchanged for a new pair',
+  'token-expired': ({ agoMs }) => `its token had expired at least ${(agoMs / 1000).toFixed(1)} s before`,
+}
 
 /** What a target or its user does not offer, and what to do about it. */
 export const gapTexts: TextOfKind<Gap> = {
@@ -41,6 +50,8 @@ export const gapTexts: TextOfKind<Gap> = {
   'lifetime-too-long': ({ requestedMs, refreshLifeMs }) =>
     `the target need not grant expiresIn:${requestedMs}: its refresh tokens live for about ${Math.round(refreshLifeMs / 1000)} s`,
   'token-ended': () => 'a token had expired, or was about to, when it was used, so its refusal cannot be judged',
+  'preparation-lost': ({ because }) =>
+    `a preparation of the case no longer held: ${textOfKind(lossTexts, because)} (${because.requirement})`,
   'cannot-be-sent': ({ reason }) => reason,
   'test-key-kept': () => 'its key is kept from an earlier run; without the kept test keys a new one is created',
   'test-key-made-before': () => 'an earlier case needed its key, so it already exists',

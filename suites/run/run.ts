@@ -55,7 +55,9 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
   const listener: RunListener = (event) => {
     for (const listen of listeners) listen(event)
   }
-  const run = engineRun({ ...setup, listener }, facts)
+  let listening: Listening | null = null
+  const lostPreparation: Run['lostPreparation'] = (refused) => listening?.lostPreparation(refused)
+  const run = { ...engineRun({ ...setup, listener }, facts), lostPreparation }
   const caller = await openCaller(run)
   const { instance } = caller
   await closeCaller(caller)
@@ -82,7 +84,7 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     },
   })
   listeners.push(runner.listener)
-  const listening = setup.listens === true ? await listen(setup, instance, facts) : null
+  listening = setup.listens === true ? await listen(setup, instance, facts) : null
   if (listening !== null) listeners.push(listening.listener)
   return {
     items,

@@ -75,6 +75,10 @@ export const madeUpProblems: { readonly [kind in ProblemFacts['kind']]: Extract<
   'wait-too-long': { kind: 'wait-too-long', waitMs: 60_000 },
   'lifetime-too-long': { kind: 'lifetime-too-long', requestedMs: 3_600_000, refreshLifeMs: 60_000 },
   'token-ended': { kind: 'token-ended' },
+  'preparation-lost': {
+    kind: 'preparation-lost',
+    because: { kind: 'session-removed', requirement: 'sessions/oldest-removed', newer: 16 },
+  },
   'cannot-be-sent': { kind: 'cannot-be-sent', reason: 'the scheme is in capitals already' },
   'test-key-kept': { kind: 'test-key-kept' },
   'test-key-made-before': { kind: 'test-key-made-before' },

@@ -20,9 +20,10 @@ function addressHint({ caller, attempt, scenario, testCase }: Tried): Hint | und
 
 /** For a refused signature: which deliberate mistake does the server accept? For a refused token: is its prefix wrong? */
 async function diagnose({ caller, attempt }: Tried): Promise<Hint | undefined> {
-  // A call that came too late was refused for that reason.
+  // A call that came too late, or after what it rests on was gone, was refused for that reason.
   const stop = attempt.stops.find(
-    ({ kind, called }) => kind !== 'too-late' && called.some(({ answer }) => answer.outcome === 'refused'),
+    ({ kind, called }) =>
+      kind !== 'too-late' && kind !== 'preparation-lost' && called.some(({ answer }) => answer.outcome === 'refused'),
   )
   const auth = stop === undefined ? undefined : authOf(stop)
   const refused = stop?.called.find(({ answer }) => answer.outcome === 'refused')

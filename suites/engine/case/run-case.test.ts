@@ -279,3 +279,22 @@ test('a Date header from another clock fails no lifetime', async () => {
     ).verdict,
   ).toBe('failed')
 })
+
+test('a step of several calls is not testable only if each of its refused calls had to be refused', async () => {
+  const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
+  const asked = async (lost: number) => {
+    let left = lost
+    const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
+    const lostPreparation = () => (left-- > 0 ? because : undefined)
+    return ask({ ...run, lostPreparation }, granted.replace('params', 'repeat: 3, params'))
+  }
+  expect((await asked(2)).verdict).toBe('failed')
+  expect(await asked(9)).toMatchObject({ verdict: 'not-testable', problem: { kind: 'preparation-lost', because } })
+})
+
+test('a call that must be refused is not excused by a lost preparation', async () => {
+  const run = runOf(madeUpTarget({ answer: () => ({ result: {} }) }))
+  const lostPreparation = () => ({ kind: 'pair-refreshed', requirement: 'refresh/revokes-access' }) as const
+  const { verdict } = await ask({ ...run, lostPreparation }, granted.replace('accepted', 'refused'))
+  expect(verdict).toBe('failed')
+})

@@ -19,7 +19,7 @@ import { ensureTestKeys, hasNoPlace } from './test-keys.ts'
 import { withoutTokenWord } from './token-word.ts'
 import { isRefusedInstead, isUnanswered, noticeGone, noticeLockOut } from './watch-target.ts'
 
-/** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a token expires. */
+/** How often a case is tried when the server's clock jumps, a call is throttled, an answer comes too late or a preparation no longer holds. */
 const tries = 3
 
 /** What a case showed, and whether the cases that ran at the same time may be the reason. */
@@ -104,8 +104,9 @@ function causeByOthers({ stops }: Attempt): RanCase['mayBeOfOthers'] {
   return stops.some((stop) => isLate(stop) || isRefusedInstead(stop)) ? 'tokens' : undefined
 }
 
-function isLate({ kind, called }: CaseStop): boolean {
-  if (kind === 'too-late' || kind === 'token-ended') return true
+function isLate({ kind, problem, called }: CaseStop): boolean {
+  if (kind === 'too-late' || problem.kind === 'token-ended') return true
+  if (problem.kind === 'preparation-lost' && problem.because.kind === 'token-expired') return true
   return called.some(({ answer }) => answer.outcome === 'broken' || answer.outcome === 'throttled')
 }
 
@@ -123,10 +124,10 @@ function testKeysOfCase(caller: Caller, scenario: Scenario, testCase: Case): Set
 
 function deservesAnotherTry(scenario: Scenario, { stops, throttled }: Attempt, jumped: boolean): boolean {
   const isTimed = [...scenario.given, ...scenario.steps].some((step) => 'wait' in step || step.before !== undefined)
-  const isLate = stops.some(({ kind }) => kind === 'too-late' || kind === 'token-ended')
+  const cameTooLate = stops.some(({ kind }) => kind === 'too-late' || kind === 'preparation-lost')
   // Keys are removed only after the case has ended, so a case that creates keys is repeated only for reasons of time.
   const isRepeatable = isTimed || !scenario.needs.includes('keys')
-  return jumped || (isTimed && throttled) || (isLate && isRepeatable)
+  return jumped || (isTimed && throttled) || (cameTooLate && isRepeatable)
 }
 
 /** What happened to the target during the attempt, if it makes the attempt prove nothing. */

@@ -41,8 +41,8 @@ function judgeRequirement(id: string, attempt: Attempt, isMust: (requirement: st
   return attempt.judged.has(id) ? 'passed' : 'not-testable'
 }
 
-/** A target may choose short lifetimes, so a token that expires during a case is not a defect. */
-const isNotTestable = ({ kind }: CaseStop): boolean => kind === 'not-testable' || kind === 'token-ended'
+/** A target may choose short lifetimes, and others may use it too, so a preparation that no longer holds is not a defect. */
+const isNotTestable = ({ kind }: CaseStop): boolean => kind === 'not-testable' || kind === 'preparation-lost'
 
 function judgeStop(stop: CaseStop, isMust: (requirement: string) => boolean): Verdict {
   if (isNotTestable(stop)) return 'not-testable'

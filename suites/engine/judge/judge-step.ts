@@ -2,19 +2,20 @@
 
 import type { CallStep, SendStep } from '../fixture/fixture-types.ts'
 import { type Names, resolve } from '../fixture/resolve.ts'
+import type { WireRequest } from '../target.ts'
 import type { Called } from './called.ts'
 import { envelopeRequirements } from './envelope.ts'
 import { type Judgement, judgeAnswers, type Schemas, type Side } from './expectation.ts'
 import { endOfTimestampsMs, firstTimestampMs, roundingMs } from './margins.ts'
-import type { ProblemFacts } from './problem.ts'
+import type { LostPreparation, ProblemFacts } from './problem.ts'
 import { showJson } from './show-json.ts'
 
 /**
  * How a step ends its case. `broke`: an expectation did not hold. `blocked`: nothing could be judged. `not-testable`: the target lacks
- * something. `too-late` and `token-ended`: time ran out, so the case is worth another try.
+ * something. `too-late` and `preparation-lost`: time ran out, or what the case prepared no longer holds, so the case is worth another try.
  */
 export interface StepEnd {
-  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'token-ended'
+  kind: 'broke' | 'blocked' | 'not-testable' | 'too-late' | 'preparation-lost'
   problem: ProblemFacts
   /** The step prepares the case. */
   inPreparation?: true
@@ -36,6 +37,8 @@ interface StepContext {
   tokenClockAheadMs: number
   /** How long a refresh token lives, where that is known. In ms. */
   refreshLifeMs: number | undefined
+  /** Why the call had to be refused, as the model knows it; undefined if it had to be accepted, or that is open. */
+  lostPreparation?: ((refused: WireRequest) => LostPreparation | undefined) | undefined
 }
 
 /** @param calls the calls that the step made, at least one */
@@ -60,13 +63,16 @@ function judgeFailure(
   step: CallStep | SendStep,
   calls: Called[],
   { problem, called }: Extract<Judgement, { kind: 'broke' }>,
-  { given, refreshLifeMs, tokenClockAheadMs }: StepContext,
+  { given, refreshLifeMs, tokenClockAheadMs, lostPreparation }: StepContext,
 ): StepEnd {
   const requestedMs = expectsAcceptance(step) ? called.requestedLifeMs : undefined
   if (requestedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(requestedMs, refreshLifeMs)) {
     return stepEnd('not-testable', { kind: 'lifetime-too-long', requestedMs, refreshLifeMs }, [called])
   }
-  if (endedToken(step, calls, tokenClockAheadMs)) return stepEnd('token-ended', { kind: 'token-ended' }, [called])
+  const lost = failsByRefusal(step) ? lossOf(calls, called, lostPreparation) : undefined
+  if (lost !== undefined) return stepEnd('preparation-lost', { kind: 'preparation-lost', because: lost }, [called])
+  if (failsByRefusal(step) && endedToken(calls, tokenClockAheadMs))
+    return stepEnd('preparation-lost', { kind: 'token-ended' }, [called])
   if (!given) return stepEnd('broke', problem, [called])
   const { outcome } = called.answer
   const reason = outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
@@ -120,10 +126,24 @@ function expectsAcceptance({ expect }: CallStep | SendStep): boolean {
   return typeof expect !== 'object' || !('refused-or' in expect)
 }
 
+/** Whether a step fails when some of its calls are refused. */
+function failsByRefusal({ expect, tally }: CallStep | SendStep): boolean {
+  return expect === undefined ? tally?.accepted !== undefined : expect !== 'refused'
+}
+
+/** Why the calls of a step had to be refused; undefined unless that is certain of each that was. */
+function lossOf(
+  calls: Called[],
+  { answer }: Called,
+  lostPreparation: StepContext['lostPreparation'],
+): LostPreparation | undefined {
+  if (lostPreparation === undefined || answer.outcome !== 'refused') return undefined
+  const losses = calls.filter((one) => one.answer.outcome === 'refused').map(({ request }) => lostPreparation(request))
+  return losses.every((loss) => loss !== undefined) ? losses[0] : undefined
+}
+
 /** Whether a token had expired, or nearly, when it was used. Its refusal proves nothing then. */
-function endedToken(step: CallStep | SendStep, calls: Called[], aheadMs: number): boolean {
-  const mayFail = step.expect === undefined ? step.tally?.accepted !== undefined : step.expect !== 'refused'
-  if (!mayFail) return false
+function endedToken(calls: Called[], aheadMs: number): boolean {
   return calls.some(
     ({ answer, tokenExpiryMs, time: { answeredAtMs, uncertaintyMs } }) =>
       answer.outcome === 'refused' &&

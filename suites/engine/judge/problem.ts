@@ -108,6 +108,17 @@ export type Obstacle =
   /** The target refuses every further session instead of removing the oldest. */
   | { kind: 'no-room-for-sessions' }
 
+/**
+ * Why a call that was right when its case began had to be refused later: what the target's own answers made certain. With the requirement
+ * that says so.
+ */
+export type LostPreparation =
+  /** `newer`: so many sessions of its key were created after its last use; absent where the model follows the sessions themselves. */
+  | { kind: 'session-removed'; requirement: string; newer?: number }
+  | { kind: 'pair-refreshed'; requirement: string }
+  /** At least so long before the call. */
+  | { kind: 'token-expired'; requirement: string; agoMs: number }
+
 /** What a target or its user does not offer. */
 export type Gap =
   | { kind: 'needs-permission'; permission: 'sessions' | 'keys' | 'limits' }
@@ -132,6 +143,7 @@ export type Gap =
   | { kind: 'wait-too-long'; waitMs: number }
   | { kind: 'lifetime-too-long'; requestedMs: number; refreshLifeMs: number }
   | { kind: 'token-ended' }
+  | { kind: 'preparation-lost'; because: LostPreparation }
   | { kind: 'cannot-be-sent'; reason: string }
   | { kind: 'test-key-kept' }
   | { kind: 'test-key-made-before' }

@@ -1,0 +1,59 @@
+/** Remembers refused calls with what was known before them, so that a case can ask later why one of them was refused. */
+
+import type { LostPreparation } from '../engine/judge/problem.ts'
+import type { Call, State } from '../engine/model/index.ts'
+import { presentedToken } from '../engine/model/learn-pair.ts'
+import { isObject, readBody } from '../engine/model/parse.ts'
+import type { WireRequest } from '../engine/target.ts'
+import type { CaseCall } from './case-call.ts'
+import { lostPreparation, type RefusedCall } from './lost-preparation.ts'
+
+export interface Refusals {
+  /** A call was answered otherwise than by a refusal. */
+  noteUse(caseCall: CaseCall): void
+  /** A call was refused. */
+  noteRefusal(request: WireRequest, caseCall: CaseCall): void
+  /** No call is under way; the state is that before the calls that were under way until now. */
+  settle(state: State): void
+  /** Undefined also while it is not known what came before the call. */
+  lostPreparation(request: WireRequest): LostPreparation | undefined
+  forget(): void
+}
+
+/** Longer tokens are not remembered, because a hostile server may send megabytes. */
+const longestToken = 4096
+
+export function createRefusals(): Refusals {
+  const pending: { request: WireRequest; refused: Pick<RefusedCall, 'call' | 'span'> }[] = []
+  const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
+  const lastUsesMs = new Map<string, number>()
+  return {
+    noteUse({ call, span }) {
+      const token = textOfToken(call)
+      if (token !== undefined && token.length <= longestToken)
+        lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
+    },
+    noteRefusal(request, { call, span }) {
+      pending.push({ request, refused: { call, span } })
+    },
+    settle(state) {
+      for (const { request, refused } of pending.splice(0)) settled.set(request, { ...refused, state })
+    },
+    lostPreparation(request) {
+      const refused = settled.get(request)
+      return refused === undefined ? undefined : lostPreparation({ ...refused, lastUsesMs })
+    },
+    forget() {
+      pending.length = 0
+      lastUsesMs.clear()
+    },
+  }
+}
+
+/** What may be a token, whether it was issued or not. */
+function textOfToken({ authorization, body }: Call): string | undefined {
+  if (authorization !== undefined)
+    return /^basic /i.test(authorization) || authorization.includes(';') ? undefined : authorization.split(' ').at(-1)
+  const { method, params } = readBody(body)
+  return method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+}

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import { parseScenario } from '../engine/fixture/parse.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { problemText } from '../report/problem-text.ts'
+import { lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { openCorpus } from './corpus-cache.ts'
+import { runAll } from './run.ts'
+
+const corpus = await openCorpus()
+
+/** Runs one case against a server that all cases share, whose clock the waits move. */
+async function ask(steps: string, server: ServerOptions = {}, listens = true): Promise<CaseOutcome> {
+  const text = `scenario: made up\nproves: [tokens/authorize]\nneeds: [sessions]\n${steps}`
+  const scenarios = [parseScenario(text, 'fixtures/scenarios/made/up.yaml')]
+  const outcomes = await runAll({ target: lastingTarget(server), corpus: { ...corpus, scenarios }, listens })
+  const outcome = outcomes.find(({ id }) => id === 'made/up')
+  if (outcome === undefined) throw new Error('the case did not run')
+  return outcome
+}
+
+const grant = (scope: string, keep = 'pair'): string =>
+  `  - { grant: root, scope: [solution${scope}], expect: accepted, keep: { ${keep}: result } }\n`
+const use = '  - { call: solution/listSolutions, auth: { token: $pair.accessToken }, expect: accepted }\n'
+const refresh = '  - { refresh: $pair, expect: accepted, keep: { new: result } }\n'
+const sixteenMore = `  - wait: 2s
+  - { repeat: 16, grant: root, scope: [solution, "session:more-$n-$unique"], expect: accepted }
+`
+
+const causes: [string, string, string, string][] = [
+  [
+    'its session was removed by newer ones',
+    `steps:\n${grant(', "session:first-$unique"')}${use}${sixteenMore}${use}`,
+    'session-removed',
+    'its token was removed, because 16 newer ones of its key were created since it was last used (sessions/oldest-removed)',
+  ],
+  [
+    'its session was removed during the preparation',
+    `given:\n${grant(', "session:first-$unique"')}${use}${sixteenMore}${use}steps:\n${use}`,
+    'session-removed',
+    '(sessions/oldest-removed)',
+  ],
+  [
+    'its pair was refreshed',
+    `steps:\n${grant('')}${use}${refresh}${use}`,
+    'pair-refreshed',
+    'its token had been exchanged for a new pair (refresh/revokes-access)',
+  ],
+  [
+    'its refresh token was used',
+    `steps:\n${grant('')}${use}${refresh}${refresh}`,
+    'pair-refreshed',
+    '(refresh/revokes-refresh)',
+  ],
+  [
+    'its token expired',
+    `steps:\n${grant(', "expiresIn:5000"')}${use}  - wait: 10s\n${use}`,
+    'token-expired',
+    'its token had expired at least 5.0 s before (expires-in/enforced)',
+  ],
+]
+
+test.each(causes)('a case whose preparation no longer holds is not testable: %s', async (_what, steps, kind, text) => {
+  const { verdict, problem } = await ask(steps)
+  expect(verdict).toBe('not-testable')
+  expect(problem).toMatchObject({ kind: 'preparation-lost', because: { kind } })
+  expect(problemText(problem)).toContain(text)
+})
+
+test('without the model the same refusals are failures, or expired tokens', async () => {
+  const verdicts: string[] = []
+  for (const [, steps] of causes) {
+    const { verdict, problem } = await ask(steps, {}, false)
+    verdicts.push(`${verdict} ${problem?.kind}`)
+  }
+  expect(verdicts).toEqual([
+    'failed wrong-outcome',
+    'blocked wrong-outcome',
+    'failed wrong-outcome',
+    'failed wrong-outcome',
+    'not-testable token-ended',
+  ])
+})
+
+/** The session is the oldest of sixteen, or the second oldest of seventeen. */
+const secondOfSeventeen = `${grant(', "session:oldest-$unique"', 'oldest')}  - wait: 2s
+${grant(', "session:first-$unique"')}${use}${sixteenMore.replace('16', '15')}${use}`
+
+test.each(['fifteen-sessions-kept', 'all-sessions-removed', 'two-sessions-removed', 'second-oldest-session-removed'])(
+  'a server that removes a wrong session is not excused: %s',
+  async (id) => {
+    const mutant = (await loadMutants()).find((one) => one.id === id)
+    if (mutant === undefined) throw new Error(`no mutant ${id}`)
+    expect((await ask(`steps:\n${secondOfSeventeen}`)).verdict).toBe('passed')
+    expect((await ask(`steps:\n${secondOfSeventeen}`, { rules: mutant.with })).verdict).toBe('failed')
+  },
+)
