@@ -96,20 +96,14 @@ const nonceBytes = 18
  */
 export function createCaller(instance: Instance, random: Random, signal?: AbortSignal): Caller {
   const { root, settings, clock } = instance
-  const state: { offset: ClockOffset | undefined; nextId: number } = { offset: undefined, nextId: 1 }
-  const pace = paceOf(instance, random)
+  const state: CallState = { offset: undefined, nextId: 1, pace: paceOf(instance, random) }
   const caller: Caller = {
     instance,
     random,
     keyId: root.id,
     secret: root.kind === 'secret' ? root.secret : undefined,
-    key:
-      root.kind === 'secret'
-        ? { kind: 'secret', secret: root.secret }
-        : { kind: 'ed25519', seed: seedFromPkcs8(root.privateKey) },
-    unique: freshNonce(random)
-      .replaceAll(/[^A-Za-z0-9]/g, 'x')
-      .slice(0, 10),
+    key: root.kind === 'secret' ? root : { kind: 'ed25519', seed: seedFromPkcs8(root.privateKey) },
+    unique: freshWord(random).slice(0, 10),
     counts: { calls: 0, refusals: 0, grants: 0, throttled: 0 },
     tokenPrefix: settings.tokenPrefix ?? 'Bearer',
     redactor: createRedactor(root.kind === 'secret' ? [root.secret] : []),
@@ -120,32 +114,39 @@ export function createCaller(instance: Instance, random: Random, signal?: AbortS
       if (signal?.aborted === true) throw new SuiteError('interrupted', 'Interrupted')
     },
     accepts: async (what) => (await caller.call(what)).outcome === 'accepted',
-    call: async (what) => {
-      for (let tries = 1; ; tries += 1) {
-        caller.demandToGoOn()
-        await pace.take(clock, 1)
-        const { method = 'solution/listSolutions', params = {} } = what
-        const body = what.body ?? bodyWith({ id: state.nextId++, method, params })
-        const { wire, sentMs } = await send(instance, what, body)
-        const headers = wire.kind === 'none' ? {} : wire.headers
-        state.offset = narrowOffset(state.offset, headers.date, sentMs, clock.now())
-        const answer = classify(wire, clock.now())
-        caller.counts.calls += 1
-        if (answer.outcome === 'throttled') {
-          caller.counts.throttled += 1
-          if (tries < mostThrottledTries) {
-            pace.slowDown(clock)
-            await clock.sleep(Math.min(longestPauseMs, answer.retryAfterMs ?? pace.backOffMs(tries)))
-            continue
-          }
-        }
-        if (answer.outcome === 'refused') caller.counts.refusals += 1
-        if (answer.outcome === 'accepted' && what.method === 'manager/auth') noteGrant(caller, answer.result)
-        return replyOf(answer, wire)
-      }
-    },
+    call: (what) => callPatiently(caller, state, what),
   }
   return caller
+}
+
+/** What changes from call to call. */
+interface CallState {
+  offset: ClockOffset | undefined
+  nextId: number
+  pace: Pace
+}
+
+/** Makes a call, and makes it again while the target throttles it. */
+async function callPatiently(caller: Caller, state: CallState, what: Call): Promise<Reply> {
+  const { instance, counts } = caller
+  const { clock } = instance
+  for (let tries = 1; ; tries += 1) {
+    caller.demandToGoOn()
+    await state.pace.take(clock, 1)
+    const { method = 'solution/listSolutions', params = {} } = what
+    const body = what.body ?? bodyWith({ id: state.nextId++, method, params })
+    const { wire, sentMs } = await send(instance, what, body)
+    const headers = wire.kind === 'none' ? {} : wire.headers
+    state.offset = narrowOffset(state.offset, headers.date, sentMs, clock.now())
+    const answer = classify(wire, clock.now())
+    counts.calls += 1
+    if (answer.outcome === 'throttled') counts.throttled += 1
+    if (answer.outcome === 'refused') counts.refusals += 1
+    if (answer.outcome === 'accepted' && what.method === 'manager/auth') noteGrant(caller, answer.result)
+    if (answer.outcome !== 'throttled' || tries === mostThrottledTries) return replyOf(answer, wire)
+    state.pace.slowDown(clock)
+    await clock.sleep(Math.min(longestPauseMs, answer.retryAfterMs ?? state.pace.backOffMs(tries)))
+  }
 }
 
 function noteGrant({ counts, redactor }: Caller, result: unknown): void {
@@ -212,6 +213,11 @@ export function withWrongSignature(header: string): string {
 
 export function freshNonce(random: Random): string {
   return toBase64(random.bytes(nonceBytes))
+}
+
+/** The same with letters and digits only. */
+export function freshWord(random: Random): string {
+  return freshNonce(random).replaceAll(/\W/g, 'x')
 }
 
 /** Signs with the root key; `options` says what differs from an ordinary signature. */

@@ -5,6 +5,7 @@ import {
   bodyWith,
   type Caller,
   freshNonce,
+  freshWord,
   type SignatureOptions,
   signed,
   withWrongSignature,
@@ -59,7 +60,7 @@ async function timeWindow(caller: Caller): Promise<Finding> {
 async function nonceLength(caller: Caller): Promise<Finding> {
   const ofLength = (length: number): string => {
     let text = ''
-    while (text.length < length) text += freshNonce(caller.random).replaceAll(/[^A-Za-z0-9]/g, 'x')
+    while (text.length < length) text += freshWord(caller.random)
     return text.slice(0, length)
   }
   const accepts = (length: number) => isAccepted(caller, { nonce: ofLength(length) })
