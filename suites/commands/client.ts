@@ -11,6 +11,7 @@ import { jsonLine, printableLines } from '../engine/printable.ts'
 import { renderBadge } from '../report/badge.ts'
 import { renderCtrf } from '../report/ctrf.ts'
 import { renderJunit } from '../report/junit.ts'
+import { listenForSignals } from '../run/ending/signals.ts'
 import { type ClientFlags, type ClientOptions, defaultTimeoutSeconds, readClientOptions } from './client-options.ts'
 import { packageVersion } from './package-version.ts'
 import { collect } from './run-flags.ts'
@@ -71,14 +72,14 @@ async function judgeClient(flags: ClientFlags): Promise<number> {
   }
   const options = readClientOptions(flags, process.env)
   const stop = new AbortController()
-  const onSignal = (): void => stop.abort()
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  const end = (): void => stop.abort()
+  const stopListening = listenForSignals({ first: end, second: end })
   try {
     const report = await judge(options, stop.signal, outlet)
     writeFormats(report, renderers, options.reports, outlet)
     return report.exitCode
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    stopListening()
   }
 }
 

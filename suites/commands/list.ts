@@ -4,7 +4,7 @@ import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { usageError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { counted } from '../engine/group.ts'
-import { printableLines } from '../engine/printable.ts'
+import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
 import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -34,22 +34,22 @@ export function registerList(program: Command): void {
       const kinds = (['mutants', 'requirements', 'matrix'] as const).filter((kind) => flags[kind] === true)
       if (kinds.length > 1) throw usageError(`Give one of "--${kinds.join('" and "--')}"`)
       const [kind = 'scenarios'] = kinds
-      if (kind === 'matrix') return writeOut(printableLines(await matrixList(id, flags.json === true)))
+      if (kind === 'matrix') return writeOut(await matrixList(id, flags.json === true))
       const mutants = kind === 'scenarios' ? [] : await loadMutants()
       const listed = await listOf(await openCorpus(), mutants, id)
-      writeOut(printableLines(flags.json === true ? json(listed, kind) : texts[kind](listed)))
+      writeOut(flags.json === true ? jsonLine(partOf(listed, kind), 2) : printableLines(texts[kind](listed)))
     })
 }
 
 /** The pairs of the matrix that a run covers on the reference server. @param text part of a pair, such as `way=basic` */
-async function matrixList(text = '', isJson: boolean): Promise<string> {
+async function matrixList(text = '', isJson: boolean): Promise<Printable> {
   const { coverageJson, coverageOfReference, coverageText, pairsOfMatrix } = await import('../explore/list-matrix.ts')
   const all = pairsOfMatrix().filter((pair) => pair.includes(text))
   if (all.length === 0) throw usageError(`No pair of the matrix contains "${text}"; "list --matrix" prints all pairs`)
   const coverage = await coverageOfReference(seedOfRelease)
   const covered = new Set(all.filter((pair) => coverage.covered.has(pair)))
   const wanted = { ...coverage, all, covered }
-  return isJson ? `${JSON.stringify(coverageJson(wanted), null, 2)}\n` : coverageText(wanted)
+  return isJson ? jsonLine(coverageJson(wanted), 2) : printableLines(coverageText(wanted))
 }
 
 type Listed = Awaited<ReturnType<typeof listOf>>
@@ -68,14 +68,7 @@ async function listOf(corpus: Corpus, mutants: readonly Mutant[] = [], id?: stri
     scenarios: corpus.scenarios.flatMap((scenario) => {
       const cases = items.flatMap((item) =>
         item.kind === 'case' && item.scenario === scenario
-          ? [
-              {
-                key: item.key,
-                case: item.testCase.name,
-                proves: provesOf(item),
-                alone: aloneReasons(claimsOf(item)),
-              },
-            ]
+          ? [{ key: item.key, case: item.testCase.name, proves: provesOf(item), alone: aloneReasons(claimsOf(item)) }]
           : [],
       )
       const { title, file, needs } = scenario
@@ -114,10 +107,9 @@ function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants:
 const mustsOf = (corpus: Corpus): number => corpus.requirements.filter(({ level }) => level === 'must').length
 
 /** The whole list, or the part that a flag names. */
-function json(listed: Listed, kind: keyof typeof texts): string {
+function partOf(listed: Listed, kind: keyof typeof texts): unknown {
   const { mutants, summary: _words, ...usual } = listed
-  const parts = { scenarios: usual, mutants, requirements: listed.requirements }
-  return `${JSON.stringify(parts[kind], null, 2)}\n`
+  return { scenarios: usual, mutants, requirements: listed.requirements }[kind]
 }
 
 const texts = {

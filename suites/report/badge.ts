@@ -1,4 +1,4 @@
-import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
+import { jsonLine, type Printable } from '../engine/printable.ts'
 import type { Report } from './report.ts'
 
 /** The part of a report that a badge needs, of a server or of a client. */
@@ -7,7 +7,7 @@ export type BadgeInput = Pick<Report, 'verdict' | 'exitCode'> & { summary: Pick<
 /** The JSON that badge services take: a label, a short message and a colour. */
 export function renderBadge(report: BadgeInput): Printable {
   const [message, color] = messageOf(report)
-  return vouchedFor(`${printableJson({ schemaVersion: 1, label: 'svc-conformance', message, color })}\n`)
+  return jsonLine({ schemaVersion: 1, label: 'svc-conformance', message, color })
 }
 
 function messageOf({ verdict, exitCode, summary }: BadgeInput): [message: string, color: string] {

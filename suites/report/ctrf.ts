@@ -1,5 +1,5 @@
 /** The Common Test Report Format: one JSON that test dashboards read. Its published schema is in suites/self/published. */
-import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
+import { jsonLine, type Printable } from '../engine/printable.ts'
 import type { ReportedTest, TestOutcome, TestRun } from './test-run.ts'
 
 const allStatuses = ['passed', 'failed', 'skipped', 'pending', 'other'] as const
@@ -44,7 +44,7 @@ export function renderCtrf(run: TestRun): Printable {
       extra: run.extra,
     },
   }
-  return vouchedFor(`${printableJson(document, 2)}\n`)
+  return jsonLine(document, 2)
 }
 
 const statuses: { readonly [outcome in TestOutcome]: CtrfStatus } = {

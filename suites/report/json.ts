@@ -1,4 +1,4 @@
-import { type Printable, printableJson, vouchedFor } from '../engine/printable.ts'
+import { jsonLine, type Printable } from '../engine/printable.ts'
 import type { Report } from './report.ts'
 
 /**
@@ -6,5 +6,5 @@ import type { Report } from './report.ts'
  * in JSON.
  */
 export function renderJson(report: Report): Printable {
-  return vouchedFor(`${printableJson(report, 2)}\n`)
+  return jsonLine(report, 2)
 }
