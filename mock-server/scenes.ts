@@ -2,7 +2,9 @@ import { initialCaller } from './caller.ts'
 import type { ServerContext } from './context.ts'
 import { demandWord } from './known-names.ts'
 import { createApiKey } from './methods/create-api-key.ts'
+import { tokenResult } from './methods/token-result.ts'
 import type { Outcome } from './refusal.ts'
+import type { TokenResult } from './rules/tokens.ts'
 import { openSession } from './sessions.ts'
 import type { ApiKey, TokenPair } from './state.ts'
 import { issuePair } from './token-state.ts'
@@ -12,13 +14,8 @@ export interface SceneKey {
   secret: string
 }
 
-export interface SceneTokens {
-  accessToken: string
-  accessTokenExpiry: number
-  refreshToken: string
-  refreshTokenExpiry: number
-  scope: string[]
-}
+/** The result of the grant that issued them. */
+export type SceneTokens = TokenResult
 
 export interface Scene {
   keys: SceneKey[]
@@ -52,13 +49,15 @@ export async function playScene(context: ServerContext, scene: SceneName): Promi
       return { keys, tokens: [] }
     }
     case 'fifteen-sessions': {
-      const tokens = Array.from({ length: 15 }, (_, index) => tokensOf(takePair(context, root, `session-${index + 1}`)))
+      const tokens = Array.from({ length: 15 }, (_, index) =>
+        tokenResult(context, takePair(context, root, `session-${index + 1}`)),
+      )
       return { keys: [], tokens }
     }
     case 'token-about-to-expire': {
       const pair = takePair(context, root)
       pair.accessExpiryMs = context.now() + 1000
-      return { keys: [], tokens: [tokensOf(pair)] }
+      return { keys: [], tokens: [tokenResult(context, pair)] }
     }
     case 'revoked-pair': {
       const old = takePair(context, root)
@@ -66,11 +65,11 @@ export async function playScene(context: ServerContext, scene: SceneName): Promi
       old.refreshRevoked = true
       old.revokedMs = context.now()
       const renewed = issuePair(context, { ...old, old })
-      return { keys: [], tokens: [tokensOf(old), tokensOf(renewed)] }
+      return { keys: [], tokens: [tokenResult(context, old), tokenResult(context, renewed)] }
     }
     case 'disabled-key': {
       const key = await makeSceneKey(context)
-      const tokens = tokensOf(takePair(context, key))
+      const tokens = tokenResult(context, takePair(context, key))
       key.enabled = false
       return { keys: [shown(key)], tokens: [tokens] }
     }
@@ -108,11 +107,3 @@ function takePair(context: ServerContext, key: ApiKey, sessionName?: string): To
 }
 
 const shown = ({ id, secret }: ApiKey): SceneKey => ({ id, secret })
-
-const tokensOf = (pair: TokenPair): SceneTokens => ({
-  accessToken: pair.accessToken,
-  accessTokenExpiry: pair.accessExpiryMs,
-  refreshToken: pair.refreshToken,
-  refreshTokenExpiry: pair.refreshExpiryMs,
-  scope: pair.scopeEcho,
-})

@@ -1,8 +1,9 @@
 import type { ServerContext } from '../context.ts'
+import type { TokenResult } from '../rules/tokens.ts'
 import type { TokenPair } from '../state.ts'
 
 /** The six members of the result. */
-export function tokenResult({ rules }: ServerContext, pair: TokenPair) {
+export function tokenResult({ rules }: ServerContext, pair: TokenPair): TokenResult {
   return {
     accessToken: pair.accessToken,
     accessTokenExpiry: rules.reportedAccessExpiry(pair),
