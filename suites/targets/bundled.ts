@@ -142,6 +142,7 @@ function instanceOn(
   close: () => Promise<void>,
 ): Instance {
   return {
+    ...wire,
     baseUrl: server.url,
     root: { kind: 'secret', ...server.rootKey },
     settings: { ...bundledSettings(server.solutions), ...settings },
@@ -150,9 +151,6 @@ function instanceOn(
       sleep: async (ms) => server.clock.advance(ms),
       controlled: true,
     },
-    send: wire.send,
-    sendTogether: wire.sendTogether,
-    endRaces: wire.endRaces,
     close,
   }
 }

@@ -1,5 +1,5 @@
 import type http from 'node:http'
-import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import type { Instance, WireAnswer, WireRequest } from '../engine/target.ts'
 import { agentMaker, isOnCarrier, type Route } from './agents.ts'
 import { collectAnswers } from './long-answers.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
@@ -17,13 +17,7 @@ interface WireOptions extends Route {
   secondAddress?: string | undefined
 }
 
-export interface Wire {
-  send(request: WireRequest): Promise<WireAnswer>
-  sendTogether(requests: WireRequest[]): Promise<WireAnswer[]>
-  /** Closes the connections that were kept for a race. */
-  endRaces(): Promise<void>
-  close(): void
-}
+export type Wire = Pick<Instance, 'send' | 'sendTogether'> & Required<Pick<Instance, 'endRaces'>> & { close(): void }
 
 /** Opens a connection to a base URL: ordinary calls go through supertest on kept connections, races over their own sockets. */
 export function openWire(options: WireOptions): Wire {

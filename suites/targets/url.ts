@@ -36,6 +36,7 @@ export function urlTarget(options: UrlTargetOptions): Target {
       proxy,
     })
     return {
+      ...wire,
       baseUrl,
       root,
       settings,
@@ -44,9 +45,6 @@ export function urlTarget(options: UrlTargetOptions): Target {
         sleep: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
         controlled: false,
       },
-      send: wire.send,
-      sendTogether: wire.sendTogether,
-      endRaces: wire.endRaces,
       close: async () => wire.close(),
     }
   }
