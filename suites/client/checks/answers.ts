@@ -19,7 +19,7 @@ export const errorIn200: Check = {
   }),
 }
 
-export const foreignId: Check = {
+const foreignId: Check = {
   id: 'answers/foreign-id-rejected',
   level: 'practice',
   title: 'An answer with another id is not used',
@@ -43,7 +43,7 @@ function usedTokens({ requests }: Story, foreign: Request): Finding[] {
   return [finding(message, foreign, use)]
 }
 
-export const malformedSurvived: Check = {
+const malformedSurvived: Check = {
   id: 'answers/malformed-survived',
   level: 'practice',
   title: 'An answer that is not JSON is an error, and the client goes on',
@@ -84,3 +84,5 @@ function crashOf({ ended, ok, error }: Start, calls: number): string | null {
   if (ended.code !== 0) return `ended with exit code ${ended.code}`
   return ok + error < calls ? `reported only ${ok + error} of its ${calls} calls` : null
 }
+
+export const answerChecks: readonly Check[] = [errorIn200, foreignId, malformedSurvived]

@@ -4,7 +4,7 @@ import { textOf, textsOf } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 import { judgedBySignatures } from './signature.ts'
 
-export const publicKeySignsOnly: Check = {
+const publicKeySignsOnly: Check = {
   id: 'keys/public-key-signs-only',
   level: 'document',
   title: 'A key with a public key is used for ECC signatures only',
@@ -31,7 +31,7 @@ function secretUse({ authorization, params, kind, exchange }: Request, ids: Read
   ])
 }
 
-export const noAuthorization: Check = {
+const noAuthorization: Check = {
   id: 'grants/no-authorization',
   level: 'document',
   title: 'manager/auth is sent without an Authorization header',
@@ -45,7 +45,7 @@ export const noAuthorization: Check = {
   },
 }
 
-export const grantParams: Check = {
+const grantParams: Check = {
   id: 'grants/params',
   level: 'document',
   title: 'manager/auth has the params of its grant type',
@@ -77,3 +77,5 @@ function paramsFindings({ exchange, params }: Request): Finding[] {
 
 const tokenRequests = ({ requests }: Story): Request[] =>
   requests.filter(({ kind }) => kind === 'grant' || kind === 'refresh')
+
+export const keyAndGrantChecks: readonly Check[] = [publicKeySignsOnly, noAuthorization, grantParams]

@@ -3,7 +3,7 @@ import { type Check, type Finding, finding } from '../check.ts'
 import { textsOf } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 
-export const keysAndSessionsReused: Check = {
+const keysAndSessionsReused: Check = {
   id: 'limits/keys-and-sessions-reused',
   level: 'practice',
   title: 'A second start creates no new key and no new session name',
@@ -45,3 +45,5 @@ function newKeys({ setting }: Story, first: readonly Request[], later: readonly 
   if (before === undefined || again === undefined) return []
   return [finding('Every start creates an API key. Keep the first one, since there are ten places', before, again)]
 }
+
+export const limitChecks: readonly Check[] = [keysAndSessionsReused]

@@ -2,7 +2,7 @@
 import { type Check, type Finding, finding } from '../check.ts'
 import { isAfter, type Pair, type Request, replacedMs, type Story } from '../story/story.ts'
 
-export const refreshNoScope: Check = {
+const refreshNoScope: Check = {
   id: 'refresh/no-scope',
   level: 'document',
   title: 'A refresh sends no scope',
@@ -16,7 +16,7 @@ export const refreshNoScope: Check = {
   },
 }
 
-export const oldPairGone: Check = {
+const oldPairGone: Check = {
   id: 'refresh/old-pair-gone',
   level: 'document',
   title: 'After a refresh the old pair is not used any more',
@@ -46,7 +46,7 @@ function isAfterReplacement(story: Story, request: Request, pair: Pair): boolean
 /** The refresh that replaced a pair. */
 const refreshBefore = ({ successor }: Pair): Request[] => (successor === null ? [] : [successor.issuedBy])
 
-export const newestUsed: Check = {
+const newestUsed: Check = {
   id: 'refresh/newest-used',
   level: 'document',
   title: 'The newest pair is used after a refresh',
@@ -93,3 +93,5 @@ function descends(pair: Pair, ancestor: Pair): boolean {
   for (let at: Pair | null = pair; at !== null; at = at.parent) if (at === ancestor) return true
   return false
 }
+
+export const refreshDocumentChecks: readonly Check[] = [refreshNoScope, oldPairGone, newestUsed]

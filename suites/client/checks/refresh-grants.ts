@@ -5,7 +5,7 @@ import { goesOnAfter, isGoodForRefresh, type Pair, type Request, replacedMs, typ
 /** Two grants do no harm; from the third on, tokens pile up. */
 const grantsLetPass = 2
 
-export const notANewGrant: Check = {
+const notANewGrant: Check = {
   id: 'refresh/not-a-new-grant',
   level: 'practice',
   title: 'A pair is refreshed while its refresh token is valid',
@@ -65,7 +65,7 @@ function wasTried({ uses }: Pair, atMs: number): boolean {
   return uses.some(({ kind, exchange }) => kind === 'refresh' && exchange.startedMs < atMs)
 }
 
-export const lateLoser: Check = {
+const lateLoser: Check = {
   id: 'refresh/late-loser-keeps-the-newer-pair',
   level: 'practice',
   title: 'A late refusal does not end the use of the newer pair',
@@ -106,3 +106,5 @@ function newestOf(pair: Pair | null, atMs: number): Pair | null {
     if (at.heldMs !== null && at.heldMs <= atMs) newest = at
   return newest
 }
+
+export const refreshGrantChecks: readonly Check[] = [notANewGrant, lateLoser]

@@ -2,7 +2,7 @@
 import { type Check, type Finding, finding } from '../check.ts'
 import { goesOnAfter, isAfter, type Pair, type Request, type Story } from '../story/story.ts'
 
-export const noExpiredTokenSent: Check = {
+const noExpiredTokenSent: Check = {
   id: 'refresh/no-expired-token-sent',
   level: 'practice',
   title: 'A token that was refused as expired is not sent again',
@@ -43,7 +43,7 @@ function holdsNewer({ pairs }: Story, pair: Pair, { exchange, start }: Request):
   )
 }
 
-export const singleFlight: Check = {
+const singleFlight: Check = {
   id: 'refresh/single-flight',
   level: 'practice',
   title: 'One refresh at a time',
@@ -91,7 +91,7 @@ function unused({ pair, exchange }: Request): Finding[] {
   return [finding(message, pair.issuedBy, exchange)]
 }
 
-export const lostAnswer: Check = {
+const lostAnswer: Check = {
   id: 'refresh/lost-answer',
   level: 'practice',
   title: 'A refresh whose answer was lost is repeated once at most, then a grant follows',
@@ -129,7 +129,7 @@ function afterLoss({ requests, setting }: Story, first: Request): Finding[] {
 /** This many refreshes without an accepted call are a loop. */
 const refreshesLetPass = 4
 
-export const noLoop: Check = {
+const noLoop: Check = {
   id: 'refresh/no-loop-after-refusal',
   level: 'practice',
   title: 'A client stops refreshing after refusals',
@@ -177,3 +177,5 @@ function withoutSuccess({ requests }: Story): Finding[] {
   }
   return []
 }
+
+export const refreshPracticeChecks: readonly Check[] = [noExpiredTokenSent, singleFlight, lostAnswer, noLoop]

@@ -5,7 +5,7 @@ import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request } from '../story/story.ts'
 
-export const postJson: Check = {
+const postJson: Check = {
   id: 'request/post-json',
   level: 'document',
   title: 'Every call is a POST of JSON to /api',
@@ -42,7 +42,7 @@ function postJsonFindings({ exchange, body }: Request): Finding[] {
 /** RFC 9110 §8.3.1: names of types are compared in any case, and parameters may follow. */
 const isJsonType = (type: string | undefined): boolean => /^\s*application\/json\s*(;|$)/i.test(type ?? '')
 
-export const envelope: Check = {
+const envelope: Check = {
   id: 'request/envelope',
   level: 'document',
   title: 'Every request has the four members of the envelope',
@@ -72,3 +72,5 @@ function shown(value: unknown): string {
   const text = JSON.stringify(value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
+
+export const requestChecks: readonly Check[] = [postJson, envelope]

@@ -7,7 +7,7 @@ import type { Request, Story } from '../story/story.ts'
 /** A tolerance: timers may fire early, and the clocks of two processes are read at different times. In ms. */
 const toleranceMs = 20
 
-export const retryAfterKept: Check = {
+const retryAfterKept: Check = {
   id: 'retry/after-is-kept',
   level: 'practice',
   title: 'Nothing is sent before the time that Retry-After names',
@@ -34,7 +34,7 @@ function tooEarly({ requests }: Story, throttled: Request): Finding[] {
   return [finding(message, throttled, early)]
 }
 
-export const signedAnew: Check = {
+const signedAnew: Check = {
   id: 'retry/signed-anew',
   level: 'practice',
   title: 'A request that is sent again is signed again',
@@ -56,7 +56,7 @@ export const signedAnew: Check = {
   },
 }
 
-export const nonceUnique: Check = {
+const nonceUnique: Check = {
   id: 'nonce/unique',
   level: 'practice',
   title: 'Every signature has its own nonce',
@@ -72,7 +72,7 @@ export const nonceUnique: Check = {
   },
 }
 
-export const createKeyOnce: Check = {
+const createKeyOnce: Check = {
   id: 'retry/create-key-not-repeated',
   level: 'practice',
   title: 'A key creation whose answer was lost is not repeated',
@@ -93,7 +93,7 @@ export const createKeyOnce: Check = {
   },
 }
 
-export const skewSurvived: Check = {
+const skewSurvived: Check = {
   id: 'clock/skew-survived',
   level: 'practice',
   title: 'A wrong clock costs one refused call at most',
@@ -146,3 +146,5 @@ const timestampOf = (request: Request): string => headerText(request).split(';')
 const groupsBy = (requests: readonly Request[], nameOf: (request: Request) => string): Request[][] => [
   ...groupBy(requests, nameOf).values(),
 ]
+
+export const retryChecks: readonly Check[] = [retryAfterKept, signedAnew, nonceUnique, createKeyOnce, skewSurvived]

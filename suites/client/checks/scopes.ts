@@ -6,7 +6,7 @@ import { goesOnAfter, type Pair, type Request, replacedMs, type Story } from '..
 /** Refusals that show a client that a token has fewer scopes, or less time, than it requested. */
 const refusalsLetPass = 2
 
-export const lifetime: Check = {
+const lifetime: Check = {
   id: 'scopes/lifetime',
   level: 'document',
   title: 'expiresIn:NUMBER is requested as the setting gives it',
@@ -30,7 +30,7 @@ function lifetimeFindings({ exchange }: Request, scope: readonly string[]): Find
   return [finding('The lifetime is longer than that of the refresh token. Request a shorter one', exchange)]
 }
 
-export const addressAndSession: Check = {
+const addressAndSession: Check = {
   id: 'scopes/address-and-session',
   level: 'document',
   title: 'ipAddr:ADDR and session:NAME are requested as the setting gives them',
@@ -56,7 +56,7 @@ function entriesKept({ story }: Evidence, form: RegExp): Judged {
   return { exercised: grants.length > 0, findings }
 }
 
-export const least: Check = {
+const least: Check = {
   id: 'scopes/least',
   level: 'practice',
   title: 'A grant requests what the calls need, and no more',
@@ -83,7 +83,7 @@ const isRestriction = (entry: string): boolean => /^(session|ipAddr|expiresIn):/
 const includesInAnyCase = (entries: readonly string[], entry: string): boolean =>
   entries.some((other) => other.toLowerCase() === entry.toLowerCase())
 
-export const grantedIsRead: Check = {
+const grantedIsRead: Check = {
   id: 'scopes/granted-is-read',
   level: 'practice',
   title: 'A client reads what was granted, not only what it requested',
@@ -128,3 +128,5 @@ function grantsOf({ requests }: Story): { request: Request; scope: readonly stri
     return scope === null ? [] : [{ request, scope }]
   })
 }
+
+export const scopeChecks: readonly Check[] = [lifetime, addressAndSession, least, grantedIsRead]

@@ -7,7 +7,7 @@ import { headerOf } from '../story/authorization.ts'
 import { asObject } from '../story/rpc.ts'
 import type { Request, Story } from '../story/story.ts'
 
-export const notInUrl: Check = {
+const notInUrl: Check = {
   id: 'secrets/not-in-url',
   level: 'practice',
   title: 'No URL contains a secret',
@@ -26,7 +26,7 @@ export const notInUrl: Check = {
   },
 }
 
-export const notAfterRedirect: Check = {
+const notAfterRedirect: Check = {
   id: 'secrets/not-after-redirect',
   level: 'practice',
   title: 'No secret follows a redirect to another origin',
@@ -57,7 +57,7 @@ function leaksElsewhere(exchange: Exchange, story: Story): Finding[] {
   return [finding(message, ...(redirect === undefined ? [] : [redirect]), exchange)]
 }
 
-export const refreshTokenOnlyToAuth: Check = {
+const refreshTokenOnlyToAuth: Check = {
   id: 'secrets/refresh-token-only-to-auth',
   level: 'practice',
   title: 'A refresh token is sent to manager/auth only',
@@ -97,3 +97,5 @@ function holdsSecret(text: string, { secrets, keys }: Story): boolean {
   const plain = percentDecoded(text)
   return [...secrets, ...basic].some((secret) => text.includes(secret) || plain.includes(secret))
 }
+
+export const secretChecks: readonly Check[] = [notInUrl, notAfterRedirect, refreshTokenOnlyToAuth]
