@@ -64,7 +64,7 @@ const bodyBound = 256 * 1024
 const silent: ExchangeWriter = { received: () => {}, answered: () => {} }
 
 /** Keeps the exchanges of a server until `bytes` are held. Later ones are only counted, so the recording is complete from the beginning. */
-export function createRecording(bytes: number, now: () => number = preciseNow): RecordingWriter {
+export function createRecording(bytes: number): RecordingWriter {
   const held: RecordedExchange[] = []
   const connectionOf = createConnectionNumbers()
   let room = bytes
@@ -75,7 +75,7 @@ export function createRecording(bytes: number, now: () => number = preciseNow): 
       return dropped
     },
     begin(incoming, response) {
-      const exchange = exchangeOf(incoming, held.length + 1, connectionOf(incoming.socket), now())
+      const exchange = exchangeOf(incoming, held.length + 1, connectionOf(incoming.socket), preciseNow())
       room -= sizeOf(exchange)
       if (room < 0) {
         dropped += 1
@@ -83,17 +83,17 @@ export function createRecording(bytes: number, now: () => number = preciseNow): 
       }
       held.push(exchange)
       response.once('finish', () => {
-        exchange.deliveredMs = now()
+        exchange.deliveredMs = preciseNow()
       })
       return {
         received(body) {
-          exchange.receivedMs = now()
+          exchange.receivedMs = preciseNow()
           exchange.bodyBytes = body.length
           exchange.body = body.length > bodyBound ? Buffer.from(body.subarray(0, bodyBound)) : body
           room -= exchange.body.length
         },
         answered(answer) {
-          exchange.answeredMs = now()
+          exchange.answeredMs = preciseNow()
           exchange.answer = answerOf(answer)
           room -= answer.body.length
           const stage = answer.notes?.stage

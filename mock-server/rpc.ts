@@ -5,7 +5,7 @@ import type { MockRequest } from './http.ts'
 import { auth } from './methods/auth.ts'
 import { methods } from './methods/index.ts'
 import { type Method, type Params, paramsProblem } from './methods/method.ts'
-import { rawNumber } from './raw-number.ts'
+import { rawId } from './raw-id.ts'
 import { type Outcome, type Refusal, refuse, succeed } from './refusal.ts'
 
 /** The outcome of one JSON-RPC request. Members that could not be read are undefined. */
@@ -49,7 +49,7 @@ export function answerBody(context: ServerContext, request: MockRequest): Maybe<
 /** The id as sent, where parsing may have rounded it. */
 function exactId(id: unknown, request: MockRequest): string | undefined {
   if (typeof id !== 'number' || Number.isSafeInteger(id) || !Number.isInteger(id)) return undefined
-  return rawNumber(request.body.toString('utf8'), 'id')
+  return rawId(request.body.toString('utf8'))
 }
 
 async function answerList(

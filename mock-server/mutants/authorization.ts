@@ -36,10 +36,8 @@ const secretOfAnyKey = (wanted: Secret): Partial<Rules> => ({
   secretsOf: (key, all, means) => (means === wanted ? all().map(({ secret }) => secret) : [key.secret]),
 })
 /** A key with a public key accepts secrets, in Basic credentials or in grants. */
-const secretForPublicKeys = (wanted: Secret, fits = same): Partial<Rules> => ({
+const secretForPublicKeys = (wanted: Secret): Partial<Rules> => ({
   secretTakenFor: (key, means) => key.publicKey === undefined || means === wanted,
-  secretMatches: (received, expected, means) =>
-    same(received, expected, means) || (means === wanted && fits(received, expected, means)),
 })
 
 /** A grant accepts a value that is not a string, such as `{}` or `0`, in place of the secret. */
@@ -49,7 +47,7 @@ const secretOfType = (fits: (value: unknown) => boolean): Partial<Rules> => ({
 })
 /** A grant accepts something other than a secret for a key with a public key. */
 const secretKnownToAll = (known: (key: ApiKey) => string): Partial<Rules> => ({
-  secretTakenFor: (key, means) => key.publicKey === undefined || means === 'grant',
+  ...secretForPublicKeys('grant'),
   secretsOf: (key) => [key.publicKey === undefined ? key.secret : known(key)],
 })
 
@@ -106,7 +104,7 @@ const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
     id: `${area}-secret-derived-from-a-public-key`,
     breaks: `${area}/public-key-refused`,
     with: {
-      secretTakenFor: (key, used) => key.publicKey === undefined || used === means,
+      ...secretForPublicKeys(means),
       secretsOf: (key) => [key.publicKey === undefined ? key.secret : md5(key.publicKey)],
     },
   },
@@ -114,7 +112,7 @@ const secretMutants = (means: Secret, area: 'basic' | 'grants'): Mutant[] => [
     id: `${area}-anything-taken-for-a-public-key`,
     breaks: `${area}/public-key-refused`,
     with: {
-      secretTakenFor: (key, used) => key.publicKey === undefined || used === means,
+      ...secretForPublicKeys(means),
       secretsOf: (key: ApiKey, all) => (key.publicKey === undefined ? [key.secret] : all().map(({ secret }) => secret)),
     },
   },

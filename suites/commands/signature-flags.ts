@@ -155,7 +155,7 @@ export function demandOneKey({ secrets = [], privateKey, publicKey }: KeyFlags, 
 /** The key of the caller, and the other keys that were given: an ED25519 key first, then secrets in their order. @throws SuiteError (`usage`) without any key */
 export function readKeys(
   flags: KeyFlags,
-  around: Surroundings = processSurroundings,
+  around: Surroundings,
 ): { key: SigningKey; otherKeys: { name: string; key: SigningKey }[] } {
   const keys = [
     ...(flags.privateKey === undefined ? [] : [ed25519Key(flags.privateKey, 'private', around)]),

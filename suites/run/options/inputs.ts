@@ -22,7 +22,7 @@ export function readText(path: string, what: string, longest: number = longestIn
 }
 
 /** The same as bytes. @throws SuiteError (`usage`) */
-export function readBytes(path: string, what: string, longest: number = longestInput): Buffer {
+export function readBytes(path: string, what: string, longest: number): Buffer {
   const fail = (why: string, cause?: unknown): SuiteError =>
     usageError(`Cannot read ${what} "${path}": ${why}`, { cause })
   try {

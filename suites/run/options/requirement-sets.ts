@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../engine/fixture/package-root.ts'
 import { demand } from '../../engine/fixture/schemas.ts'
@@ -9,17 +9,15 @@ import type { RequirementSet } from '../../report/requirement-set.ts'
 export const everyCase = 'current'
 
 /** The versions of the frozen requirement sets of this package. */
-export function requirementSets(root: string = packageRoot): string[] {
-  const folder = join(root, 'spec', 'sets')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder).flatMap((name) => (name.endsWith('.yaml') ? [name.slice(0, -'.yaml'.length)] : []))
+export function requirementSets(): string[] {
+  return readdirSync(join(packageRoot, 'spec', 'sets')).map((name) => name.replace(/\.yaml$/, ''))
 }
 
 /** Reads a frozen set; null for `current`, which is not frozen. @throws SuiteError (`fixture`) if the file does not fit its schema */
-export function readRequirementSet(version: string, root: string = packageRoot): RequirementSet | null {
+export function readRequirementSet(version: string): RequirementSet | null {
   if (version === everyCase) return null
   const file = `spec/sets/${version}.yaml`
-  const source = readYaml(readFileSync(join(root, file), 'utf8'), file)
+  const source = readYaml(readFileSync(join(packageRoot, file), 'utf8'), file)
   demand(source, 'requirement-set')
   return source.value as RequirementSet
 }

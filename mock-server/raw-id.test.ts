@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rawNumber } from './raw-number.ts'
+import { rawId } from './raw-id.ts'
 import { createTestClient } from './test-client.ts'
 
 test.each([
@@ -10,7 +10,7 @@ test.each([
   ['{"id":"5"}', undefined],
   ['[{"id":6}]', undefined],
 ])('%s', (json, wanted) => {
-  expect(rawNumber(json, 'id')).toBe(wanted)
+  expect(rawId(json)).toBe(wanted)
 })
 
 test.each(['9007199254740993', '123456789012345678901234567890'])('the id %s comes back as it was sent', async (id) => {

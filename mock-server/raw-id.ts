@@ -1,8 +1,8 @@
 /**
- * The text of a number that is a member of a JSON object, as it was sent: JSON.parse rounds integers beyond 2^53. Undefined where the member
- * is not a number, or where the text is not an object. Of several members with this name the last one counts, as in JSON.parse.
+ * The text of the id of a request, as it was sent: JSON.parse rounds integers beyond 2^53. Undefined where the id is not a number, or where
+ * the text is not an object. Of several ids the last one counts, as in JSON.parse.
  */
-export function rawNumber(json: string, member: string): string | undefined {
+export function rawId(json: string): string | undefined {
   let depth = 0
   let found: string | undefined
   let name: string | undefined
@@ -10,7 +10,7 @@ export function rawNumber(json: string, member: string): string | undefined {
     if (token === '{' || token === '[') depth += 1
     else if (token === '}' || token === ']') depth -= 1
     else if (depth === 1 && token === ':') {
-      if (name === member) found = numberAt(json, index + 1)
+      if (name === 'id') found = numberAt(json, index + 1)
     } else if (depth === 1) name = JSON.parse(token) as string
   }
   return found
