@@ -33,6 +33,8 @@ export function createFacts(state: State, params: JsonObject): Fact[] {
 
 /** keys/public-key-material; weak points, CRLF and other white space are open, and whether two keys may have one public key. */
 function publicKeyFact(state: State, publicKey: unknown): Fact {
+  // A server may take null for a parameter that is not there.
+  if (publicKey === null) return unsure('keys/public-key-material')
   if (typeof publicKey !== 'string') return no('keys/public-key-material')
   try {
     const bytes = publicKeyFromPem(publicKey)

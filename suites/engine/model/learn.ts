@@ -195,8 +195,9 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
     publicKey: publicKeyOf(params.publicKey),
     scope,
     doubtful: beyondCreator(scope, scopeOfCaller(state, call)),
-    works: 'yes',
-    origin: originOf(state, call, params.publicKey !== undefined),
+    // What a public key of null means is open.
+    works: params.publicKey === null ? 'unknown' : 'yes',
+    origin: originOf(state, call, params.publicKey != null),
   }
   return { ...next, keys: new Map(others).set(id, key) }
 }
@@ -208,7 +209,7 @@ const namesWith = (state: State, params: unknown): ReadonlySet<string> =>
 export const doubted = (state: State, key: Key): Key => (key.id === state.root ? key : { ...key, works: 'unknown' })
 
 function publicKeyOf(pem: unknown): Uint8Array | null {
-  if (pem === undefined) return null
+  if (pem === undefined || pem === null) return null
   try {
     return publicKeyFromPem(String(pem))
   } catch {

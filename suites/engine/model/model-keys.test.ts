@@ -46,6 +46,14 @@ describe('keys', () => {
     expect(shape(withPlain, plain, answer('m'), at(2))).toMatchObject([{ requirement: 'keys/unique-secrets' }])
   })
 
+  test('a public key of null may be refused, or make a key with a secret', () => {
+    const call = createCall({ name: 'n', scope: ['solution'], publicKey: null })
+    expect(judged(newState(), call, at(0)).is).toBe('open')
+    const state = learn(newState(), call, key('k'), at(0))
+    expect(judged(state, listWith(basicHeader('k', 'k-secret-0123456789')), at(1)).is).toBe('open')
+    expect(judged(state, listWith(basicHeader('k', 'another-secret-01234')), at(1)).is).toBe('refused')
+  })
+
   test('nine have a place; the answers to the tenth and the eleventh creation are open', () => {
     expect(judged(made(8), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('accepted')
     expect(judged(made(9), createCall({ name: 'n', scope: ['solution'] }), at(99)).is).toBe('open')
