@@ -1,4 +1,4 @@
-import { countBy } from '../engine/group.ts'
+import { countBy, counted } from '../engine/group.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { areaOf } from './explain.ts'
 import { paintOf } from './lines.ts'
@@ -26,6 +26,7 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
     ...(plan.creates.length === 0
       ? ['Creates nothing that lasts']
       : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
+    ...(plan.model === undefined ? [] : modelLines(plan.model)),
   ]
   if (leftOut > 0) lines.push(`Cannot run ${casesOf(leftOut)}:`)
   for (const { reason, cases, requirements } of plan.cannot)
@@ -34,6 +35,14 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
       ...paint.hanging('      ', `${casesOf(cases)}: ${openBy(requirements, options.ids)}`),
     )
   return vouchedFor(`${lines.join('\n')}\n`)
+}
+
+/** What the model does besides the cases. */
+function modelLines({ calls, seconds, keys }: NonNullable<Plan['model']>): string[] {
+  const created = keys === 0 ? '' : `; it creates at most ${counted(keys, 'API key')}`
+  return [
+    `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}, most of them with a mistake${created}`,
+  ]
 }
 
 function duration(seconds: number): string {

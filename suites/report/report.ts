@@ -160,6 +160,8 @@ export interface Plan {
   creates: string[]
   /** What cannot be shown, why, and which flag or key would change that. */
   cannot: { reason: string; cases: number; requirements: string[] }[]
+  /** The calls that the model makes besides, at most, about how long they take, and how many keys it may create. Absent: it makes none. */
+  model?: { calls: number; seconds: number; keys: number }
 }
 
 export interface Report {

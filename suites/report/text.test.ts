@@ -264,6 +264,10 @@ Cannot run 23 cases:
   - it needs two solutions
       1 case: only observed
 `)
+    const model = { calls: 1000, seconds: 110, keys: 3 }
+    expect(renderPlan({ ...plan, model, cannot: [] }, { ids: false })).toContain(`  - about 7 token pairs
+Then the model makes at most 1000 calls in 110 s, most of them with a mistake; it creates at most 3 API keys
+`)
     expect(renderPlan(plan, { ids: true })).toContain('20 cases: a/0, a/1')
     expect(renderPlan({ ...plan, total: 1, seconds: 600 }, { ids: true })).toMatch(
       /^Plan: 9 of 1 case, about 40 calls in 10 min, /,

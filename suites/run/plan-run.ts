@@ -5,6 +5,7 @@ import { envelopeCases } from '../report/envelope.ts'
 import type { Plan } from '../report/report.ts'
 import { whyNotRun } from './capabilities.ts'
 import { expectedCapabilities } from './expected-capabilities.ts'
+import { mostNewKeys } from './explore/explore-after-cases.ts'
 import { earlierKeys } from './keys/keys-of-target.ts'
 import type { RunOptions } from './options/options.ts'
 import { failedIds, readReportFile } from './options/report-file.ts'
@@ -30,7 +31,7 @@ export interface PlannedRun {
  * @throws SuiteError (`usage`) for an unknown id, and for a report or a record of created keys that cannot be used
  */
 export function planRun(
-  { target, selection }: RunOptions,
+  { target, selection, explore }: RunOptions,
   corpus: Corpus,
   again: readonly string[] | null = selection.failed === null ? null : failedIds(readReportFile(selection.failed)),
 ): PlannedRun {
@@ -54,12 +55,13 @@ export function planRun(
       rate: target?.settings.rate ?? 0,
     },
   )
+  const model = target === null || explore === null ? {} : { model: modelPlan(target, explore.calls) }
   const isPartial = again !== null || selection.only.length > 0 || selection.rowsAlone
   const timed = target === null ? [] : selected
   const work = new Map(
     timed.map((item) => [item.key, whyNotRun(item, capabilities) === undefined ? workOf(item, atOnce) : 0]),
   )
-  return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan, work }
+  return { selected, skipped, reported: selected.length + ofAnswers, isPartial, plan: { ...plan, ...model }, work }
 }
 
 /** An estimate of a call's duration before one was made. In ms. */
@@ -69,6 +71,14 @@ const farCallMs = 110
 function callMsOf(target: RunOptions['target']): number | null {
   if (target === null) return null
   return isLoopback(target.url) ? nearCallMs : farCallMs
+}
+
+/** The model makes one call after another. In ms. */
+const nearModelCallMs = 2
+
+function modelPlan({ url, allow }: NonNullable<RunOptions['target']>, calls: number): NonNullable<Plan['model']> {
+  const callMs = isLoopback(url) ? nearModelCallMs : farCallMs
+  return { calls, seconds: Math.ceil((calls * callMs) / 1000), keys: allow.includes('keys') ? mostNewKeys : 0 }
 }
 
 /** The assumed number of calls under way if the user does not set it; it grows from four to sixteen. */
