@@ -3,7 +3,7 @@
 const everyLength: readonly number[] = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
 const noLimit = Number.POSITIVE_INFINITY
 
-/** For each size the value with up to 2,000 calls, up to 18,000, and more. */
+/** For each size the value with fewer than 9,000 calls, fewer than 18,000, and more. */
 const table = {
   /** Operations that are tried on each part of a call before anything else. */
   firstTurns: [2, 12, 8],
@@ -41,9 +41,19 @@ const table = {
 type Column = 0 | 1 | 2
 export type Sizes = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
 
-/** @param maxCalls the budget of an exploration */
-export function sizesFor(maxCalls: number): Sizes {
-  const column: Column = maxCalls < 2000 ? 0 : maxCalls < 18_000 ? 1 : 2
+/** @param calls how many calls an exploration will make */
+export function sizesFor(calls: number): Sizes {
+  const column: Column = calls < 9000 ? 0 : calls < 18_000 ? 1 : 2
   const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as Sizes
-  return { ...sizes, reserved: Math.min(sizes.reserved, Math.round(maxCalls / 5)) }
+  return { ...sizes, reserved: Math.min(sizes.reserved, Math.round(calls / 5)) }
+}
+
+/** The first calls take longer than later ones, so the time allows more calls than they suggest. */
+const headroom = 1.3
+const leastCallMs = 0.1
+
+/** How many calls an exploration will make: its budget, or fewer if the time allows fewer. @param callMs how long the last calls took on average */
+export function likelyCalls(budget: { maxCalls: number; made: number; callMs: number; timeLeftMs: number }): number {
+  const { maxCalls, made, callMs, timeLeftMs } = budget
+  return Math.min(maxCalls, Math.round(made + (headroom * timeLeftMs) / Math.max(leastCallMs, callMs)))
 }

@@ -1,6 +1,6 @@
 /** The order of an exploration: every part is changed once before any is changed twice; calls that fill a limit come last. */
 
-import { sizesFor } from './budget.ts'
+import { likelyCalls, sizesFor } from './budget.ts'
 import { openTable, type Table } from './call-cells.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
 import { fillKeyring, type Keyring, keyringOf } from './keyring.ts'
@@ -99,7 +99,7 @@ async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Prom
   return {
     caller,
     plan,
-    sizes: sizesFor(x.options.maxCalls),
+    sizes: sizesFor(callsOf(x)),
     table,
     stage,
     expiring: { due: 0, pairs: [], replaced: [] },
@@ -122,19 +122,28 @@ function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
   return { cells: { asked, all: size }, parts: [...parts].map(([name, count]) => ({ case: name, ...count })) }
 }
 
+/** How many of the last calls show how long one takes. */
+const recentCalls = 20
+
+/** How many calls the exploration will make, as far as the calls until now show. */
+function callsOf({ log, calls, options: { maxCalls, timeLeftMs } }: Explorer): number {
+  const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
+  const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
+  return likelyCalls({ maxCalls, made: calls(), callMs: tookMs / Math.max(1, recent.length), timeLeftMs: timeLeftMs() })
+}
+
 /** Learns the words and clocks of the target and our addresses, and creates keys. */
 async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>): Promise<Keyring> {
   const before = keyringOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   const first = before.secret[0]
   const hasTokens = plan.sessions && first !== undefined && (await learnTokens(x, first, plan.tokenPrefix))
-  if (hasTokens) await learnLiveTokens(x, first, sizesFor(x.options.maxCalls).otherTokens)
+  if (hasTokens) await learnLiveTokens(x, first, sizesFor(callsOf(x)).otherTokens)
   await learnSignatures(x)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (plan.keys) await fillKeyring(x, pairs, plan)
   // The token of this key created others, in a session.
-  if (plan.limits && sizesFor(x.options.maxCalls).storms > 0 && x.names.has('by-token'))
-    await outlastSessions(x, 'by-token')
+  if (plan.limits && sizesFor(callsOf(x)).storms > 0 && x.names.has('by-token')) await outlastSessions(x, 'by-token')
   const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })
   await expectEveryKeyAccepted(x, keyring)
   await reachAddresses(x, keyring)

@@ -39,6 +39,7 @@ test('the model calls with it', async () => {
     root: { kind: 'secret', id: 'root', secret: 'root-secret' },
     settings: bareSettings,
     loopback: true,
+    seconds: 60,
     requirements,
     say: () => {},
   })

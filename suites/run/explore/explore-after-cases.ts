@@ -2,6 +2,7 @@ import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../e
 import { keyLimit } from '../../engine/document.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { ed25519KeyPair } from '../../engine/signer/pem.ts'
+import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'
 import { effortOf } from '../../explore/text.ts'
@@ -12,14 +13,14 @@ import { endedWire } from './ended-wire.ts'
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
-/** The longest average duration of a call of the model; after that the model stops. */
-const millisecondsPerCall = 20
+/** The calls bound what the model does. Only where they take longer than this on average does it stop before. In ms. */
+const longestCallMs = { nearby: 20, elsewhere: 1000 }
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
 const timeShare = 0.5
 
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
-const mostNewKeys = 3
+export const mostNewKeys = 3
 const placesLeft = 2
 /** The cases make hundreds of wrong tries, most of them on the root key. */
 const triesOfCases = 100
@@ -57,7 +58,6 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }:
     knownKeys: [...testKeys, ...narrowKey(keys)],
     seed: seedOfRelease,
     maxCalls: calls,
-    seconds: Math.max(10, (calls * millisecondsPerCall) / 1000),
     walks,
   } satisfies Partial<ExploreOptions>
 }
@@ -87,12 +87,12 @@ export async function openModelOfRun(
 ): Promise<ModelOfRun> {
   const { options, close } = await openTarget(target)
   const { ending } = after
-  const allowed = afterCases(after)
+  const callMs = isLoopback(target.url) ? longestCallMs.nearby : longestCallMs.elsewhere
   const exploration = openExploration({
     ...options,
     wire: endedWire(options.wire, ending),
-    ...allowed,
-    seconds: Math.min(allowed.seconds, (timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000),
+    ...afterCases(after),
+    seconds: Math.min(after.calls * callMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000,
     requirements: corpus.requirements,
     say: (line) => say(`The model found: ${line}`),
     onKey: ({ id = '', secret, name = '', seed }) => {
