@@ -83,7 +83,7 @@ export function listenToRun(options: ListenOptions): Listening {
       if (event.kind === 'exchange-made') receive(listener, event)
     },
     take: () => listener.found.splice(0),
-    lostPreparation: (refused) => listener.refusals.lostPreparation(refused),
+    lostPreparation: (refused) => listener.refusals.lostPreparation(refused, (begun) => stateBefore(listener, begun)),
   }
 }
 
@@ -115,6 +115,19 @@ function noteForCases(listener: Listener, request: WireRequest, caseCall: CaseCa
   if (caseCall.answer.kind !== 'refused') refusals.noteUse(caseCall)
   else if (caseCall.isPlain && isJudged(state, caseCall) && isKnown(listener, caseCall))
     refusals.noteRefusal(request, caseCall)
+}
+
+/**
+ * While calls are under way, those that were answered before another began are certainly earlier than it. Their own order is taken to be that of
+ * their answers; where that is wrong, they contradict each other, and what they touched is unknown.
+ */
+function stateBefore({ state, queue }: Listener, begun: number): State {
+  // Learning adds nonces in place, and these calls are learnt again when they are judged.
+  const own: State = { ...state, nonces: new Set(state.nonces) }
+  return queue
+    .filter(({ order }) => order.to < begun)
+    .sort((one, other) => one.order.to - other.order.to)
+    .reduce((before, { call, answer, span }) => learn(before, call, answer, span), own)
 }
 
 /** The Date header has a resolution of a second; a larger difference is another clock. */

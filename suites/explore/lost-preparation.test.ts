@@ -1,36 +1,37 @@
 import { expect, test } from 'vitest'
 import { initialState } from '../engine/model/index.ts'
 import type { WireRequest } from '../engine/target.ts'
+import { hmacHeader, rootKey, rootSecret, startMs } from '../self/made-up-calls.ts'
 import { listenToRun } from './listen.ts'
 
-const root = { id: 'root-id', secret: 'root-secret' }
 const state = {
   ...initialState(
     { scheme: 'svc-hmac-sha256', tokenPrefix: 'Bearer', uri: '/api', probes: new Map(), fresh: false },
-    { ...root, name: '', publicKey: null, scope: null, doubtful: [], works: 'yes', origin: 'the initial key' },
+    rootKey,
   ),
   sessions: [],
 }
 
 /** A run whose calls and answers are made by hand, on a clock that the test moves. */
 function conversation() {
-  const { listener, lostPreparation } = listenToRun({
+  const { listener, lostPreparation, counts } = listenToRun({
     state,
     isFreshEachCase: false,
     seenFrom: { first: '127.0.0.1', second: undefined },
     ownHeaders: new Set(),
   })
-  let nowMs = 1_800_000_000_000
+  let nowMs = startMs
   let id = 0
-  const begin = (method: string, params: object, token?: string): WireRequest => {
+  const begin = (method: string, params: object, authorize?: (text: string) => string): WireRequest => {
+    const text = JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })
     const request: WireRequest = {
       method: 'POST',
       path: '/api',
       headers: [
         ['content-type', 'application/json'],
-        ...(token === undefined ? [] : [['authorization', `Bearer ${token}`] as [string, string]]),
+        ...(authorize === undefined ? [] : [['authorization', authorize(text)] as [string, string]]),
       ],
-      body: new TextEncoder().encode(JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })),
+      body: new TextEncoder().encode(text),
     }
     listener({ kind: 'exchange-begun', request })
     return request
@@ -52,10 +53,10 @@ function conversation() {
     tokenType: 'Bearer',
     scope: ['solution'],
   })
-  const credentials = { grantType: 'api_key_credentials', apiKeyId: root.id, apiKeySecret: root.secret }
+  const credentials = { grantType: 'api_key_credentials', apiKeyId: rootKey.id, apiKeySecret: rootSecret }
   const refreshing = (name: string) =>
     begin('manager/auth', { grantType: 'refresh_token', refreshToken: `${name}-refresh-token` })
-  const using = (name: string) => begin('solution/listSolutions', {}, `${name}-access-token`)
+  const using = (name: string) => begin('solution/listSolutions', {}, () => `Bearer ${name}-access-token`)
   return {
     wait: (ms: number) => {
       nowMs += ms
@@ -63,6 +64,7 @@ function conversation() {
     begin,
     end,
     using,
+    refreshing,
     grant: (name: string, scope: string[] = [], result: object = pair(name)) =>
       end(begin('manager/auth', { ...credentials, scope: ['solution', ...scope] }), result),
     grantSessions: (names: string[]) => {
@@ -71,6 +73,7 @@ function conversation() {
     refresh: (from: string, to: string) => end(refreshing(from), pair(to)),
     use: (name: string) => end(using(name), {}),
     pair,
+    counts,
     whyUse: (name: string) => lostPreparation(made(using(name), null)),
     whyRefresh: (name: string) => lostPreparation(made(refreshing(name), null)),
     lostPreparation,
@@ -195,19 +198,24 @@ test('a session may be alive if all are as old as it, to a server that counts in
   expect(whyUse('one')).toBeUndefined()
 })
 
-test('nothing is certain while another call is under way, until it was answered', () => {
-  const { grant, refresh, using, end, lostPreparation } = conversation()
+test('while another call is under way, what was answered before a call began is certain', () => {
+  const { grant, refresh, refreshing, using, end, pair, lostPreparation } = conversation()
   grant('other')
   const other = using('other')
   grant('one')
+  const early = using('one')
   refresh('one', 'two')
-  const refused = using('one')
-  end(refused, null)
-  expect(lostPreparation(refused)).toBeUndefined()
+  const late = using('one')
+  end(early, null)
+  end(late, null)
+  expect(lostPreparation(early)).toBeUndefined()
+  expect(lostPreparation(late)).toMatchObject({ kind: 'pair-refreshed' })
   end(other, {})
-  const again = using('one')
-  end(again, null)
-  expect(lostPreparation(again)).toMatchObject({ kind: 'pair-refreshed' })
+  expect(lostPreparation(early)).toBeUndefined()
+  const racing = [refreshing('two'), using('two')] as const
+  end(racing[0], pair('three'))
+  end(racing[1], null)
+  expect(lostPreparation(racing[1])).toBeUndefined()
 })
 
 test('no answer to another call, no credentials and no token that nobody issued is a lost preparation', () => {
@@ -215,4 +223,19 @@ test('no answer to another call, no credentials and no token that nobody issued 
   const request = begin('solution/listSolutions', {})
   end(request, null)
   expect([lostPreparation(request), whyUse('of nobody')]).toEqual([undefined, undefined])
+})
+
+test('asking changes nothing about what is judged later', () => {
+  const judged = (asks: boolean) => {
+    const { grant, begin, using, end, lostPreparation, counts } = conversation()
+    grant('one')
+    const other = using('one')
+    end(begin('solution/listSolutions', {}, hmacHeader), {})
+    const refused = using('one')
+    end(refused, null)
+    if (asks) lostPreparation(refused)
+    end(other, {})
+    return counts
+  }
+  expect(judged(true)).toEqual(judged(false))
 })

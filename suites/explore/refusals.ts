@@ -15,8 +15,8 @@ export interface Refusals {
   noteRefusal(request: WireRequest, caseCall: CaseCall): void
   /** No call is under way; the state is that before the calls that were under way until now. */
   settle(state: State): void
-  /** Undefined also while it is not known what came before the call. */
-  lostPreparation(request: WireRequest): LostPreparation | undefined
+  /** @param stateBefore what is known of a call that began then, while others are still under way */
+  lostPreparation(request: WireRequest, stateBefore: (begun: number) => State): LostPreparation | undefined
   forget(): void
 }
 
@@ -24,7 +24,7 @@ export interface Refusals {
 const longestToken = 4096
 
 export function createRefusals(): Refusals {
-  const pending: { request: WireRequest; refused: Pick<RefusedCall, 'call' | 'span'> }[] = []
+  const pending = new Map<WireRequest, CaseCall>()
   const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
   const lastUsesMs = new Map<string, number>()
   return {
@@ -33,18 +33,23 @@ export function createRefusals(): Refusals {
       if (token !== undefined && token.length <= longestToken)
         lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
     },
-    noteRefusal(request, { call, span }) {
-      pending.push({ request, refused: { call, span } })
+    noteRefusal(request, caseCall) {
+      pending.set(request, caseCall)
     },
     settle(state) {
-      for (const { request, refused } of pending.splice(0)) settled.set(request, { ...refused, state })
+      for (const [request, { call, span }] of pending) settled.set(request, { call, span, state })
+      pending.clear()
     },
-    lostPreparation(request) {
-      const refused = settled.get(request)
+    lostPreparation(request, stateBefore) {
+      const unsettled = pending.get(request)
+      const refused =
+        unsettled === undefined
+          ? settled.get(request)
+          : { call: unsettled.call, span: unsettled.span, state: stateBefore(unsettled.order.from) }
       return refused === undefined ? undefined : lostPreparation({ ...refused, lastUsesMs })
     },
     forget() {
-      pending.length = 0
+      pending.clear()
       lastUsesMs.clear()
     },
   }

@@ -8,10 +8,15 @@ import { runAll } from './run.ts'
 
 const corpus = await openCorpus()
 
+const made = (name: string, steps: string) =>
+  parseScenario(
+    `scenario: made up\nproves: [tokens/authorize]\nneeds: [sessions]\n${steps}`,
+    `fixtures/scenarios/made/${name}.yaml`,
+  )
+
 /** Runs one case against a server that all cases share, whose clock the waits move. */
 async function ask(steps: string, server: ServerOptions = {}, listens = true): Promise<CaseOutcome> {
-  const text = `scenario: made up\nproves: [tokens/authorize]\nneeds: [sessions]\n${steps}`
-  const scenarios = [parseScenario(text, 'fixtures/scenarios/made/up.yaml')]
+  const scenarios = [made('up', steps)]
   const outcomes = await runAll({ target: lastingTarget(server), corpus: { ...corpus, scenarios }, listens })
   const outcome = outcomes.find(({ id }) => id === 'made/up')
   if (outcome === undefined) throw new Error('the case did not run')
@@ -94,3 +99,12 @@ test.each(['fifteen-sessions-kept', 'all-sessions-removed', 'two-sessions-remove
     expect((await ask(`steps:\n${secondOfSeventeen}`, { rules: mutant.with })).verdict).toBe('failed')
   },
 )
+
+test('also while other cases make calls', async () => {
+  const busy = `steps:\n${'  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'.repeat(100)}`
+  const scenarios = [made('up', `steps:\n${grant('')}${use}${refresh}${use}`), made('busy', busy), made('too', busy)]
+  const target = lastingTarget({}, { concurrency: 8 })
+  const outcomes = await runAll({ target, corpus: { ...corpus, scenarios }, listens: true })
+  const verdicts = scenarios.map(({ id }) => outcomes.find((one) => one.id === id)?.verdict)
+  expect(verdicts).toEqual(['not-testable', 'passed', 'passed'])
+})
