@@ -51,6 +51,7 @@ function surroundings(core: Core): Surroundings {
     uri,
     operations,
     unique,
+    shortSessionNames: core.state.terms.longSessionNames === false,
     lookUp: (name) => core.names.get(name),
     nextId: () => ++core.lastId,
     nextNonce: (kind) => nonceOf(kind, random),

@@ -48,6 +48,28 @@ describe('an exploration', () => {
     expect(calls).toBeGreaterThan(800)
   })
 
+  test('finds nothing where long session names are refused, and makes sessions there', {
+    timeout: 30_000,
+  }, async () => {
+    const made: string[] = []
+    const { findings } = await exploreServer(
+      {
+        rules: {
+          paramTaken: (_method, name, value, valid) =>
+            valid && (name !== 'scope' || !/"session:(?![a-z0-9]{1,8}")/.test(JSON.stringify(value))),
+        },
+        around: (handle) => async (request) => {
+          const answer = await handle(request)
+          if (String(request.body).includes('session:') && answer.body.includes('"result"')) made.push(answer.body)
+          return answer
+        },
+      },
+      900,
+    )
+    expect(findings).toEqual([])
+    expect(made.length).toBeGreaterThan(10)
+  })
+
   test.each([
     ['whole-mac-expected', 'signatures/hmac'],
     ['no-authorization-taken', 'authorization/required'],

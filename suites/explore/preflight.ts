@@ -46,6 +46,7 @@ export async function learnTokens(x: Explorer, who: string, prefix: string | und
   await learnPrefix(x, first, prefix)
   // A second number: a constant error in what is reported shows only beside another.
   await x.call(grant(who, ['solution', 'expiresIn:7000']))
+  await learnSessionNames(x, who)
   return learnWords(x, who)
 }
 
@@ -59,6 +60,12 @@ async function learnPrefix(x: Explorer, pair: string, prefix: string | undefined
     if ((await x.call(list(token(pair))))?.answer.kind === 'accepted') return
   }
   if (prefix === undefined) x.setTerms({ tokenPrefix: null })
+}
+
+/** Learns whether session names may be long and have hyphens; where not, every name is made short. */
+async function learnSessionNames(x: Explorer, who: string): Promise<void> {
+  const seen = await x.call(grant(who, ['solution', 'session:first-of-all-sessions-$unique']))
+  x.setTerms({ longSessionNames: seen?.answer.kind === 'accepted' })
 }
 
 /** Learns which scope words are granted. */

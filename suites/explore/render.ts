@@ -1,4 +1,5 @@
 /** Turns a step with names into the bytes of a call. One part may be changed on the way; later parts are made from the changed one. */
+import { shortName } from '../engine/short-name.ts'
 import { fromLatin1, toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import { ed25519Sign } from '../engine/signer/ed25519.ts'
@@ -20,6 +21,8 @@ export interface Surroundings {
   lookUp(name: string): Value | undefined
   /** A text of this run only. */
   readonly unique: string
+  /** The target refuses other names than short ones. */
+  readonly shortSessionNames: boolean
   nextId(): number
   nextNonce(kind: CallStep['nonce']): string
   /** The time of the target's clock. In ms. */
@@ -270,8 +273,15 @@ function resolve(text: string, around: Surroundings): Json {
   const whole = /^\$([A-Za-z][\w-]*)((?:\.\w+)*)$/.exec(text)
   if (whole !== null && whole[1] !== 'unique' && whole[1] !== 'digits')
     return valueAt(whole[1] ?? '', whole[2] ?? '', around)
-  return text.replaceAll('$unique', around.unique).replaceAll('$digits', digitsOf(around.unique))
+  const full = text.replaceAll('$unique', around.unique).replaceAll('$digits', digitsOf(around.unique))
+  return around.shortSessionNames ? withShortSession(full) : full
 }
+
+/** A long session name becomes a short one; the same name always the same. */
+const withShortSession = (word: string): string =>
+  word.replace(/^session:(.+)$/, (whole, name: string) =>
+    /^[a-z0-9]{1,8}$/.test(name) ? whole : `session:${shortName(name)}`,
+  )
 
 function valueAt(name: string, path: string, around: Surroundings): Json {
   let value: unknown = around.lookUp(name)

@@ -14,7 +14,7 @@ import {
   word,
 } from './fact.ts'
 import { grant, pairOf, requestGrant, works } from './granted.ts'
-import { type KeyMaker, nameOf, ordinaryScope } from './key-maker.ts'
+import { type KeyMaker, nameOf, ordinaryScope, sessionWord } from './key-maker.ts'
 
 /** One more than fit. */
 const beyondTheLimit = keyLimit + 1
@@ -98,7 +98,7 @@ function countingOf(fit: number, counted: number): { initial: boolean; refused: 
 /** The sessions of a second key push out one of the root key, or do not. */
 async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
   const { key } = await maker.create({ name: nameOf(caller, 'user'), scope: ['solution'] })
-  const session = (what: string): string[] => ['solution', `session:${caller.unique}-${what}`]
+  const session = (what: string): string[] => ['solution', sessionWord(caller, what)]
   const mine = await grant(caller, session('of-root'))
   if (key === null || key.secret === null || mine === null) return { facts: [] }
   const { id, secret } = key

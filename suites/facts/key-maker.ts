@@ -4,6 +4,7 @@ import type { CreatedKeys } from '../engine/case/created-keys.ts'
 import { keyLimit } from '../engine/document.ts'
 import { resolve } from '../engine/fixture/resolve.ts'
 import { membersOf } from '../engine/json.ts'
+import { shortName } from '../engine/short-name.ts'
 import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
 /** The scope of an ordinary key. */
@@ -11,6 +12,9 @@ export const ordinaryScope = ['apikey', 'solution']
 
 /** The name of a key of this measurement. */
 export const nameOf = ({ unique }: Caller, what: string): string => `svc-facts-${unique}-${what}`
+
+/** The scope word of a session of this measurement. */
+export const sessionWord = ({ unique }: Caller, what: string): string => `session:${shortName(`${unique}-${what}`)}`
 
 interface MadeKey {
   id: string

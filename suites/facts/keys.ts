@@ -4,7 +4,7 @@ import type { Profile } from '../targets/bundled.ts'
 import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import { acceptance, type Finding, finding, type KeyProbe, type KeyProbeOptions, keyProbe, word } from './fact.ts'
-import { type KeyMaker, nameOf, ordinaryScope } from './key-maker.ts'
+import { type KeyMaker, nameOf, ordinaryScope, sessionWord } from './key-maker.ts'
 
 const seedBytes = 32
 
@@ -56,7 +56,7 @@ function unknownScopes(unknown: Reply, unshown: Reply | null): Profile['unknownK
 
 /** Tries all three together first: if they are accepted, one place is enough. */
 async function restrictions(caller: Caller, maker: KeyMaker): Promise<Finding> {
-  const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', `session:${caller.unique}`]
+  const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', sessionWord(caller, 'of-a-key')]
   const create = async (what: string, some: readonly string[]) =>
     (await maker.create({ name: nameOf(caller, what), scope: ['solution', ...some] })).reply
   const all = await create('restricted', words)

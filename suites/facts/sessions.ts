@@ -4,13 +4,14 @@ import type { Profile } from '../targets/bundled.ts'
 import type { Caller } from './caller.ts'
 import { type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
 import { grant, type Pair, works } from './granted.ts'
+import { sessionWord } from './key-maker.ts'
 
 /** The pause between two grants, which gives every session another time. In ms. */
 const betweenMs = 5
 
 async function open(caller: Caller, name: string | null): Promise<Pair | null> {
   await caller.instance.clock.sleep(betweenMs)
-  return grant(caller, ['solution', ...(name === null ? [] : [`session:${caller.unique}-${name}`])])
+  return grant(caller, ['solution', ...(name === null ? [] : [sessionWord(caller, name)])])
 }
 
 async function reusedName(caller: Caller): Promise<Finding> {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
-import { lastingTarget, type ServerOptions } from '../targets/bundled.ts'
+import { lastingTarget, loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
 
 const corpus = await openCorpus()
 
@@ -44,6 +44,15 @@ const repeatingGrants: ServerOptions = {
       return answer
     }
   },
+}
+
+const variants = await loadIndependentVariants()
+
+function variant(id: string): ServerOptions {
+  const found = variants.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`There is no variant "${id}"`)
+  const { profile, create } = found
+  return { ...(profile === undefined ? {} : { profile }), ...create?.() }
 }
 
 const habits: readonly Habit[] = [
@@ -93,6 +102,27 @@ const habits: readonly Habit[] = [
     server: { bounds: { connections: 12 } },
     only: ['refresh/race', 'refresh/new-pair', 'sessions/race', 'basic'],
     verdicts: ['passed', 'blocked'],
+  },
+  {
+    name: 'it keeps three pairs of a key outside sessions',
+    server: variant('three-live-pairs-of-a-key-outside-sessions'),
+    only: ['refresh/race'],
+    verdicts: ['passed'],
+  },
+  {
+    name: 'it takes session names of at most eight small letters and digits',
+    server: variant('session-names-of-8-small-letters-and-digits-that-add'),
+    only: [
+      'sessions',
+      'refresh',
+      'grants/result-of-every-kind',
+      'expires-in',
+      'addresses',
+      'scopes',
+      'tokens',
+      'limits',
+    ],
+    verdicts: ['passed', 'not-testable'],
   },
 ]
 

@@ -1,5 +1,6 @@
 import type { Case, Scenario } from '../fixture/fixture-types.ts'
 import type { Names } from '../fixture/resolve.ts'
+import { shortName } from '../short-name.ts'
 import { derivedSecrets } from '../signer/derived-secrets.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { publicKeyToPem } from '../signer/pem.ts'
@@ -8,6 +9,9 @@ import type { Caller } from './caller.ts'
 import { claimsOfCase } from './claims.ts'
 import { actor, credentialFor } from './credential-of.ts'
 import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
+
+/** `$unique` leaves three of the eight characters of a session name for what the scenario says. */
+const uniqueLength = 5
 
 /** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
 export function builtInNames(
@@ -28,7 +32,7 @@ export function builtInNames(
     elsewhere: addressesElsewhere(caller.facts.clientAddress, caller.facts.secondAddress),
     tiny: freshTinyText(caller),
     // Two cases that run at the same time must not use one name for two sessions.
-    unique: `${caller.run.unique}-${caller.tries.next().toString(36)}`,
+    unique: shortName(`${caller.run.unique}-${caller.tries.next()}`, uniqueLength),
     get holder() {
       return holderOfOneSolution(caller)
     },

@@ -1,6 +1,7 @@
 /** Turns the call of a step into a request that can be signed and sent. */
 import type { Auth } from '../fixture/fixture-types.ts'
 import type { Called } from '../judge/called.ts'
+import { shortName } from '../short-name.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize } from './authorize.ts'
 import type { CallSpec, RawSpec } from './call-spec.ts'
@@ -94,7 +95,7 @@ function withScopeNames(caller: Caller, { method, params }: CallSpec): unknown {
 function ownSession(caller: Caller, method: string, scope: unknown[]): string[] {
   if (caller.facts.unnamedReplaced !== true || method !== 'manager/auth' || scope.length === 0) return []
   if (scope.some((word) => typeof word === 'string' && word.startsWith('session:'))) return []
-  return [`session:own-${caller.run.unique}-${caller.ownSessions.next()}`]
+  return [`session:${shortName(`own-${caller.run.unique}-${caller.ownSessions.next()}`)}`]
 }
 
 /** Prepares raw HTTP, to be sent unchanged on its own connection. */

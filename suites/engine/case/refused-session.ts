@@ -1,6 +1,7 @@
 import type { Attempt } from '../judge/attempt.ts'
 import type { Called } from '../judge/called.ts'
 import type { Obstacle } from '../judge/problem.ts'
+import { shortName } from '../short-name.ts'
 import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
 import { requestsSession } from './session-facts.ts'
@@ -25,7 +26,7 @@ export async function noRoomForSessions(caller: Caller, { stops }: Attempt): Pro
   const params = paramsOf(refused[0])
   if (params === undefined) return undefined
   const areas = params.scope.filter((word) => !String(word).includes(':'))
-  const scope = [...areas, `session:control-${run.unique}`]
+  const scope = [...areas, `session:${shortName(`control-${run.unique}`)}`]
   const { answer } = await makeCall(caller, { method: 'manager/auth', params: { ...params, scope }, auth: 'none' })
   return answer.outcome === 'refused' ? { kind: 'no-room-for-sessions' } : undefined
 }

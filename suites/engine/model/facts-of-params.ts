@@ -11,8 +11,9 @@ import type { Fact, Key, State } from './types.ts'
 /** Names that every server accepts; which others are accepted, such as those with capitals, is open. */
 const isPlainName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name)
 
-/** Longer names of sessions may be refused too. */
-const isPlainSession = (name: string): boolean => /^[a-z0-9-]{1,32}$/.test(name)
+/** Which names of sessions are accepted is open: other names than short ones may be refused, until one was accepted. */
+const isPlainSession = ({ terms }: State, name: string): boolean =>
+  (terms.longSessionNames === true ? /^[a-z0-9-]{1,32}$/ : /^[a-z0-9]{1,8}$/).test(name)
 
 /** The longest lifetime that every server must keep exactly; a maximum is open. */
 export const longestKeptMs = 15_000
@@ -84,7 +85,7 @@ function wordFact(
   const behind = word.slice(word.indexOf(':') + 1)
   const alone = scope.filter((other) => other.split(':')[0] === word.split(':')[0]).length === 1
   if (word.startsWith('session:'))
-    return alone && isPlainSession(behind) && isFree(state, behind, key)
+    return alone && isPlainSession(state, behind) && isFree(state, behind, key)
       ? yes('sessions/created')
       : unsure('sessions/created')
   if (word.startsWith('ipAddr:')) return alone && behind === from ? yes('addresses/bound') : unsure('addresses/bound')

@@ -100,6 +100,8 @@ export interface Terms {
   readonly fresh: boolean
   /** How many newer tokens of its key a token without a session outlived (limits/live-tokens); absent: not known. */
   readonly liveTokens?: number
+  /** Whether a session name with hyphens and more than eight characters was accepted (sessions/name-rules); absent: not known. */
+  readonly longSessionNames?: boolean
 }
 
 export interface State {
