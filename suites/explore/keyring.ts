@@ -221,7 +221,7 @@ const besideTestKeys: readonly Wanted[] = [
     scope: [['apikey', 'apiKey', 'solution', 'context'], ...wide],
     by: byToken('root', 0, ['context', 'ipAddr:', 'expiresIn:15000']),
   },
-  { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: by(ecc('ecc-a')) },
+  { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
   { name: 'solution-key', scope: [['solution']], by: byToken('by-token', 2, ['session:', 'expiresIn:15000']) },
 ]
 

@@ -1,10 +1,11 @@
 /** Turns a step with names into the bytes of a call. One part may be changed on the way; later parts are made from the changed one. */
-import { shortName } from '../engine/short-name.ts'
+
 import { fromLatin1, toBase64, utf8 } from '../engine/signer/bytes.ts'
 import { signDraft } from '../engine/signer/draft.ts'
 import { ed25519Sign } from '../engine/signer/ed25519.ts'
 import { hmacSha256 } from '../engine/signer/hmac.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
+import { shortName } from '../engine/signer/short-name.ts'
 import { draftOf, type SigningKey } from '../engine/signer/sign.ts'
 import { bodyForms, brokenBodies, padded } from './body-forms.ts'
 import type { Operations } from './deviations.ts'

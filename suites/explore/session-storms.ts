@@ -263,16 +263,22 @@ export async function outlastSessions(x: Explorer, who: string): Promise<void> {
   await replaceAllSessions(x, who, freshName(x, 'o'), mostSessions)
 }
 
-/** Creates many sessions of one user in a row, and checks after each that the oldest is gone. */
-export async function manySessions(caller: Caller, who: string, count: number): Promise<void> {
+/**
+ * Creates many sessions of one user in a row, and looks after each for the oldest one. Sessions of one second have the same age for some
+ * servers, so the model knows only that one of them is gone: if it is not the oldest, all of them are used, to see that one is.
+ */
+export async function manySessions(caller: Caller, who: string, count: number, meanwhile: Meanwhile): Promise<void> {
   const { x } = caller
   x.script = `sessions/many/${who}`
   const storm: Storm = { name: freshName(x, 'm'), turn: 0 }
   const made: string[] = []
+  await meanwhile(pauseMs)
   for (let at = 0; at < count; at++) {
     made.push(...(await makeSessions(x, who, storm, [at, at + 1])))
-    const gone = made[made.length - 1 - mostSessions]
-    if (gone !== undefined) await expectRefused(x, list(token(gone)))
+    const oldest = made[made.length - 1 - mostSessions]
+    if (oldest === undefined) continue
+    const seen = await x.call(list(token(oldest)))
+    if (seen?.answer.kind === 'accepted') await useAll(x, made.slice(-1 - mostSessions))
   }
   await useAll(x, made)
   for (const pair of made.slice(0, 4)) await expectRefused(x, refresh(pair))

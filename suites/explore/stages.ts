@@ -3,7 +3,7 @@ import { addresses } from './address-chains.ts'
 import type { Sizes } from './budget.ts'
 import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
 import { callCells, grantsNothing, type Table } from './call-cells.ts'
-import { basic, create } from './calls.ts'
+import { basic, create, ecc } from './calls.ts'
 import { beginExpiry, type Expiring, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
@@ -21,7 +21,7 @@ import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-v
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
 import { writtenAgain } from './written-bodies.ts'
-import { noCredentials, ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
+import { keysOfOneScope, noCredentials, ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
 
 /** The values that the stages share. */
 export interface Stages {
@@ -85,9 +85,10 @@ export async function sessionStages(all: Stages): Promise<void> {
   await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile))
   // Which grants count as sessions is known now, and no user has many of them yet.
   await stage('expiry', () => endBeside(caller, [third, second], meanwhile))
-  for (const [at, who] of [third, first].slice(0, sizes.storms).entries())
+  for (const [at, who] of [second, first].slice(0, sizes.storms).entries())
     await stage('sessions', () => sessionStorm(caller, who, mostSessions + at, meanwhile))
-  await stage('sessions', () => manySessions(caller, second, sizes.manySessions))
+  // A key of our own: no case made sessions of it, so that each of its first is watched.
+  await stage('sessions', () => manySessions(caller, third, sizes.manySessions, meanwhile))
 }
 
 /** The rows of the table and of the matrix that the user names. */
@@ -201,6 +202,7 @@ export async function closingStages(all: Stages): Promise<void> {
       await stage('session races', () => sessionRace(caller, keyWithFewSessions, on, sizes.crowd))
   // If the key-limit stage runs, its burst shows that a right creation is accepted.
   if (!plan.fillsKeys) await stage('creation', () => rightCreation(caller))
+  await stage('kinds', () => keysOfOneScope(caller))
   await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }
 
@@ -258,6 +260,7 @@ async function places(caller: Caller, credentials: number): Promise<void> {
 /** The control of every refused creation: checks that a right one is still accepted. */
 async function rightCreation({ x, keyring }: Caller): Promise<void> {
   x.script = 'right-creation'
+  const [maker = basic('root')] = keyring.ecc.map(ecc)
   if (keyring.keys && x.state().created < 9)
-    await x.call(create(basic('root'), { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
+    await x.call(create(maker, { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
 }

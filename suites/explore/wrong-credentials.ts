@@ -108,6 +108,29 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
   }
 }
 
+/** Keys without public key that have the same scope: a server may look up a key by what it may do. */
+export async function keysOfOneScope({ x, keyring }: Caller): Promise<void> {
+  x.script = 'keys-of-one-scope'
+  const groups = new Map<string, string[]>()
+  for (const who of x.names.keys()) {
+    const key = x.state().keys.get(x.names.get(who)?.id ?? '')
+    if (key === undefined || key.scope === null || key.publicKey !== null || !key.scope.includes('solution')) continue
+    const scope = key.scope.join(' ')
+    groups.set(scope, [...(groups.get(scope) ?? []), who])
+  }
+  for (const group of groups.values())
+    for (const [at, who] of group.entries()) {
+      const other = group[at + 1] ?? group[0] ?? who
+      if (other === who) continue
+      const place = `$${other}.secret`
+      await expectAccepted(x, list(hmac(who)))
+      await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place }))
+      await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', place }))
+      if (keyring.grants)
+        await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', place }))
+    }
+}
+
 /** The secret of one key proves nothing for another one that has a public key, not even if it created it. */
 async function secretOfOther(x: Explorer, who: string, other: string): Promise<void> {
   const place = `$${other}.secret`

@@ -4,7 +4,7 @@ import type { CreatedKeys } from '../engine/case/created-keys.ts'
 import { keyLimit } from '../engine/document.ts'
 import { resolve } from '../engine/fixture/resolve.ts'
 import { membersOf } from '../engine/json.ts'
-import { shortName } from '../engine/short-name.ts'
+import { shortName } from '../engine/signer/short-name.ts'
 import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 
 /** The scope of an ordinary key. */

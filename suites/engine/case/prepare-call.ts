@@ -1,7 +1,7 @@
 /** Turns the call of a step into a request that can be signed and sent. */
 import type { Auth } from '../fixture/fixture-types.ts'
 import type { Called } from '../judge/called.ts'
-import { shortName } from '../short-name.ts'
+import { shortName } from '../signer/short-name.ts'
 import type { WireRequest } from '../target.ts'
 import { authorize } from './authorize.ts'
 import type { CallSpec, RawSpec } from './call-spec.ts'

@@ -1,7 +1,7 @@
 import type { Attempt } from '../judge/attempt.ts'
 import type { Called } from '../judge/called.ts'
 import type { Obstacle } from '../judge/problem.ts'
-import { shortName } from '../short-name.ts'
+import { shortName } from '../signer/short-name.ts'
 import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
 import { requestsSession } from './session-facts.ts'

@@ -228,9 +228,13 @@ describe('tokens', () => {
     expect(signedWith('123456789012345678')).toBe('open')
   })
 
-  test('a session name with capitals may be refused', () => {
-    expect(judged(state, grantCall(['solution', 'session:plain-1']), at(9)).is).toBe('accepted')
-    expect(judged(state, grantCall(['solution', 'session:Plain-1']), at(9)).is).toBe('open')
+  test('a session name that is long or has other characters may be refused', () => {
+    const long = { ...state, terms: { ...state.terms, longSessionNames: true } }
+    const named = (name: string, where = state) => judged(where, grantCall(['solution', `session:${name}`]), at(9)).is
+    expect(named('plain1')).toBe('accepted')
+    expect(named('a-plain-one')).toBe('open')
+    expect(named('a-plain-one', long)).toBe('accepted')
+    expect(named('Plain1', long)).toBe('open')
   })
 
   test('a NUMBER above the lifetime of the refresh token may give less than a smaller one', () => {

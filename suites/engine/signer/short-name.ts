@@ -1,5 +1,5 @@
-import { utf8 } from './signer/bytes.ts'
-import { sha256 } from './signer/hmac.ts'
+import { utf8 } from './bytes.ts'
+import { sha256 } from './hmac.ts'
 
 /** A session name that every server takes: which longer ones it takes, and which other characters, is open (sessions/name-rules). */
 export const shortNameLength = 8
