@@ -81,6 +81,16 @@ describe('an exploration', () => {
     if (found?.fixture != null) expect(parseScenario(found.fixture, 'found/x.yaml').proves).toContain(requirement)
   })
 
+  test('finds that one new session of four removes none', { timeout: 30_000 }, async () => {
+    let overflows = 0
+    const sessionsRemoved: NonNullable<ServerOptions['rules']>['sessionsRemoved'] = (live, surplus) => {
+      overflows += 1
+      return overflows % 4 === 2 ? [] : live.slice(0, surplus)
+    }
+    const { findings } = await exploreServer({ rules: { sessionsRemoved } }, 900)
+    expect(findings.map(({ requirement }) => requirement)).toContain('sessions/oldest-removed')
+  })
+
   test('ends if no authorization is accepted', async () => {
     const { rootAccepted, calls } = await exploreServer(
       { around: () => () => ({ status: 401, headers: {}, body: '' }) },
