@@ -263,22 +263,28 @@ export async function outlastSessions(x: Explorer, who: string): Promise<void> {
   await replaceAllSessions(x, who, freshName(x, 'o'), mostSessions)
 }
 
+/** How many of the first sessions differ in age, so that it is clear which one the next removes. */
+const ofOwnAge = 4
+
 /**
- * Creates many sessions of one user in a row, and looks after each for the oldest one. Sessions of one second have the same age for some
- * servers, so the model knows only that one of them is gone: if it is not the oldest, all of them are used, to see that one is.
+ * Creates many sessions of one user in a row, and looks after each for the oldest one. The first ones differ in age, so the oldest must be
+ * gone and the next one must live. Later ones may have one age, so that the model knows only that one of them is gone: if it is not the
+ * oldest, all of them are used.
  */
 export async function manySessions(caller: Caller, who: string, count: number, meanwhile: Meanwhile): Promise<void> {
   const { x } = caller
-  x.script = `sessions/many/${who}`
+  const script = `sessions/many/${who}`
   const storm: Storm = { name: freshName(x, 'm'), turn: 0 }
   const made: string[] = []
-  await meanwhile(pauseMs)
   for (let at = 0; at < count; at++) {
+    if (at <= ofOwnAge) await meanwhile(pauseMs)
+    x.script = script
     made.push(...(await makeSessions(x, who, storm, [at, at + 1])))
-    const oldest = made[made.length - 1 - mostSessions]
-    if (oldest === undefined) continue
+    const [oldest, next] = made.slice(-1 - mostSessions)
+    if (oldest === undefined || made.length <= mostSessions) continue
     const seen = await x.call(list(token(oldest)))
-    if (seen?.answer.kind === 'accepted') await useAll(x, made.slice(-1 - mostSessions))
+    if (next !== undefined && made.length <= mostSessions + ofOwnAge) await x.call(list(token(next)))
+    else if (seen?.answer.kind === 'accepted') await useAll(x, made.slice(-1 - mostSessions))
   }
   await useAll(x, made)
   for (const pair of made.slice(0, 4)) await expectRefused(x, refresh(pair))
