@@ -97,7 +97,7 @@ interface Entry {
   passed: number
   /** To how many of the latest of them it applied, without a pause. */
   inARow: number
-  /** Lets the calls go on that wait at a barrier. */
+  /** Releases the calls that wait at a barrier. */
   waiting: (() => void)[]
 }
 

@@ -106,7 +106,7 @@ function createGate(
   }
 }
 
-/** Goes on at once, or when a promise is kept: most calls wait for nothing, and a promise would take time. */
+/** Calls `next` at once, or when a promise is kept: most calls wait for nothing, and a promise would take time. */
 const whenReady = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 

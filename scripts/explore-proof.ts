@@ -10,11 +10,11 @@
  * --cases         scripted cases only
  * --set           only one of the six sets, each written by an author of its own
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
- * --all           goes on after the first finding of a broken server
- * --print         asks nothing, prints the tables of what was asked before
+ * --all           continues after the first finding of a broken server
+ * --print         runs nothing; prints the tables of the results in FILE
  * --write         writes the summary into docs/model.md
  *
- * Results are appended to FILE, one line each; what is there already is not asked again, so a proof that was stopped goes on. The
+ * Results are appended to FILE, one line each. Servers that it already names are skipped, so a proof that was stopped continues. The
  * servers' clocks are moved, so that nothing waits. Exit code 1: a conforming server was accused, or a goal was missed.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -109,7 +109,7 @@ mkdirSync(dirname(values.out), { recursive: true })
 if (!values.print && !values.mutants) await ask(variants, false)
 if (!values.print && !values.variants) await ask(mutants, !values.all)
 const known = new Set([...mutants, ...variants].map(({ id }) => id))
-// What was asked of servers that are no longer there does not count.
+// Results of servers that no longer exist do not count.
 const lines = [...done.values()].filter(({ id }) => known.has(id))
 console.log(proofTables(lines, later))
 const missed = missedGoals(lines)

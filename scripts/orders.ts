@@ -9,8 +9,8 @@
 import { parseArgs } from 'node:util'
 import { allItems } from '../suites/engine/case/cases.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
-import { askInOrders } from '../suites/self/ask-in-orders.ts'
 import { defectSets } from '../suites/self/defects.ts'
+import { runInOrders } from '../suites/self/run-in-orders.ts'
 
 const { values, positionals: wanted } = parseArgs({
   options: { times: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } },
@@ -23,7 +23,7 @@ for (const defects of defectSets) {
   const name = defects.map(({ id }) => id).join('+')
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const begun = performance.now()
-  const { problems, counts, broken } = await askInOrders({ corpus, items: allItems(corpus) }, defects, seeds)
+  const { problems, counts, broken } = await runInOrders({ corpus, items: allItems(corpus) }, defects, seeds)
   const seconds = ((performance.now() - begun) / 1000).toFixed(0)
   const summary = Object.entries(counts).map(([verdict, count]) => `${count} ${verdict}`)
   console.log(

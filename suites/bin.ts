@@ -9,7 +9,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   const start = async (): Promise<void> => {
     // Scripts use it, and it needs no option parser.
     if (argv[0] === '--version') return console.log((await import('./commands/package-version.ts')).packageVersion())
-    // Most commands end before optimizing pays off: this saves up to a fifth of their processor time. A server goes on for long.
+    // Most commands end before optimizing pays off: this saves up to a fifth of their processor time. A server runs for long.
     if (argv[0] !== 'serve') (await import('node:v8')).setFlagsFromString('--interrupt-budget=500000')
     // Loading the rest takes some tenths of a second; Ctrl-C must already work then.
     if (argv[0] === 'run') (await import('./run/ending/signals.ts')).leaveOnSignal()

@@ -55,7 +55,7 @@ export const scopeRules = {
   /** sessions/oldest-removed: a grant that is refused creates no session. */
   refusedGrantOpensSession: (): boolean => false,
 
-  /** sessions/oldest-removed: a refresh goes on with its session and creates none. */
+  /** sessions/oldest-removed: a refresh keeps its session and creates no other. */
   refreshOpensSession: (): boolean => false,
 
   /** sessions/next-works: what happens with a session beyond the limit. */

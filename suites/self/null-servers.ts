@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-interface Asked {
+interface Received {
   request: IncomingMessage
   response: ServerResponse
   body: string
@@ -10,14 +10,14 @@ interface Asked {
 
 export interface NullServer {
   name: string
-  answer(asked: Asked): void
+  answer(received: Received): void
   /** Whether its run reaches cases that wait. */
   isConvincing?: boolean
   /** The time limit of its run, for a server that never answers. */
   requestTimeoutMs?: number
 }
 
-const json = ({ response }: Asked, value: unknown, status = 200): void => {
+const json = ({ response }: Received, value: unknown, status = 200): void => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 }
 
@@ -49,32 +49,32 @@ function plausible({ method, params }: ReturnType<typeof parsed>): object {
   }
 }
 
-const accept = (asked: Asked): void => {
-  const call = parsed(asked.body)
-  json(asked, { jsonrpc: '2.0', id: call.id ?? null, result: plausible(call) })
+const accept = (received: Received): void => {
+  const call = parsed(received.body)
+  json(received, { jsonrpc: '2.0', id: call.id ?? null, result: plausible(call) })
 }
-const refuse = (asked: Asked, status = 200): void => {
-  const { id = null } = parsed(asked.body)
-  json(asked, { jsonrpc: '2.0', id, error: { code: 24879, message: 'Unauthorized' } }, status)
+const refuse = (received: Received, status = 200): void => {
+  const { id = null } = parsed(received.body)
+  json(received, { jsonrpc: '2.0', id, error: { code: 24879, message: 'Unauthorized' } }, status)
 }
 
 export const nullServers: readonly NullServer[] = [
   {
     name: 'accepts everything with an empty result',
-    answer: (asked) => json(asked, { jsonrpc: '2.0', id: parsed(asked.body).id ?? null, result: {} }),
+    answer: (received) => json(received, { jsonrpc: '2.0', id: parsed(received.body).id ?? null, result: {} }),
   },
   { name: 'accepts everything with a plausible result', isConvincing: true, answer: accept },
-  { name: 'accepts everything, with any id', answer: (asked) => json(asked, { result: {} }) },
+  { name: 'accepts everything, with any id', answer: (received) => json(received, { result: {} }) },
   {
     name: 'accepts whoever sends an Authorization header, and grants',
-    answer: (asked) => {
-      const granting = parsed(asked.body).method === 'manager/auth'
-      if (granting || asked.request.headers.authorization) accept(asked)
-      else refuse(asked)
+    answer: (received) => {
+      const granting = parsed(received.body).method === 'manager/auth'
+      if (granting || received.request.headers.authorization) accept(received)
+      else refuse(received)
     },
   },
-  { name: 'refuses everything', answer: (asked) => refuse(asked) },
-  { name: 'refuses everything with 401', answer: (asked) => refuse(asked, 401) },
+  { name: 'refuses everything', answer: (received) => refuse(received) },
+  { name: 'refuses everything with 401', answer: (received) => refuse(received, 401) },
   { name: 'answers 404', answer: ({ response }) => void response.writeHead(404).end() },
   { name: 'answers 500', answer: ({ response }) => void response.writeHead(500).end('oh no') },
   { name: 'answers 429', answer: ({ response }) => void response.writeHead(429, { 'retry-after': '0' }).end() },
@@ -99,19 +99,20 @@ let turn = false
 export const nearlyNullServers: readonly NullServer[] = [
   {
     name: 'knows the methods and accepts any credentials for them',
-    answer: (asked) => {
-      const { method } = parsed(asked.body)
+    answer: (received) => {
+      const { method } = parsed(received.body)
       const known = ['manager/auth', 'manager/createApiKey', 'solution/listSolutions'].includes(String(method))
-      if (known && (method === 'manager/auth' || / .{8}/.test(asked.request.headers.authorization ?? ''))) accept(asked)
-      else refuse(asked)
+      if (known && (method === 'manager/auth' || / .{8}/.test(received.request.headers.authorization ?? '')))
+        accept(received)
+      else refuse(received)
     },
   },
   {
     name: 'accepts one call and refuses the next',
-    answer: (asked) => {
+    answer: (received) => {
       turn = !turn
-      if (turn) accept(asked)
-      else refuse(asked)
+      if (turn) accept(received)
+      else refuse(received)
     },
   },
 ]

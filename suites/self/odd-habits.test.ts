@@ -15,7 +15,7 @@ interface Habit {
   verdicts: string[]
 }
 
-/** A proxy whose clock is ahead by so many milliseconds writes the Date header, from the given answer on. */
+/** A proxy whose clock is ahead by this many milliseconds writes the Date header, from the given answer on. */
 const behindProxy = (aheadMs: number, from = 0): ServerOptions => ({
   around: (handle) => {
     let answers = 0

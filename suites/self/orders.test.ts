@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { askInOrders } from './ask-in-orders.ts'
 import { defectSets } from './defects.ts'
 import { partUnlessProof } from './proof-form.ts'
+import { runInOrders } from './run-in-orders.ts'
 
 const corpus = await openCorpus()
 const areas = [
@@ -28,14 +28,14 @@ test.each(
   'a server that keeps its state is judged the same in two orders: $name',
   { timeout: 240_000 },
   async ({ defects }) => {
-    const { problems } = await askInOrders({ corpus, items }, defects, [1, 2])
+    const { problems } = await runInOrders({ corpus, items }, defects, [1, 2])
     expect(problems).toEqual([])
   },
 )
 
 test('cases after a lost race of the server are blocked, not failed', { timeout: 240_000 }, async () => {
   const lost = defectSets.filter(([first]) => first?.id === 'races-lost').slice(0, 1)
-  const { counts } = await askInOrders({ corpus, items }, lost.flat(), [3])
+  const { counts } = await runInOrders({ corpus, items }, lost.flat(), [3])
   expect(counts).toMatchObject({ failed: 3 })
   expect(counts.blocked).toBeGreaterThan(0)
 })

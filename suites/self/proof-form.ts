@@ -2,8 +2,8 @@
 export const isProof = process.env.SVC_PROOF !== undefined
 
 /**
- * All items in a proof; otherwise every so many-th of them, from the index `first` on. With another first for each of several servers, each
- * server and each item has its turn.
+ * All items in a proof; otherwise every `every`-th of them, from the index `first` on. If each of several servers has another `first`, every
+ * server and every item has its turn.
  */
 export function turnUnlessProof<T>(items: readonly T[], every: number, first: number): T[] {
   return items.filter((_, index) => isProof || index % every === first % every)

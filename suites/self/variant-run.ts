@@ -19,8 +19,8 @@ interface VariantRun {
   departures: string[]
   /** The problem of each departure, for the reader of a failure. */
   messages: string[]
-  /** Whether a departure is of a case that was asked. */
-  wasAsked(departure: string): boolean
+  /** Whether a departure is of a case that was run. */
+  wasRun(departure: string): boolean
 }
 
 interface VariantRunOptions {
@@ -28,7 +28,7 @@ interface VariantRunOptions {
   lasting?: boolean
   /** Calls to such a server that are under way at once. */
   concurrency?: number
-  /** Outside of a proof, only every so many-th case, from the index `first` on. */
+  /** Outside of a proof, only every `every`-th case, from the index `first` on. */
   part?: { every: number; first: number }
 }
 
@@ -49,20 +49,20 @@ export async function runVariant(variant: Variant | Merged, options: VariantRunO
   })
   const departing = outcomes.filter(departs)
   const findings = listeningFindings(outcomes, [])
-  const asked = new Set(items.map(({ key }) => key))
+  const keys = new Set(items.map(({ key }) => key))
   return {
     verdict: report.verdict,
     exitCode: report.exitCode,
     departures: [...departing.map(({ verdict, key }) => `${verdict} ${key}`), ...findings.map(({ id }) => id)].sort(),
     messages: departing.map(({ key, problem, envelope }) => `${key}: ${problemText(problem ?? envelope[0]?.problem)}`),
-    wasAsked: (departure) => asked.has(departure.slice(departure.indexOf(' ') + 1)),
+    wasRun: (departure) => keys.has(departure.slice(departure.indexOf(' ') + 1)),
   }
 }
 
 const departs = ({ verdict, envelope }: CaseOutcome): boolean => verdict !== 'passed' || envelope.length > 0
 
-/** Those that are tried by themselves in every test run; all of them are in servers of many, and alone in npm run variants. */
-export async function triedAlone(): Promise<Variant[]> {
+/** The variants that every test run tries alone. All are also tried together in other servers, and alone in `npm run variants`. */
+export async function variantsToTryAlone(): Promise<Variant[]> {
   return (await loadVariants()).filter(({ id, alone: only }) => only || alone.has(id))
 }
 

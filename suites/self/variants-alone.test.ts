@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { departuresOf } from './expected-departures.ts'
 import { partUnlessProof } from './proof-form.ts'
-import { runVariant, triedAlone } from './variant-run.ts'
+import { runVariant, variantsToTryAlone } from './variant-run.ts'
 
-test.each(partUnlessProof(await triedAlone(), 2))(
+test.each(partUnlessProof(await variantsToTryAlone(), 2))(
   'nothing fails where the document is silent: $id',
   { timeout: 240_000 },
   async (variant) => {

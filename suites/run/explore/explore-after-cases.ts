@@ -62,7 +62,7 @@ export function afterCases({ allow, calls, entries, testKeys, hasPlaces, only }:
   } satisfies Partial<ExploreOptions>
 }
 
-/** A key of a case that may only list solutions: where the cases took the places for keys, the model has none of its own. */
+/** A key of a case that may only list solutions. The model needs it when the cases took all places for keys. */
 const narrowKey = (keys: readonly CreatedKey[]): CreatedKey[] =>
   keys
     .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { startMockServer } from '../../targets/bundled.ts'
 import type { Attack, Setup } from './attack.ts'
-import { type Asked, attackKey, hostileServer, sendJson } from './servers.ts'
+import { attackKey, hostileServer, type Received, sendJson } from './servers.ts'
 
 /** Runs `run --url` against a server that answers every call in this way. */
 const answering =
-  (answer: (asked: Asked, response: ServerResponse) => void, args: string[] = []) =>
+  (answer: (received: Received, response: ServerResponse) => void, args: string[] = []) =>
   async (): Promise<Setup> => {
     const { url, close } = await hostileServer(answer)
     return { args: ['run', '--url', url, '--timeout', '15', ...args], cleanUp: close }

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { Attack, Setup } from './attack.ts'
 import { evilText } from './attacks-of-answers.ts'
-import { type Asked, hostileServer, rawServer, sendJson, spoiltServer } from './servers.ts'
+import { hostileServer, type Received, rawServer, sendJson, spoiltServer } from './servers.ts'
 
 const notUsable = [1, 3]
 const mebibyte = 1024 * 1024
@@ -33,7 +33,7 @@ function chooser(): (count: number) => number {
   }
 }
 
-function oddAnswers(): ((asked: Asked, response: Parameters<Parameters<typeof hostileServer>[0]>[1]) => void)[] {
+function oddAnswers(): ((received: Received, response: Parameters<Parameters<typeof hostileServer>[0]>[1]) => void)[] {
   const body = (value: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: value })
   return [
     ({ body: { id } }, response) => sendJson(response, { jsonrpc: '2.0', id, result: {} }),
@@ -186,15 +186,15 @@ export const attacksOfHttp: readonly Attack[] = [
       const answers = oddAnswers()
       const spare = await spoiltServer(() => {})
       let calls = 0
-      const { url, close } = await hostileServer(async (asked, response) => {
+      const { url, close } = await hostileServer(async (received, response) => {
         calls += 1
-        // Else nothing but the preflight would be asked.
-        if (calls > 40 && choose(2) === 0) return answers[choose(answers.length)]?.(asked, response)
-        const { authorization } = asked.request.headers
+        // Otherwise the run would end in the preflight.
+        if (calls > 40 && choose(2) === 0) return answers[choose(answers.length)]?.(received, response)
+        const { authorization } = received.request.headers
         const answer = await fetch(`${spare.url}/api`, {
           method: 'POST',
           headers: { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) },
-          body: JSON.stringify(asked.body),
+          body: JSON.stringify(received.body),
         })
         response.writeHead(answer.status).end(await answer.text())
       })

@@ -70,7 +70,7 @@ export const attacksOfTheModel: readonly Attack[] = [
   },
   {
     id: 'model-no-answers',
-    about: 'a server that stops answering when the model asks; --timeout counts',
+    about: 'a server that stops answering when the model begins; --timeout counts',
     exits: [0, 1, 3],
     withinMs: 16_000,
     setUp: async () => {
@@ -80,7 +80,7 @@ export const attacksOfTheModel: readonly Attack[] = [
   },
   {
     id: 'model-ctrl-c',
-    about: 'Ctrl-C while the model asks',
+    about: 'Ctrl-C while the model makes calls',
     exits: [130],
     withinMs: 8000,
     setUp: async () => {
@@ -90,7 +90,7 @@ export const attacksOfTheModel: readonly Attack[] = [
   },
   {
     id: 'model-retry-after-a-day',
-    about: '429 with Retry-After of a day as soon as the model asks',
+    about: '429 with Retry-After of a day as soon as the model begins',
     exits: [0, 1, 3],
     withinMs: 16_000,
     setUp: async () => {
@@ -106,7 +106,7 @@ export const attacksOfTheModel: readonly Attack[] = [
   },
   {
     id: 'explore-ctrl-c',
-    about: 'Ctrl-C while explore asks',
+    about: 'Ctrl-C while explore makes calls',
     exits: [130],
     withinMs: 6000,
     setUp: async () => {

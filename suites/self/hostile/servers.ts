@@ -13,13 +13,15 @@ export interface HostileServer {
 export const attackKey = { id: 'root-id', secret: 'a-root-secret-that-no-report-may-show' }
 
 /** A request as a hostile server reads it. */
-export interface Asked {
+export interface Received {
   request: IncomingMessage
   body: { id?: unknown; method?: string; params?: { [name: string]: unknown } }
 }
 
 /** Starts an HTTP server that answers with `answer`. */
-export async function hostileServer(answer: (asked: Asked, response: ServerResponse) => void): Promise<HostileServer> {
+export async function hostileServer(
+  answer: (received: Received, response: ServerResponse) => void,
+): Promise<HostileServer> {
   const server = createServer((request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk) => {
@@ -90,7 +92,7 @@ export function sendJson(response: ServerResponse, value: unknown, headers: { [n
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }
 
-function parse(text: string): Asked['body'] {
+function parse(text: string): Received['body'] {
   try {
     return JSON.parse(text) ?? {}
   } catch {

@@ -16,7 +16,7 @@ interface Steadiness {
 const severalAtOnce = 16
 
 /** Runs the same cases against a server with these defects, in the order of each seed: first one call at a time, then several at once. */
-export async function askInOrders(
+export async function runInOrders(
   { corpus, items }: { corpus: Corpus; items: readonly Item[] },
   defects: readonly Defect[],
   seeds: readonly number[],
