@@ -4,6 +4,7 @@ import type { ClientKnownEntry } from '../client/report/client-report.ts'
 import { parseClientKnown } from '../client/report/known.ts'
 import { type Selected, selectChecks } from '../client/select.ts'
 import { usageError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import { shellWord } from '../report/shell.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { type Environment, given, readText } from '../run/options/inputs.ts'
@@ -56,8 +57,7 @@ function readSource({ command, listen, port, timeout }: ClientFlags, env: Enviro
   if (command !== undefined && listen === true) throw usageError('Choose one of "--command CMD" and "--listen"')
   if (port !== undefined && listen !== true) throw usageError('"--port" needs "--listen"')
   if (listen === true) {
-    const [id, secret] = [given(env.SVC_KEY_ID), given(env.SVC_KEY_SECRET)]
-    const key = { ...(id === undefined ? {} : { id }), ...(secret === undefined ? {} : { secret }) }
+    const key = defined({ id: given(env.SVC_KEY_ID), secret: given(env.SVC_KEY_SECRET) })
     return { kind: 'listen', port: portNumber('--port', port), key }
   }
   if (command === undefined) throw usageError('Name the client: "--command CMD" runs it, "--listen" waits for it')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import { portNumber, positive, wholeNumber } from '../run/options/values.ts'
 import type { serve } from '../targets/bundled.ts'
 import { collect } from './run-flags.ts'
@@ -66,8 +67,6 @@ function originOf(text: string): string {
 
 function portAndToken(flags: ControlFlags): { port?: number; token?: string } {
   if (flags.controlToken === '') throw usageError('Give "--control-token" a token that is not empty')
-  return {
-    ...(flags.controlPort === undefined ? {} : { port: portNumber('--control-port', flags.controlPort) }),
-    ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),
-  }
+  const port = flags.controlPort === undefined ? undefined : portNumber('--control-port', flags.controlPort)
+  return defined({ port, token: flags.controlToken })
 }

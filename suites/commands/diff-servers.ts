@@ -1,6 +1,7 @@
 import { diffServers } from '../diff/diff-servers.ts'
 import { outcomesDiffer, renderServerDiff } from '../diff/text.ts'
 import { usageError } from '../engine/errors.ts'
+import { defined } from '../engine/json.ts'
 import { jsonLine, line, lines } from '../engine/printable.ts'
 import { systemRandom } from '../engine/random.ts'
 import type { RunFlags } from '../run/options/flags.ts'
@@ -62,12 +63,7 @@ async function compareTargets(a: TargetOptions, b: TargetOptions, options: Param
 /** @throws SuiteError (`usage`) */
 function targetOf(flags: DiffServersFlags, place: 0 | 1): TargetOptions {
   const { url = [], allow, disposable, rate } = flags
-  const own: RunFlags = {
-    ...(url[place] === undefined ? {} : { url: url[place] }),
-    ...(allow === undefined ? {} : { allow }),
-    ...(disposable === undefined ? {} : { disposable }),
-    ...(rate === undefined ? {} : { rate }),
-  }
+  const own: RunFlags = defined({ url: url[place], allow, disposable, rate })
   for (const flag of perServer) {
     const values = flags[flag]
     if (values !== undefined && values.length > 2)

@@ -1,5 +1,6 @@
 /** Finds the mistake with the help of the caller's own data to sign. */
 
+import { defined } from '../engine/json.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import { type Draft, signDraft } from '../engine/signer/draft.ts'
 import { ed25519Verify, publicKeyOfSeed } from '../engine/signer/ed25519.ts'
@@ -93,11 +94,7 @@ const fixes: { [part: string]: string } = {
 }
 
 function otherPart(part: string, requirement: string, when: string): KnownMistake {
-  const fix = fixes[part]
-  return dataMistake(
-    { id: `data/with-other-${part}`, requirement, when, ...(fix === undefined ? {} : { fix }) },
-    () => null,
-  )
+  return dataMistake({ id: `data/with-other-${part}`, requirement, when, ...defined({ fix: fixes[part] }) }, () => null)
 }
 
 /** The parts of data that have the right form, one character for each byte. */

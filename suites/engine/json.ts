@@ -11,6 +11,11 @@ export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
+/** The members that have a value: an optional member is left out rather than undefined. */
+export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+}
+
 /** Returns undefined if the text is not JSON, or nested too deep. */
 export function parseJson(text: string): unknown {
   if (isNestedTooDeep(text)) return undefined

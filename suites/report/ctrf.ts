@@ -1,4 +1,5 @@
 /** The Common Test Report Format: one JSON that test dashboards read. Its published schema is in suites/self/published. */
+import { defined } from '../engine/json.ts'
 import { jsonLine, type Printable } from '../engine/printable.ts'
 import type { ReportedTest, TestOutcome, TestRun } from './test-run.ts'
 
@@ -66,9 +67,7 @@ function ctrfTest(test: ReportedTest): CtrfTest {
     rawStatus: verdict,
     duration: Math.round(durationMs),
     suite,
-    ...(message === undefined ? {} : { message }),
-    ...(text === undefined ? {} : { trace: text }),
-    ...(filePath === undefined ? {} : { filePath, line: Number(line) }),
+    ...defined({ message, trace: text, filePath, line: line === undefined ? line : Number(line) }),
     ...(requirements.length === 0 ? {} : { labels: { requirements } }),
   }
 }

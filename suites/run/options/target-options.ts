@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { defaultScheme } from '../../engine/document.ts'
 import { usageError } from '../../engine/errors.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import { defined } from '../../engine/json.ts'
 import type { TargetSettings } from '../../engine/target.ts'
 import { defaultMaxAnswerBytes } from '../../targets/read-answer.ts'
 import type { UrlTargetOptions } from '../../targets/url.ts'
@@ -129,12 +130,11 @@ function settingsOf(flags: RunFlags, env: Environment, file: TargetFile): Target
     scopeNames: file.scopeNames ?? {},
     headers: file.headers ?? {},
     probes: Object.fromEntries(Object.entries(file.probes ?? {}).map(([area, call]) => [area, withParams(call)])),
-    ...(file.absent === undefined ? {} : { absent: file.absent }),
+    ...defined({ absent: file.absent, concurrency: concurrencyOf(flags, file) }),
     solutions: file.solutions ?? [],
     cleanup: file.cleanup === undefined ? undefined : withParams(file.cleanup),
     secondAddress: file.secondAddress,
     clientAddress: file.clientAddress,
-    ...concurrencyOf(flags, file),
     rate: flags.rate === undefined ? (file.rate ?? 0) : positive('--rate', flags.rate, 0),
     maxWaitMs: positive('--wait', flags.wait, defaultWaitSeconds) * 1000,
   }
@@ -150,17 +150,17 @@ function withParams<T extends { method: string; params?: unknown }>(call: T): T 
   return { ...call, params: call.params ?? {} }
 }
 
-function concurrencyOf(flags: RunFlags, file: TargetFile): { concurrency?: number } {
-  const concurrency = flags.concurrency === undefined ? file.concurrency : count('--concurrency', flags.concurrency)
-  return concurrency === undefined ? {} : { concurrency }
+function concurrencyOf(flags: RunFlags, file: TargetFile): number | undefined {
+  return flags.concurrency === undefined ? file.concurrency : count('--concurrency', flags.concurrency)
 }
 
 function tlsOf(tls: NonNullable<TargetFile['tls']>, beside: (path: string) => string): TargetOptions['tls'] {
   const { ca, cert, key, insecure } = tls
-  return {
-    ...(ca === undefined ? {} : { ca: readText(beside(ca), 'the certificate') }),
-    ...(cert === undefined ? {} : { cert: readText(beside(cert), 'the client certificate') }),
-    ...(key === undefined ? {} : { key: readText(beside(key), 'the key of the client certificate') }),
-    ...(insecure === undefined ? {} : { insecure }),
-  }
+  const read = (file: string | undefined, what: string) => (file === undefined ? file : readText(beside(file), what))
+  return defined({
+    ca: read(ca, 'the certificate'),
+    cert: read(cert, 'the client certificate'),
+    key: read(key, 'the key of the client certificate'),
+    insecure,
+  })
 }
