@@ -12,18 +12,12 @@ const controlKeys = 2
 /** The first call, and five that tell the clock. */
 const preparation = 6
 
-interface FactsPlan {
-  calls: number
-  refusals: number
-  grants: number
-  /** Keys at most; with `cleanup` they are removed one after the other. */
-  keys: number
-  /** Names of probes that are left out, by reason. */
-  left: Map<string, string[]>
-}
-
-/** What a measurement will cost, known before the first call. */
-export function planFacts(allow: readonly SafetyClass[], hasSecret: boolean): FactsPlan {
+/**
+ * What a measurement will cost, known before the first call.
+ *
+ * @returns numbers of calls and of keys at most, and the names of probes that are left out, by reason
+ */
+export function planFacts(allow: readonly SafetyClass[], hasSecret: boolean) {
   const left = new Map<string, string[]>()
   const plan = { calls: preparation + refusalCost.calls, refusals: refusalCost.refusals, grants: 0, keys: 0 }
   const add = ({ calls, refusals, grants = 0, keys = 0 }: Cost): void => {
@@ -44,7 +38,10 @@ export function planFacts(allow: readonly SafetyClass[], hasSecret: boolean): Fa
 }
 
 /** The plan in lines, without line feeds. @param removesKeys the target file says how keys are removed */
-export function planLines({ calls, refusals, grants, keys, left }: FactsPlan, removesKeys: boolean): string[] {
+export function planLines(
+  { calls, refusals, grants, keys, left }: ReturnType<typeof planFacts>,
+  removesKeys: boolean,
+): string[] {
   const lasting = [
     ...(grants === 0 ? [] : [`about ${grants} token pairs`, 'some sessions']),
     ...(keys === 0

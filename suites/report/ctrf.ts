@@ -6,20 +6,7 @@ import type { ReportedTest, TestOutcome, TestRun } from './test-run.ts'
 const allStatuses = ['passed', 'failed', 'skipped', 'pending', 'other'] as const
 type CtrfStatus = (typeof allStatuses)[number]
 
-export interface CtrfTest {
-  testId: string
-  name: string
-  status: CtrfStatus
-  rawStatus: string
-  /** Whole milliseconds. */
-  duration: number
-  suite: readonly string[]
-  message?: string
-  trace?: string
-  filePath?: string
-  line?: number
-  labels?: { [name: string]: readonly string[] }
-}
+export type CtrfTest = ReturnType<typeof ctrfTest>
 
 const specVersion = '0.0.0'
 
@@ -57,7 +44,8 @@ const statuses: { readonly [outcome in TestOutcome]: CtrfStatus } = {
   'not-run': 'pending',
 }
 
-function ctrfTest(test: ReportedTest): CtrfTest {
+/** Times are whole milliseconds. */
+function ctrfTest(test: ReportedTest) {
   const { id, name, outcome, verdict, suite, durationMs, message, text, where, requirements = [] } = test
   const [, filePath, line] = /^(.*):(\d+):\d+$/.exec(where ?? '') ?? []
   return {

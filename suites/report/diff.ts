@@ -4,29 +4,13 @@ import type { Verdict } from '../engine/judge/verdict.ts'
 import { type Printable, printed, vouchedFor } from '../engine/printable.ts'
 import { summarySentence } from './explain.ts'
 import { joinSections, table } from './lines.ts'
-import type { Level, Report, RunVerdict } from './report.ts'
+import type { Report } from './report.ts'
 import { casesOf, glyphs, words } from './verdict-words.ts'
 
-interface ReportDiff {
-  one: ComparedRun
-  other: ComparedRun
-  requirements: { id: string; level: Level; one: Verdict; other: Verdict }[]
-  cases: { key: string; one: Verdict; other: Verdict }[]
-  /** Keys of cases that only one of the two has: another version or another selection made it. */
-  onlyOne: string[]
-  onlyOther: string[]
-}
+type ReportDiff = ReturnType<typeof diffReports>
 
-interface ComparedRun {
-  target: string
-  started: string
-  version: string
-  verdict: RunVerdict
-  summary: string
-}
-
-/** Compares what both reports know. Pure. */
-export function diffReports(one: Report, other: Report): ReportDiff {
+/** Compares what both reports know. Keys of cases that only one of the two has are listed: another version or another selection made it. Pure. */
+export function diffReports(one: Report, other: Report) {
   const requirements = new Map(other.requirements.map((requirement) => [requirement.id, requirement.verdict]))
   const cases = new Map(other.cases.map((testCase) => [testCase.key, testCase.verdict]))
   const keys = new Set(one.cases.map(({ key }) => key))
@@ -46,7 +30,7 @@ export function diffReports(one: Report, other: Report): ReportDiff {
   }
 }
 
-function runOf(report: Report): ComparedRun {
+function runOf(report: Report) {
   const { target, started, version } = report.meta
   return { target, started, version, verdict: report.verdict, summary: summarySentence(report) }
 }
@@ -80,7 +64,7 @@ export function renderDiff(raw: ReportDiff): Printable {
   return vouchedFor(joinSections(sections))
 }
 
-function runLine(name: string, { target, started, version, verdict, summary }: ComparedRun): string {
+function runLine(name: string, { target, started, version, verdict, summary }: ReportDiff['one']): string {
   return `${name}  ${target}, ${started.slice(0, 16).replace('T', ' ')}, version ${version}: ${words(verdict)} (${summary})`
 }
 
