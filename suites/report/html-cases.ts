@@ -2,7 +2,7 @@
 import { explainCase } from './explain.ts'
 import { reproducedSentence, verdictOfFinding } from './findings.ts'
 import { callSentence, lanesOf, lastMs, numbered } from './history.ts'
-import { escapeBytes, escapeHtml, linkTo } from './html-text.ts'
+import { escapeBytes, escapeHtml, factList, linkTo } from './html-text.ts'
 import type { PrintedFinding, PrintedReport } from './printed.ts'
 import type { CaseReport } from './report.ts'
 import { placeOfCase, type Sources } from './sources.ts'
@@ -40,22 +40,20 @@ function proof({ requirements }: PrintedReport, testCase: CaseReport, sources: S
     return requirements.some((one) => one.id === id) ? linkTo(`requirement/${id}`, text) : text
   }
   const proves = testCase.proves.map(linked).join(', ')
-  const facts: [string, string][] = [
-    ...(proves === '' ? [] : [['Proves', proves] satisfies [string, string]]),
+  const facts = factList([
+    ['Proves', proves === '' ? null : proves],
     ['Calls', `${testCase.calls}, ${Math.round(testCase.durationMs)} ms`],
-    ...fixtureFact(testCase, sources),
-  ]
-  return `${factList(facts)}${again(testCase.again)}`
+    ['Fixture', fixtureLink(testCase, sources)],
+  ])
+  return `${facts}${again(testCase.again)}`
 }
 
-/** The file of the case, as a link to its text on this page. */
-function fixtureFact(testCase: CaseReport, sources: Sources): [string, string][] {
+/** The file of the case, as a link to its text on this page; null if the page does not hold it. */
+function fixtureLink(testCase: CaseReport, sources: Sources): string | null {
   const { file, line } = placeOfCase(testCase)
-  if (!sources.has(file)) return []
+  if (!sources.has(file)) return null
   const place = line === null ? '' : `, line ${line}`
-  return [
-    ['Fixture', linkTo(`file/${file}${line === null ? '' : `/${line}`}`, `<code>${escapeHtml(file)}</code>${place}`)],
-  ]
+  return linkTo(`file/${file}${line === null ? '' : `/${line}`}`, `<code>${escapeHtml(file)}</code>${place}`)
 }
 
 function explanation(
@@ -64,25 +62,20 @@ function explanation(
   { sources, like }: { sources: Sources; like: string | null },
 ): string {
   const caseLink = (key: string): string => linkTo(`case/${key}`, `<code>${escapeHtml(key)}</code>`)
-  const facts: [string, string | null][] = [
+  const facts = factList([
     ['At', explained.at === '' ? null : escapeHtml(explained.at)],
     [testCase.verdict === 'not-testable' ? 'Why' : 'But', escapeHtml(explained.but)],
     ['Hint', explained.hint === null ? null : escapeHtml(explained.hint)],
     ['Blocked', testCase.blockedBy === null ? null : `by the failure of ${caseLink(testCase.blockedBy)}`],
     ['Alike', like === null ? null : `It fails like ${caseLink(like)}, most likely for the same cause`],
     ['Known', testCase.known === null ? null : escapeHtml(knownWords(testCase.known))],
-    ...fixtureFact(testCase, sources),
-  ]
-  const shown = facts.flatMap(([name, text]): [string, string][] => (text === null ? [] : [[name, text]]))
-  return `${explained.sentences.map(sentence).join('')}${factList(shown)}${exchanges(explained.exchanges)}${again(testCase.again)}`
+    ['Fixture', fixtureLink(testCase, sources)],
+  ])
+  return `${explained.sentences.map(sentence).join('')}${facts}${exchanges(explained.exchanges)}${again(testCase.again)}`
 }
 
 function sentence({ level, id, text, anchor }: Explanation['sentences'][number]): string {
   return `<p class="sentence"><b>${level}</b> <code>${escapeHtml(id)}</code> ${escapeHtml(text)} ${linkTo(`requirement/${id}`, escapeHtml(anchor))}</p>`
-}
-
-function factList(facts: readonly [string, string][]): string {
-  return `<dl>${facts.map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join('')}</dl>`
 }
 
 function exchanges(all: readonly { request: string[]; answer: string[] }[]): string {
@@ -106,10 +99,10 @@ function again(command: string): string {
 export function findingDetails(report: PrintedReport, finding: PrintedFinding): string {
   const verdict = verdictOfFinding(finding)
   const requirement = report.requirements.find(({ id }) => id === finding.requirement)
-  const facts: [string, string][] = [
+  const facts = factList([
     ['Found', `by the model. ${escapeHtml(reproducedSentence(finding))}`],
-    ...(finding.known === null ? [] : [['Known', escapeHtml(knownWords(finding.known))] satisfies [string, string]]),
-  ]
+    ['Known', finding.known === null ? null : escapeHtml(knownWords(finding.known))],
+  ])
   const steps = finding.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')
   const broken =
     requirement === undefined ? '' : sentence({ ...requirement, level: finding.level === 'must' ? 'MUST' : 'IMPLIED' })
@@ -117,7 +110,7 @@ export function findingDetails(report: PrintedReport, finding: PrintedFinding): 
     finding.fixture === null
       ? ''
       : `<p>This scenario shows it (<code>run --fixtures DIR</code>):</p><pre tabindex="0" role="region" aria-label="Scenario">${finding.fixture.map(escapeHtml).join('\n')}</pre>`
-  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${broken}${factList(facts)}<ol>${steps}</ol>${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
+  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${broken}${facts}<ol>${steps}</ol>${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
 }
 
 const laneHeight = 24

@@ -7,7 +7,7 @@ import { caseDetails, findingDetails } from './html-cases.ts'
 import { htmlPage } from './html-page.ts'
 import { coverage, fixtureTexts, legend, requirementLine } from './html-parts.ts'
 import { htmlScript } from './html-script.ts'
-import { escapeHtml, linkTo } from './html-text.ts'
+import { escapeHtml, linkTo, list } from './html-text.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfProblems, problemsOf } from './problems.ts'
 import type { CaseReport, Report } from './report.ts'
@@ -176,9 +176,4 @@ function observations(report: PrintedReport): string {
 function answerLine({ answer, asked }: { answer: string; asked: string }): string {
   const when = asked === '' ? '' : `: <span class="soft">${escapeHtml(asked)}</span>`
   return `${escapeHtml(answer)}${when}`
-}
-
-function list(title: string, lines: readonly string[]): string {
-  if (lines.length === 0) return ''
-  return `<h2>${escapeHtml(title)}</h2><ul>${lines.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`
 }

@@ -1,6 +1,6 @@
 import { type Printable, printed } from '../../engine/printable.ts'
 import { htmlPage } from '../../report/html-page.ts'
-import { escapeHtml } from '../../report/html-text.ts'
+import { escapeHtml, factList, list } from '../../report/html-text.ts'
 import { knownWords, toneOf, words } from '../../report/verdict-words.ts'
 import type { CheckEvidence, CheckReport, ClientReport, ScenarioReport } from './client-report.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
@@ -23,7 +23,10 @@ ${[...wrong, ...rest].map(checkDetails).join('\n')}
 <h2>Scenarios</h2>
 <div class="table"><table class="stack"><thead><tr><th>scenario</th><th>what happens</th><th class="nowrap">requests</th><th class="nowrap">accepted</th><th class="nowrap">ok</th><th class="nowrap">error</th><th>ended with</th></tr></thead>
 <tbody>${report.scenarios.map(scenarioLine).join('\n')}</tbody></table></div>
-${staleList(report)}
+${list(
+  'Stale baseline entries: listed, but they pass',
+  report.stale.map(({ check, reason }) => `${check} ${reason}`),
+)}
 </main>
 <footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, ${escapeHtml(report.meta.started)}</footer>`
   return htmlPage(title, body, null)
@@ -36,13 +39,12 @@ const styleOf = ({ verdict, known }: CheckReport): string =>
 function checkDetails(check: CheckReport): string {
   const { id, title, level, sentence, source, verdict, known, message, scenarios, evidence, again } = check
   const kind = styleOf(check)
-  const facts: [string, string | null][] = [
-    [verdict === 'failed' || verdict === 'warned' ? 'But' : 'Shown', message],
-    ['Known', known === null ? null : knownWords(known)],
-    ['In', scenarios.length === 0 ? null : scenarios.join(', ')],
-  ]
-  const list = facts.map(([name, text]) => (text === null ? '' : `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>`))
-  return `<details class="case ${kind}"${verdict === 'failed' && known === null ? ' open' : ''}><summary><span class="mark ${kind}">${known === null ? words(verdict) : 'known'}</span> <code>${escapeHtml(id)}</code> ${escapeHtml(title)}</summary><div class="body"><p class="sentence"><b>${level}</b> ${escapeHtml(sentence)} <span class="soft">${escapeHtml(source)}</span></p><dl>${list.join('')}</dl>${evidence.map(evidencePart).join('')}<pre tabindex="0">${escapeHtml(again)}</pre></div></details>`
+  const facts = factList([
+    [verdict === 'failed' || verdict === 'warned' ? 'But' : 'Shown', escapeHtml(message)],
+    ['Known', known === null ? null : escapeHtml(knownWords(known))],
+    ['In', scenarios.length === 0 ? null : escapeHtml(scenarios.join(', '))],
+  ])
+  return `<details class="case ${kind}"${verdict === 'failed' && known === null ? ' open' : ''}><summary><span class="mark ${kind}">${known === null ? words(verdict) : 'known'}</span> <code>${escapeHtml(id)}</code> ${escapeHtml(title)}</summary><div class="body"><p class="sentence"><b>${level}</b> ${escapeHtml(sentence)} <span class="soft">${escapeHtml(source)}</span></p>${facts}${evidence.map(evidencePart).join('')}<pre tabindex="0">${escapeHtml(again)}</pre></div></details>`
 }
 
 function evidencePart({ scenario, message, diagnosis, exchanges }: CheckEvidence): string {
@@ -56,10 +58,4 @@ function evidencePart({ scenario, message, diagnosis, exchanges }: CheckEvidence
 function scenarioLine({ id, about, requests, accepted, ok, error, ended }: ScenarioReport): string {
   const cells = [requests, accepted, ok, error].map((number) => `<td class="nowrap">${number}</td>`).join('')
   return `<tr><td><code>${escapeHtml(id)}</code></td><td>${escapeHtml(about)}</td>${cells}<td>${escapeHtml(ended.join(', then '))}</td></tr>`
-}
-
-function staleList({ stale }: ClientReport): string {
-  if (stale.length === 0) return ''
-  const lines = stale.map(({ check, reason }) => `<li><code>${escapeHtml(check)}</code> ${escapeHtml(reason)}</li>`)
-  return `<h2>Stale baseline entries: listed, but they pass</h2><ul>${lines.join('')}</ul>`
 }
