@@ -57,25 +57,21 @@ function showRequirement(
   items: readonly Item[],
   mutants: readonly Mutant[],
 ): string[] {
-  const cases = items.filter((item) => provesOf(item).includes(id)).map(({ key }) => key)
+  const cases = items.filter((item) => provesOf(item).includes(id)).map(keyOf)
   const [area = ''] = id.split('/')
+  const caught = mutants.filter(({ breaks }) => breaks === id).map((mutant) => mutant.id)
+  const questions = corpus.questions.filter((question) => question.id.startsWith(`${area}/`))
   return [
     `${id}: ${level}, part ${part} of the document`,
     ...hanging('  ', text),
     ...(untestable === undefined ? [] : hanging('  ', `${whatIsMissing(untestable.without)}: ${untestable.reason}`)),
     ...listed('cases', cases),
-    ...listed(
-      'mutants',
-      mutants.filter(({ breaks }) => breaks === id).map((mutant) => mutant.id),
-    ),
-    ...listed(
-      `open questions about ${area}`,
-      corpus.questions
-        .filter((question) => question.id.startsWith(`${area}/`))
-        .map((one) => `${one.id}: ${one.question}`),
-    ),
+    ...listed('mutants', caught),
+    ...listed(`open questions about ${area}`, questions.map(named)),
   ]
 }
+
+const named = ({ id, question }: OpenQuestion): string => `${id}: ${question}`
 
 const whatIsMissing = (without: string | undefined): string =>
   without === undefined ? 'Not testable' : `Without ${without}`
@@ -90,29 +86,23 @@ function showScenario(scenario: Scenario, id: string, items: readonly Item[]): s
     ...listedIfAny('needs', scenario.needs),
     ...listedIfAny('proves', proves),
     ...listedIfAny('runs alone', [...new Set(cases.flatMap((item) => aloneReasons(claimsOf(item))))].map(aloneText)),
-    ...(mine !== undefined && mine.key !== scenario.id
-      ? []
-      : listed(
-          'cases',
-          cases.map(({ key }) => key),
-        )),
+    ...(mine !== undefined && mine.key !== scenario.id ? [] : listed('cases', cases.map(keyOf))),
     `  npx svc-conformance run --only ${id} --trace`,
   ]
 }
 
+const keyOf = ({ key }: Item): string => key
+
 function showQuestion({ id, part, question, readings, reference }: OpenQuestion, { scenarios }: Corpus): string[] {
-  const observing = scenarios.filter((scenario) =>
-    [...scenario.given, ...scenario.steps].some((step) => 'observe' in step && step.observe === id),
+  const observing = scenarios.flatMap((scenario) =>
+    [...scenario.given, ...scenario.steps].some((step) => 'observe' in step && step.observe === id) ? scenario.id : [],
   )
   return [
     `${id}: open question, part ${part} of the document; never judged`,
     ...hanging('  ', question),
     ...listed('readings', readings),
     ...hanging('  ', `The bundled server: ${reference}`),
-    ...listed(
-      'observed by',
-      observing.map((scenario) => scenario.id),
-    ),
+    ...listed('observed by', observing),
   ]
 }
 

@@ -4,6 +4,7 @@ import type { RunEvent } from '../engine/case/events.ts'
 import { countBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { printable } from '../engine/printable.ts'
+import { words } from '../report/verdict-words.ts'
 
 export interface Tally {
   total: number
@@ -60,7 +61,7 @@ export function sentence(tally: Tally, nowMs: number): string {
   const done = doneOf(tally)
   const parts = [...countBy(tally.verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
-    .map(([verdict, number]) => `, ${number} ${verdict.replaceAll('-', ' ')}`)
+    .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
   return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${remaining(tally, nowMs)}`
 }
 

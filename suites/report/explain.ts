@@ -8,7 +8,7 @@ import { type PrintedReport, printedLine } from './printed.ts'
 import { reasonText } from './problem-text.ts'
 import { joinReasons, keyOfReason } from './reasons.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './report.ts'
-import { verdictOrder } from './verdict-words.ts'
+import { verdictOrder, words } from './verdict-words.ts'
 
 interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
@@ -173,7 +173,7 @@ export function answersOf({ answers }: Observation): { answer: string; asked: st
 
 /** The verdict of the run and its exit code, on one line that scripts may look for. */
 export function verdictLine({ verdict, exitCode }: Pick<Report, 'verdict' | 'exitCode'>): string {
-  return `Verdict: ${verdict.replaceAll('-', ' ')} (exit code ${exitCode})`
+  return `Verdict: ${words(verdict)} (exit code ${exitCode})`
 }
 
 /** `170 passed, 3 failed`, leaving out what is zero. */

@@ -46,7 +46,7 @@ function heading(report: PrintedReport): string {
   const { meta } = report
   const sign = glyphs[report.exitCode !== 0 ? 'failed' : report.verdict === 'conforms' ? 'passed' : 'warned']
   return [
-    `## ${sign} ${inline(targetWords(meta))}: ${report.verdict.replaceAll('-', ' ')}`,
+    `## ${sign} ${inline(targetWords(meta))}: ${words(report.verdict)}`,
     '',
     `${summarySentence(report)} (svc-conformance ${meta.version}${shardWords(meta)}, judged by ${judgeWords(meta.set)}, seed ${code(meta.seed)})`,
     '',

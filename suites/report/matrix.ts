@@ -23,7 +23,7 @@ export function matrixOf(reports: readonly Report[], files: readonly string[]): 
     servers: reports.map((report, index) => ({
       label: columnName(index),
       target: targetOf(report, files[index]),
-      verdict: report.verdict.replaceAll('-', ' '),
+      verdict: words(report.verdict),
       summary: summarySentence(report),
     })),
     rows: [...ids].map(([id, level]) => ({

@@ -1,5 +1,6 @@
 import { type Printable, printed, vouchedFor } from '../../engine/printable.ts'
 import { code, fenced, fitted, folded, html, inline } from '../../report/markup.ts'
+import { words } from '../../report/verdict-words.ts'
 import type { CheckReport, ClientReport } from './client-report.ts'
 import { exchangeLines, headingOf, summaryOf, wrongChecks } from './text.ts'
 
@@ -8,7 +9,7 @@ export function renderMarkdown(raw: ClientReport): Printable {
   const report = printed(raw)
   const sign = report.exitCode !== 0 ? '❌' : report.summary.warned > 0 ? '⚠️' : '✅'
   const before = [
-    `## ${sign} ${inline(report.meta.command ?? 'Clients')}: ${report.verdict.replaceAll('-', ' ')}`,
+    `## ${sign} ${inline(report.meta.command ?? 'Clients')}: ${words(report.verdict)}`,
     `${inline(headingOf(report))}. ${inline(summaryOf(report.summary))}`,
     report.conclusion.map((line) => `- ${inline(line)}`).join('\n'),
   ]

@@ -158,23 +158,13 @@ export interface Change {
 
 /** Requirements first, then cases, each in its order. */
 export function changesBetween(comparison: Comparison, from: CompactReport, to: CompactReport): Change[] {
-  const changes = (kind: Change['kind'], ids: readonly string[], one: string, other: string): Change[] =>
-    ids
-      .map((id, index) => ({ kind, id, from: verdictAt(one, index), to: verdictAt(other, index) }))
-      .filter((change) => change.from !== change.to)
+  const changes = (of: 'requirements' | 'cases', kind: Change['kind'], id: string, index: number): Change[] => {
+    const [one, other] = [verdictAt(from[of], index), verdictAt(to[of], index)]
+    return one === other ? [] : [{ kind, id, from: one, to: other }]
+  }
   return [
-    ...changes(
-      'requirement',
-      comparison.requirements.map(({ id }) => id),
-      from.requirements,
-      to.requirements,
-    ),
-    ...changes(
-      'case',
-      comparison.cases.map(({ key }) => key),
-      from.cases,
-      to.cases,
-    ),
+    ...comparison.requirements.flatMap(({ id }, index) => changes('requirements', 'requirement', id, index)),
+    ...comparison.cases.flatMap(({ key }, index) => changes('cases', 'case', key, index)),
   ]
 }
 
