@@ -25,6 +25,9 @@ export type TextOperation =
         | 'base64url'
         | 'quoted'
         | 'decoded'
+        | 'sha256-hex'
+        | 'sha256-base64'
+        | 'md5-hex'
     }
   | { readonly replace: string; readonly with: string }
   | { readonly instead: string }

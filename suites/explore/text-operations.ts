@@ -1,4 +1,5 @@
 /** Applies the operations on texts of fixtures/deviations.yaml. */
+import { createHash } from 'node:crypto'
 import { exchanged, indexOf, range, type TextOperation } from './operations.ts'
 
 /** The text after one operation, or after several; unchanged if they have no effect. */
@@ -103,6 +104,12 @@ function written(text: string, how: Writing): string {
       return `"${text}"`
     case 'decoded':
       return decoded(text)
+    case 'sha256-hex':
+      return createHash('sha256').update(text).digest('hex')
+    case 'sha256-base64':
+      return createHash('sha256').update(text).digest('base64')
+    case 'md5-hex':
+      return createHash('md5').update(text).digest('hex')
     default:
       return text.normalize(how)
   }
