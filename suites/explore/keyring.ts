@@ -213,7 +213,7 @@ function wantedOf(x: Explorer, most: number): readonly Wanted[] {
 
 const scarce = ['by-token', 'ecc-solution', 'solution-key', 'by-child', 'ecc-context']
 
-/** Where the test keys are there: a wide key and two narrow ones, one with the name of the first key with a public key. */
+/** Where the test keys are there: a wide key and two narrow ones, all with the name of the first key with a public key. */
 const besideTestKeys: readonly Wanted[] = [
   // No scope of the key is beyond that of its creator, where a refusal would be open.
   {
@@ -234,10 +234,9 @@ const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b', 'context-key', 'solution-
 
 function labelsOf(x: Explorer, name: string): string[] {
   const own = `${name}-$unique`
-  if (name === 'ecc-solution' && x.names.get('ecc-a')?.name !== undefined) return ['$ecc-a.name', own]
-  // Among the test keys there is no other wide key, so this one shares its name with the narrow one.
-  const isTwin = twins.includes(name) || (name === 'by-token' && !x.names.has('by-basic'))
-  return isTwin ? ['twin-$unique', own] : [own]
+  const isBesideTestKeys = besideTestKeys.some((one) => one.name === name) && !x.names.has('by-basic')
+  if (isBesideTestKeys && x.names.get('ecc-a')?.name !== undefined) return ['$ecc-a.name', own]
+  return twins.includes(name) || isBesideTestKeys ? ['twin-$unique', own] : [own]
 }
 
 interface WantedKey {
