@@ -1,14 +1,14 @@
 /**
  * How many broken servers, written by other authors than the suite, are found, and whether a conforming one is accused.
  *
- *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|third|fourth|fifth|sixth|seventh|eighth] [--only PREFIX] [--ids A,B]
+ *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|…] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
  *                              [--bare] [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
- * --set           only one of the six sets, each written by an author of its own
+ * --set           only one of the sets, each written by an author of its own
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
  * --all           continues after the first finding of a broken server
  * --print         runs nothing; prints the tables of the results in FILE
@@ -24,7 +24,7 @@ import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
 import { missedGoals, proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
-import { loadIndependentMutants, loadIndependentVariants, loadLaterSets } from '../suites/targets/bundled.ts'
+import { loadIndependentMutants, loadIndependentSets, loadIndependentVariants } from '../suites/targets/bundled.ts'
 
 const { values } = parseArgs({
   options: {
@@ -67,11 +67,10 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
   create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
 }))
 
-const later = await loadLaterSets()
-const setOf = (id: string): string =>
-  (['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth'] as const).find((set) => later[set].has(id)) ??
-  'first'
-const isInSet = (id: string): boolean => values.set === undefined || values.set === setOf(id)
+const sets = await loadIndependentSets()
+const chosen = values.set === undefined ? null : sets.get(values.set)
+if (chosen === undefined) throw new Error(`Name one of ${[...sets.keys()].join(', ')} with --set`)
+const isInSet = (id: string): boolean => chosen?.has(id) ?? true
 
 const done = new Map<string, ProofLine>()
 if (existsSync(values.out))
@@ -111,8 +110,8 @@ if (!values.print && !values.variants) await ask(mutants, !values.all)
 const known = new Set([...mutants, ...variants].map(({ id }) => id))
 // Results of servers that no longer exist do not count.
 const lines = [...done.values()].filter(({ id }) => known.has(id))
-console.log(proofTables(lines, later))
+console.log(proofTables(lines, sets))
 const missed = missedGoals(lines)
 for (const one of missed) console.error(one)
 if (missed.length > 0) process.exitCode = 1
-if (values.write) writeBlock('docs/model.md', 'proof', proofSummary(lines, later))
+if (values.write) writeBlock('docs/model.md', 'proof', proofSummary(lines, sets))

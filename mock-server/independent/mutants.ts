@@ -58,70 +58,8 @@ import { thirdSignatureMutants } from './mutants/third-signatures.ts'
 import { thirdTokenMutants } from './mutants/third-tokens.ts'
 import { tokenMutants } from './mutants/tokens.ts'
 
-/** The second set: another author, who knows neither the cases nor the first set. */
-export const secondMutants: readonly IndependentMutant[] = [
-  ...secondSignatureMutants,
-  ...secondCredentialMutants,
-  ...secondLifetimeMutants,
-  ...secondRefreshMutants,
-  ...secondRevocationMutants,
-  ...secondSessionMutants,
-  ...secondScopeMutants,
-  ...secondKeyMutants,
-  ...secondEnvelopeMutants,
-]
-
-/** The third set: another author, who does not know the cases (README.md). */
-export const thirdMutants: readonly IndependentMutant[] = [
-  ...thirdSignatureMutants,
-  ...thirdCredentialMutants,
-  ...thirdTokenMutants,
-  ...thirdRefreshMutants,
-  ...thirdSessionMutants,
-  ...thirdKeyMutants,
-  ...thirdEnvelopeMutants,
-]
-
-/** The fourth set: another author, who does not know the cases (README.md). */
-export const fourthMutants: readonly IndependentMutant[] = [
-  ...fourthSignatureMutants,
-  ...fourthCredentialMutants,
-  ...fourthTokenMutants,
-  ...fourthScopeMutants,
-  ...fourthRefreshMutants,
-  ...fourthSessionMutants,
-  ...fourthKeyMutants,
-  ...fourthEnvelopeMutants,
-  ...fourthCombinationMutants,
-]
-
-/** The fifth set: another author, who does not know the cases (README.md). */
-export const fifthMutants: readonly IndependentMutant[] = [
-  ...fifthHmacMutants,
-  ...fifthEccMutants,
-  ...fifthCredentialMutants,
-  ...fifthTokenMutants,
-  ...fifthRestrictionMutants,
-  ...fifthSessionMutants,
-  ...fifthRefreshMutants,
-  ...fifthKeyMutants,
-]
-
-/** The eighth set: another author, who does not know the cases (README.md). */
-export const eighthMutants: readonly IndependentMutant[] = [
-  ...eighthHmacMutants,
-  ...eighthEccMutants,
-  ...eighthCredentialMutants,
-  ...eighthTokenMutants,
-  ...eighthRestrictionMutants,
-  ...eighthSessionMutants,
-  ...eighthRefreshMutants,
-  ...eighthKeyMutants,
-  ...eighthEnvelopeMutants,
-]
-
-/** Deliberately broken servers whose authors do not know the suite's cases. */
-export const independentMutants: readonly IndependentMutant[] = [
+/** The first set, by an author who did not know the cases. */
+const firstMutants: readonly IndependentMutant[] = [
   ...hmacMutants,
   ...signedDataMutants,
   ...eccMutants,
@@ -138,9 +76,79 @@ export const independentMutants: readonly IndependentMutant[] = [
   ...keyLimitMutants,
   ...envelopeMutants,
   ...raceMutants,
-  ...secondMutants,
-  ...thirdMutants,
-  ...fourthMutants,
-  ...fifthMutants,
-  ...eighthMutants,
 ]
+
+/** The second set: another author, who knows neither the cases nor the first set. */
+const secondMutants: readonly IndependentMutant[] = [
+  ...secondSignatureMutants,
+  ...secondCredentialMutants,
+  ...secondLifetimeMutants,
+  ...secondRefreshMutants,
+  ...secondRevocationMutants,
+  ...secondSessionMutants,
+  ...secondScopeMutants,
+  ...secondKeyMutants,
+  ...secondEnvelopeMutants,
+]
+
+/** The third set: another author, who does not know the cases (README.md). */
+const thirdMutants: readonly IndependentMutant[] = [
+  ...thirdSignatureMutants,
+  ...thirdCredentialMutants,
+  ...thirdTokenMutants,
+  ...thirdRefreshMutants,
+  ...thirdSessionMutants,
+  ...thirdKeyMutants,
+  ...thirdEnvelopeMutants,
+]
+
+/** The fourth set: another author, who does not know the cases (README.md). */
+const fourthMutants: readonly IndependentMutant[] = [
+  ...fourthSignatureMutants,
+  ...fourthCredentialMutants,
+  ...fourthTokenMutants,
+  ...fourthScopeMutants,
+  ...fourthRefreshMutants,
+  ...fourthSessionMutants,
+  ...fourthKeyMutants,
+  ...fourthEnvelopeMutants,
+  ...fourthCombinationMutants,
+]
+
+/** The fifth set: another author, who does not know the cases (README.md). */
+const fifthMutants: readonly IndependentMutant[] = [
+  ...fifthHmacMutants,
+  ...fifthEccMutants,
+  ...fifthCredentialMutants,
+  ...fifthTokenMutants,
+  ...fifthRestrictionMutants,
+  ...fifthSessionMutants,
+  ...fifthRefreshMutants,
+  ...fifthKeyMutants,
+]
+
+/** The eighth set: another author, who does not know the cases (README.md). */
+const eighthMutants: readonly IndependentMutant[] = [
+  ...eighthHmacMutants,
+  ...eighthEccMutants,
+  ...eighthCredentialMutants,
+  ...eighthTokenMutants,
+  ...eighthRestrictionMutants,
+  ...eighthSessionMutants,
+  ...eighthRefreshMutants,
+  ...eighthKeyMutants,
+  ...eighthEnvelopeMutants,
+]
+
+/** Deliberately broken servers whose authors do not know the suite's cases, by the set that they belong to (README.md). */
+export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] } = {
+  first: firstMutants,
+  second: secondMutants,
+  third: thirdMutants,
+  fourth: fourthMutants,
+  fifth: fifthMutants,
+  eighth: eighthMutants,
+}
+
+/** All of them. */
+export const independentMutants: readonly IndependentMutant[] = Object.values(mutantSets).flat()

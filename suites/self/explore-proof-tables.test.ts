@@ -42,31 +42,23 @@ describe('the goals', () => {
 })
 
 test('the sets are printed apart', () => {
-  const text = proofSummary([line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', [])], {
-    second: new Set(['new']),
-    third: new Set(),
-    fourth: new Set(),
-    fifth: new Set(),
-    sixth: new Set(),
-    seventh: new Set(),
-    eighth: new Set(),
-  })
+  const text = proofSummary(
+    [line('old', 'basic/credentials', [finding]), line('new', 'basic/credentials', [])],
+    new Map([
+      ['first', new Set(['old'])],
+      ['second', new Set(['new'])],
+    ]),
+  )
   expect(text).toContain('The first set:')
   expect(text).toContain('| the same, then the model: a disposable run | 0 of 1 (0.0 %) |')
   expect(text).toContain('Missed by a disposable run: `new`.')
 })
 
 test('a set without broken servers has counts of false alarms only', () => {
-  const none = new Set<string>()
-  const text = proofSummary([line('right', '', []), line('accused', '', [finding])], {
-    second: none,
-    third: none,
-    fourth: none,
-    fifth: none,
-    sixth: new Set(['right', 'accused']),
-    seventh: none,
-    eighth: none,
-  })
+  const text = proofSummary(
+    [line('right', '', []), line('accused', '', [finding])],
+    new Map([['sixth', new Set(['right', 'accused'])]]),
+  )
   expect(text).toContain('The sixth set:')
   expect(text).toContain('| the same, then the model: a disposable run | – | 0 | 1 of 2 |')
   expect(text).not.toContain('Missed by')

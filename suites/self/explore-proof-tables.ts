@@ -44,30 +44,15 @@ function counts(lines: readonly ProofLine[]): Named[] {
   ]
 }
 
-/** The ids of the servers of each later author; all others are of the first. */
-export interface LaterSets {
-  readonly second: ReadonlySet<string>
-  readonly third: ReadonlySet<string>
-  readonly fourth: ReadonlySet<string>
-  readonly fifth: ReadonlySet<string>
-  readonly sixth: ReadonlySet<string>
-  readonly seventh: ReadonlySet<string>
-  readonly eighth: ReadonlySet<string>
-}
+/** The ids of the servers of each set, by the name of the set. */
+type Sets = ReadonlyMap<string, ReadonlySet<string>>
 
-const laterNames = ['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth'] as const
+const linesOf = (lines: readonly ProofLine[], sets: Sets): [string, ProofLine[]][] =>
+  [...sets].map(([name, ids]) => [`The ${name} set`, lines.filter(({ id }) => ids.has(id))])
 
-const setsOf = (lines: readonly ProofLine[], later: LaterSets): [string, ProofLine[]][] => [
-  ['The first set', lines.filter(({ id }) => laterNames.every((name) => !later[name].has(id)))],
-  ...laterNames.map((name): [string, ProofLine[]] => [
-    `The ${name} set`,
-    lines.filter(({ id }) => later[name].has(id)),
-  ]),
-]
-
-/** Every server that was missed, found elsewhere only, or accused, then the counts of each set. @param later ids of the later sets */
-export function proofTables(lines: readonly ProofLine[], later: LaterSets): string {
-  return setsOf(lines, later)
+/** Every server that was missed, found elsewhere only, or accused, then the counts of each set. */
+export function proofTables(lines: readonly ProofLine[], sets: Sets): string {
+  return linesOf(lines, sets)
     .filter(([, some]) => some.length > 0)
     .map(([name, some]) => [name, '', ...listsOf(counts(some)), '', table(counts(some))].join('\n'))
     .join('\n\n')
@@ -102,8 +87,8 @@ function table(named: readonly Named[]): string {
 }
 
 /** For docs/model.md: the counts, and what no way found. A way that was not tried is left out. */
-export function proofSummary(lines: readonly ProofLine[], later: LaterSets): string {
-  return setsOf(lines, later)
+export function proofSummary(lines: readonly ProofLine[], sets: Sets): string {
+  return linesOf(lines, sets)
     .filter(([, some]) => some.length > 0)
     .flatMap(([name, some]) => {
       const named = counts(some)

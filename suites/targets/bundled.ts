@@ -67,26 +67,13 @@ export const loadIndependentMutants = async () =>
   (await import('../../mock-server/independent/mutants.ts')).independentMutants
 export const loadIndependentVariants = async () =>
   (await import('../../mock-server/independent/variants.ts')).independentVariants
-/** The ids of those that later authors wrote, when the suite had been proved with the earlier sets. */
-export const loadLaterSets = async (): Promise<{
-  readonly [set in 'second' | 'third' | 'fourth' | 'fifth' | 'sixth' | 'seventh' | 'eighth']: ReadonlySet<string>
-}> => {
-  const { secondMutants, thirdMutants, fourthMutants, fifthMutants, eighthMutants } = await import(
-    '../../mock-server/independent/mutants.ts'
-  )
-  const { secondVariants, thirdVariants, fourthVariants, fifthVariants, sixthVariants, seventhVariants } = await import(
-    '../../mock-server/independent/variants.ts'
-  )
-  const idsOf = (...servers: readonly { id: string }[]): ReadonlySet<string> => new Set(servers.map(({ id }) => id))
-  return {
-    second: idsOf(...secondMutants, ...secondVariants),
-    third: idsOf(...thirdMutants, ...thirdVariants),
-    fourth: idsOf(...fourthMutants, ...fourthVariants),
-    fifth: idsOf(...fifthMutants, ...fifthVariants),
-    sixth: idsOf(...sixthVariants),
-    seventh: idsOf(...seventhVariants),
-    eighth: idsOf(...eighthMutants),
-  }
+/** The ids of both, by the set that they belong to: each set has an author of its own. The first comes first. */
+export async function loadIndependentSets(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const { variantSets } = await import('../../mock-server/independent/variants.ts')
+  const { mutantSets } = await import('../../mock-server/independent/mutants.ts')
+  const sets = [...new Set([...Object.keys(variantSets), ...Object.keys(mutantSets)])]
+  const idsOf = (set: string): string[] => [...(mutantSets[set] ?? []), ...(variantSets[set] ?? [])].map(({ id }) => id)
+  return new Map(sets.map((set) => [set, new Set(idsOf(set))]))
 }
 
 /** One server that all cases share, like one at a URL, but with a clock that can be moved: for tests of runs against real servers. */
