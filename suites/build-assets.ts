@@ -1,13 +1,17 @@
 /** The last step of `npm run build`: puts what is derived from other files beside the compiled modules. */
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from './engine/fixture/package-root.ts'
 import { buildLab } from './lab/build-lab.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
+import { scriptFile, styleFile } from './report/html-page.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
 import { writeBundles } from './write-bundles.ts'
 
-// Every command that reads a corpus with a mistake reports it, so the build goes on.
+// Every command that reads a corpus with a mistake reports it, so the build continues.
 await writeCorpusCache().catch((error: Error) => console.error(error.message))
 writeFileSync(new URL('lab/lab-page.html', import.meta.url), await buildLab())
 writeFileSync(new URL('report/compare/compare-page.html', import.meta.url), await buildComparison())
+for (const file of [styleFile, scriptFile]) copyFileSync(join(packageRoot, file), join(packageRoot, 'dist', file))
 await writeBundles()
 chmodSync(new URL('bin.js', import.meta.url), 0o755)

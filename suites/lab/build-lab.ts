@@ -4,11 +4,11 @@ import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseRequirements } from '../engine/fixture/parse.ts'
 import { loadVectors } from '../engine/fixture/vectors.ts'
 import { flatVectors } from '../engine/fixture/vectors-flat.ts'
-import { buildPage, withData } from '../page/build-page.ts'
+import { asset, buildPage, withData } from '../page/build-page.ts'
 
 /** The lab page with the vectors in it. Its script is bundled from this folder and the very modules of `diagnose`. */
 export async function buildLab(): Promise<string> {
-  const style = readFileSync(join(packageRoot, 'suites/lab/lab.css'), 'utf8')
+  const style = asset('suites/lab/lab.css')
   const page = await buildPage({ template: 'suites/lab/lab.html', style, script: 'suites/lab/page.ts' })
   const file = 'spec/requirements.yaml'
   const requirements = parseRequirements(readFileSync(join(packageRoot, file), 'utf8'), file)

@@ -21,7 +21,7 @@ interface PageParts {
 export async function buildPage(parts: PageParts): Promise<string> {
   const script = (await bundle(parts.script)).replaceAll('</script', '<\\/script')
   // Functions, since "$" means something in a replacement text.
-  return source(parts.template)
+  return asset(parts.template)
     .replace('page:policy', pagePolicy(parts.style, script))
     .replace('/* page:style */', () => parts.style)
     .replace('/* page:script */', () => script)
@@ -31,6 +31,11 @@ export async function buildPage(parts: PageParts): Promise<string> {
 export async function builtPage(path: string, build: () => Promise<string>): Promise<string> {
   const file = join(packageRoot, 'dist', path)
   return import.meta.url.endsWith('.js') && existsSync(file) ? readFileSync(file, 'utf8') : build()
+}
+
+/** A template, a style or a script of a page. The sources have it in its place; the package has it at the same place of dist/. */
+export function asset(path: string): string {
+  return readFileSync([path, join('dist', path)].map((one) => join(packageRoot, one)).find(existsSync) ?? path, 'utf8')
 }
 
 /** The page with its data, as JSON. */
@@ -55,8 +60,4 @@ async function bundle(module: string): Promise<string> {
   const { output } = await built.generate({ format: 'iife', minify: true })
   await built.close()
   return output[0].code
-}
-
-function source(path: string): string {
-  return readFileSync(join(packageRoot, path), 'utf8')
 }

@@ -1,12 +1,12 @@
 import { groupBy } from '../engine/group.ts'
 import type { Printable } from '../engine/printable.ts'
+import { asset } from '../page/build-page.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
 import { exploredLines } from './explored-lines.ts'
 import { sortFindings } from './findings.ts'
 import { caseDetails, findingDetails } from './html-cases.ts'
-import { htmlPage } from './html-page.ts'
+import { htmlPage, scriptFile } from './html-page.ts'
 import { coverage, fixtureTexts, legend, requirementLine } from './html-parts.ts'
-import { htmlScript } from './html-script.ts'
 import { escapeHtml, linkTo, list } from './html-text.ts'
 import { brokenNewer, type PrintedReport, printedReport } from './printed.ts'
 import { causesOfProblems, problemsOf } from './problems.ts'
@@ -54,7 +54,8 @@ ${list('Left on the target', report.left)}
 ${fixtureTexts(report.cases, sources)}
 </main>
 <footer>svc-conformance ${escapeHtml(report.meta.version)}, Node ${escapeHtml(report.meta.node)}, seed ${escapeHtml(report.meta.seed)}, ${escapeHtml(report.meta.started)}</footer>`
-  return htmlPage(title, body, htmlScript)
+  // In a block, so that its names stay out of the page.
+  return htmlPage(title, body, `{\n${asset(scriptFile)}}`)
 }
 
 function header(report: PrintedReport, target: string): string {

@@ -1,13 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { packageRoot } from '../../engine/fixture/package-root.ts'
-import { buildPage } from '../../page/build-page.ts'
-import { htmlStyle } from '../html-style.ts'
+import { asset, buildPage } from '../../page/build-page.ts'
+import { styleFile } from '../html-page.ts'
 
 const folder = 'suites/report/compare'
 
 /** The page of many servers without its reports. */
 export function buildComparison(): Promise<string> {
-  const style = htmlStyle + readFileSync(join(packageRoot, folder, 'compare.css'), 'utf8')
+  const style = asset(styleFile) + asset(`${folder}/compare.css`)
   return buildPage({ template: `${folder}/compare.html`, style, script: `${folder}/page.ts` })
 }
