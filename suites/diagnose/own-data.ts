@@ -3,13 +3,12 @@
 import { defined } from '../engine/json.ts'
 import { fromBase64Strict, fromLatin1, sameBytes } from '../engine/signer/bytes.ts'
 import { type Draft, signDraft } from '../engine/signer/draft.ts'
-import { ed25519Verify, publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import type { HeaderFields } from '../engine/signer/header.ts'
 import { dataMistake, type KnownMistake } from '../engine/signer/mistake.ts'
 import { draftOf } from '../engine/signer/sign.ts'
 import { firstDifference } from './first-difference.ts'
 import { readHeader } from './reading.ts'
-import { dataToSign, type VerifyInput } from './verify.ts'
+import { dataToSign, ed25519Fits, type VerifyInput } from './verify.ts'
 
 /** How the caller's own data relate to the right ones. */
 interface OwnData {
@@ -56,35 +55,20 @@ export function differencesOf(input: VerifyInput, fields: HeaderFields, data: Ui
   const own = partsOf(data)
   if (own === null)
     return [otherPart('data', 'signatures/data-to-sign', 'other data are signed than those of this request')]
-  const found: KnownMistake[] = []
-  const compare = (part: keyof typeof own, right: string, requirement: string, claim: (own: string) => string) => {
-    if (own[part] !== right) found.push(otherPart(part, requirement, claim(own[part])))
-  }
-  const bothOf = (name: string, right: string) => (mine: string) =>
-    `header and data have different ${name}s: "${right}" in the header, "${mine}" in the data`
-  compare('timestamp', fields.timestamp, 'signatures/timestamp', bothOf('timestamp', fields.timestamp))
-  compare('nonce', fields.nonce, 'signatures/nonce', bothOf('nonce', fields.nonce))
+  const both = (name: 'timestamp' | 'nonce'): string =>
+    `header and data have different ${name}s: "${fields[name]}" in the header, "${own[name]}" in the data`
   const method = input.method.toUpperCase()
-  compare(
-    'method',
-    method,
-    'signatures/request-method',
-    (mine) => `the data have the method "${mine}" instead of "${method}"`,
+  const body = `a body of ${own.body.length} bytes that is not the one of this request, of ${input.body.length} bytes`
+  const parts: readonly [part: keyof typeof own, right: string, requirement: string, when: string][] = [
+    ['timestamp', fields.timestamp, 'signatures/timestamp', both('timestamp')],
+    ['nonce', fields.nonce, 'signatures/nonce', both('nonce')],
+    ['method', method, 'signatures/request-method', `the data have the method "${own.method}" instead of "${method}"`],
+    ['uri', input.uri, 'signatures/request-uri', `the data have the URI "${own.uri}" instead of "${input.uri}"`],
+    ['body', fromLatin1(input.body), 'signatures/request-body', `the data have ${body}`],
+  ]
+  return parts.flatMap(([part, right, requirement, when]) =>
+    own[part] === right ? [] : [otherPart(part, requirement, when)],
   )
-  compare(
-    'uri',
-    input.uri,
-    'signatures/request-uri',
-    (mine) => `the data have the URI "${mine}" instead of "${input.uri}"`,
-  )
-  compare(
-    'body',
-    fromLatin1(input.body),
-    'signatures/request-body',
-    (mine) =>
-      `the data have a body of ${mine.length} bytes that is not the one of this request, of ${input.body.length} bytes`,
-  )
-  return found
 }
 
 /** For the others the fix of the requirement serves. */
@@ -112,6 +96,5 @@ function signatureFits(input: VerifyInput, { signature }: HeaderFields, data: Ui
     return signDraft(draftOfOwnData(draft, data)).signature === signature
   }
   const bytes = fromBase64Strict(signature)
-  const publicKey = key.kind === 'ed25519' ? publicKeyOfSeed(key.seed) : key.publicKey
-  return bytes !== null && ed25519Verify(publicKey, data, bytes)
+  return bytes !== null && ed25519Fits(key, data, bytes)
 }

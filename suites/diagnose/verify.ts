@@ -76,7 +76,7 @@ function signatureStages(input: VerifyInput, fields: HeaderFields): Stage[] {
   const encoding: Stage = { name: 'encoding', ok: true }
   const length = input.key.kind === 'secret' ? macBytesSent : signatureBytes
   if (bytes.length !== length) return [encoding, failed('length', `${length} bytes`, `${bytes.length} bytes`)]
-  const ok = input.key.kind === 'secret' ? received === right : ed25519IsRight(input, fields, bytes)
+  const ok = input.key.kind === 'secret' ? received === right : ed25519Fits(input.key, dataToSign(input, fields), bytes)
   const last: Stage = ok
     ? { name: 'signature', ok }
     : failed('signature', right ?? 'a signature by the private key of this public key', received)
@@ -89,10 +89,10 @@ function rightSignature(input: VerifyInput, { keyId, timestamp, nonce }: HeaderF
   return signDraft(draftOf({ ...input, keyId, timestamp, nonce })).signature
 }
 
-function ed25519IsRight({ key, ...input }: VerifyInput, fields: HeaderFields, signature: Uint8Array): boolean {
+/** Whether a signature is made over these bytes with the private key of this pair; never with a secret. */
+export function ed25519Fits(key: SigningKey, data: Uint8Array, signature: Uint8Array): boolean {
   if (key.kind === 'secret') return false
-  const publicKey = key.kind === 'ed25519' ? publicKeyOfSeed(key.seed) : key.publicKey
-  return ed25519Verify(publicKey, dataToSign({ key, ...input }, fields), signature)
+  return ed25519Verify(key.kind === 'ed25519' ? publicKeyOfSeed(key.seed) : key.publicKey, data, signature)
 }
 
 /** The right data for the header and the request. */
