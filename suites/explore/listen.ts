@@ -5,7 +5,7 @@
  */
 import type { RunListener } from '../engine/case/events.ts'
 import type { ListeningFinding } from '../engine/judge/outcome.ts'
-import type { LostPreparation } from '../engine/judge/problem.ts'
+import type { RefusalJudgement } from '../engine/judge/problem.ts'
 import { contradicts, explain, facts, judge, learn, shape } from '../engine/model/index.ts'
 import { readBody } from '../engine/model/parse.ts'
 import type { Fact, Problem, State, Verdict } from '../engine/model/types.ts'
@@ -21,6 +21,8 @@ export interface ListenOptions {
   /** Every case has a target of its own, which begins with that state. */
   readonly isFreshEachCase: boolean
   readonly seenFrom: SeenFrom
+  /** Others may use the target at the same time. */
+  readonly isShared?: boolean
   /** Ids of keys about which nothing else is known. */
   readonly unknownTexts?: readonly string[]
   /** Names of headers, in lower case, that every call carries. */
@@ -31,8 +33,8 @@ export interface Listening {
   readonly listener: RunListener
   /** What was found since the last time. */
   take(): ListeningFinding[]
-  /** Why a call had to be refused that a case needed accepted; undefined if it had to be accepted, or that is open or not known yet. */
-  lostPreparation(refused: WireRequest): LostPreparation | undefined
+  /** Judges a refused call that a case needed accepted; undefined if nothing is known that would make its refusal right. */
+  judgeRefusal(refused: WireRequest): RefusalJudgement | undefined
   /** How many exchanges were judged, and how many were open. */
   readonly counts: { judged: number; open: number }
 }
@@ -70,7 +72,7 @@ export function listenToRun(options: ListenOptions): Listening {
     underWay: new Map(),
     order: 0,
     log: [],
-    refusals: createRefusals(),
+    refusals: createRefusals(options.isShared === true),
     unknownTexts: new Set(options.unknownTexts),
     state: options.state,
     offsetMs: null,
@@ -83,7 +85,7 @@ export function listenToRun(options: ListenOptions): Listening {
       if (event.kind === 'exchange-made') receive(listener, event)
     },
     take: () => listener.found.splice(0),
-    lostPreparation: (refused) => listener.refusals.lostPreparation(refused, (begun) => stateBefore(listener, begun)),
+    judgeRefusal: (refused) => listener.refusals.judge(refused, (begun) => stateBefore(listener, begun)),
   }
 }
 

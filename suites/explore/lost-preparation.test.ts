@@ -14,12 +14,17 @@ const state = {
 
 /** A run whose calls and answers are made by hand, on a clock that the test moves. */
 function conversation() {
-  const { listener, lostPreparation, counts } = listenToRun({
+  const { listener, judgeRefusal, counts } = listenToRun({
+    isShared: true,
     state,
     isFreshEachCase: false,
     seenFrom: { first: '127.0.0.1', second: undefined },
     ownHeaders: new Set(),
   })
+  const lostPreparation = (refused: WireRequest) => {
+    const judged = judgeRefusal(refused)
+    return judged?.is === 'required' ? judged.because : undefined
+  }
   let nowMs = startMs
   let id = 0
   const begin = (method: string, params: object, authorize?: (text: string) => string): WireRequest => {
@@ -77,6 +82,7 @@ function conversation() {
     whyUse: (name: string) => lostPreparation(made(using(name), null)),
     whyRefresh: (name: string) => lostPreparation(made(refreshing(name), null)),
     lostPreparation,
+    judgeUse: (name: string) => judgeRefusal(made(using(name), null)),
   }
 }
 
@@ -238,4 +244,36 @@ test('asking changes nothing about what is judged later', () => {
     return counts
   }
   expect(judged(true)).toEqual(judged(false))
+})
+
+test.each<[string, string, (talk: ReturnType<typeof conversation>) => void, object | undefined]>([
+  ['a token alone', 'one', ({ grant }) => grant('one'), undefined],
+  [
+    'three newer tokens of its key',
+    'one',
+    ({ grant }) => {
+      for (const name of ['one', 'two', 'three', 'four']) grant(name)
+    },
+    { kind: 'newer-tokens', newer: 3, question: 'limits/live-tokens' },
+  ],
+  [
+    'its used refresh token was sent again',
+    'two',
+    ({ grant, refresh, whyRefresh }) => {
+      grant('one')
+      refresh('one', 'two')
+      whyRefresh('one')
+    },
+    { kind: 'pair-uncertain', question: 'refresh/family' },
+  ],
+  [
+    'a session among those of others',
+    'one',
+    ({ grantSessions }) => grantSessions(['one']),
+    { kind: 'sessions-of-others' },
+  ],
+])('what may explain a refusal where it is open: %s', (_what, name, talk, because) => {
+  const told = conversation()
+  talk(told)
+  expect(told.judgeUse(name)).toEqual(because === undefined ? undefined : { is: 'open', because })
 })

@@ -17,22 +17,27 @@ export interface RefusedCall {
 }
 
 /**
+ * @param pair whose token was sent
  * @returns undefined unless it is certain from accepted calls alone; so a server that breaks a rule is not excused by what it broke: a
  * token that it issued twice, or an expiry that had passed when it was reported
  */
-export function lostPreparation(refused: RefusedCall): LostPreparation | undefined {
+export function lostPreparation(refused: RefusedCall, pair: Pair): LostPreparation | undefined {
   const { state, call, span } = refused
-  const text = tokenIn(state, call)
-  const pair = text === undefined ? undefined : pairOf(state, text)
-  if (pair === undefined || isIssuedTwice(state, pair)) return undefined
+  if (isIssuedTwice(state, pair)) return undefined
   for (const fact of facts(state, call, span)) {
     const loss = fact.is === 'no' ? lossBy(fact, pair, span) : undefined
     if (loss !== undefined) return loss
   }
   const newer = newerSessions(state, pair, lastUseMs(refused, pair))
   if (newer === undefined) return undefined
-  const requirement = text === pair.refresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
+  const requirement = tokenIn(state, call) === pair.refresh ? 'sessions/removed-refresh' : 'sessions/oldest-removed'
   return { kind: 'session-removed', requirement, newer }
+}
+
+/** The pair whose token a call sent, exactly as it was issued. */
+export function pairSent({ state, call }: RefusedCall): Pair | undefined {
+  const text = tokenIn(state, call)
+  return text === undefined ? undefined : pairOf(state, text)
 }
 
 /** The access token that authorizes a call, or the refresh token in its params. */

@@ -1,12 +1,13 @@
 /** Remembers refused calls with what was known before them, so that a case can ask later why one of them was refused. */
 
-import type { LostPreparation } from '../engine/judge/problem.ts'
+import type { RefusalJudgement } from '../engine/judge/problem.ts'
 import type { Call, State } from '../engine/model/index.ts'
 import { presentedToken } from '../engine/model/learn-pair.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
 import type { WireRequest } from '../engine/target.ts'
 import type { CaseCall } from './case-call.ts'
-import { lostPreparation, type RefusedCall } from './lost-preparation.ts'
+import { doubtAbout } from './doubt.ts'
+import { lostPreparation, pairSent, type RefusedCall } from './lost-preparation.ts'
 
 export interface Refusals {
   /** A call was answered otherwise than by a refusal. */
@@ -16,14 +17,15 @@ export interface Refusals {
   /** No call is under way; the state is that before the calls that were under way until now. */
   settle(state: State): void
   /** @param stateBefore what is known of a call that began then, while others are still under way */
-  lostPreparation(request: WireRequest, stateBefore: (begun: number) => State): LostPreparation | undefined
+  judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined
   forget(): void
 }
 
 /** Longer tokens are not remembered, because a hostile server may send megabytes. */
 const longestToken = 4096
 
-export function createRefusals(): Refusals {
+/** @param isShared others may use the target at the same time */
+export function createRefusals(isShared: boolean): Refusals {
   const pending = new Map<WireRequest, CaseCall>()
   const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
   const lastUsesMs = new Map<string, number>()
@@ -40,13 +42,13 @@ export function createRefusals(): Refusals {
       for (const [request, { call, span }] of pending) settled.set(request, { call, span, state })
       pending.clear()
     },
-    lostPreparation(request, stateBefore) {
+    judge(request, stateBefore) {
       const unsettled = pending.get(request)
       const refused =
         unsettled === undefined
           ? settled.get(request)
           : { call: unsettled.call, span: unsettled.span, state: stateBefore(unsettled.order.from) }
-      return refused === undefined ? undefined : lostPreparation({ ...refused, lastUsesMs })
+      return refused === undefined ? undefined : judgeRefusal({ ...refused, lastUsesMs }, isShared)
     },
     forget() {
       pending.clear()
@@ -61,4 +63,13 @@ function textOfToken({ authorization, body }: Call): string | undefined {
     return /^basic /i.test(authorization) || authorization.includes(';') ? undefined : authorization.split(' ').at(-1)
   const { method, params } = readBody(body)
   return method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
+}
+
+function judgeRefusal(refused: RefusedCall, isShared: boolean): RefusalJudgement | undefined {
+  const pair = pairSent(refused)
+  if (pair === undefined) return undefined
+  const loss = lostPreparation(refused, pair)
+  if (loss !== undefined) return { is: 'required', because: loss }
+  const doubt = doubtAbout(refused, pair, isShared)
+  return doubt === undefined ? undefined : { is: 'open', because: doubt }
 }

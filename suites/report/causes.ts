@@ -130,6 +130,10 @@ function reasonKey(problem: ReportedProblem): unknown {
     exchanges: _shown,
     ...facts
   } = problem
+  if (facts.kind === 'wrong-outcome' || facts.kind === 'wrong-count') {
+    const { doubt: _perhaps, ...broken } = facts
+    return broken
+  }
   return facts.kind === 'test-key-missing' ? { ...facts, testKey: '' } : facts
 }
 

@@ -1,5 +1,5 @@
 import { describeSummary } from '../engine/judge/classify.ts'
-import type { EnvelopeProblem, Failure, Mismatch } from '../engine/judge/problem.ts'
+import type { Doubt, EnvelopeProblem, Failure, Mismatch } from '../engine/judge/problem.ts'
 import { type TextOfKind, textOfKind } from './text-of-kind.ts'
 
 const envelopeTexts: TextOfKind<EnvelopeProblem> = {
@@ -17,12 +17,13 @@ const lackingText = {
 /** How an expectation was broken. */
 export const failureTexts: TextOfKind<Failure> = {
   ...envelopeTexts,
-  'wrong-outcome': ({ expected, got }) => `expected the call to be ${expected}, it was ${describeSummary(got)}`,
+  'wrong-outcome': ({ expected, got, doubt }) =>
+    `expected the call to be ${expected}, it was ${describeSummary(got)}${doubtText(doubt)}`,
   'wrong-value': ({ path, mismatch }) => `${path}: ${mismatchText(mismatch)}`,
-  'wrong-count': ({ wanted, calls, side, counted, round, connections }) => {
+  'wrong-count': ({ wanted, calls, side, counted, round, connections, doubt }) => {
     const atOnce = round === undefined ? '' : ' at once'
     const race = round === undefined ? '' : ` (race ${round}, on ${connections} connections)`
-    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} were${race}`
+    return `expected ${countWords(wanted)} of ${calls} calls${atOnce} to be ${side}, ${counted} were${race}${doubtText(doubt)}`
   },
   'call-not-answered': ({ calls, got }) =>
     `expected every one of ${calls} calls to be answered, one was ${describeSummary(got)}`,
@@ -34,6 +35,21 @@ export const failureTexts: TextOfKind<Failure> = {
   },
   'creation-result': ({ lacks }) => lackingText[lacks],
   'token-unsendable': () => 'the access token has characters that no HTTP header can carry',
+}
+
+const doubtTexts: TextOfKind<Doubt> = {
+  'newer-tokens': ({ newer, question }) =>
+    `${newer} newer tokens of its key were issued, and whether the number of live ones is limited is open (${question})`,
+  'pair-uncertain': ({ question }) =>
+    `what became of its pair is not known: a refresh of it was lost or refused, or a used refresh token was sent (${question})`,
+  'key-perhaps-removed': () => 'its key may have been removed, by the eleventh creation or by a method that named it',
+  'sessions-of-others': () =>
+    'sixteen newer sessions remove its session, and others may have created some with this key',
+}
+
+/** Behind a sentence about a refusal. */
+function doubtText(doubt: Doubt | undefined): string {
+  return doubt === undefined ? '' : `; what may explain it: ${textOfKind(doubtTexts, doubt)}`
 }
 
 /** `at most 16`, for the fixtures' `at-most 16`. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseScenario } from '../engine/fixture/parse.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { problemText } from '../report/problem-text.ts'
-import { lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
+import { lastingTarget, loadIndependentVariants, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { runAll } from './run.ts'
 
@@ -107,4 +107,17 @@ test('also while other cases make calls', async () => {
   const outcomes = await runAll({ target, corpus: { ...corpus, scenarios }, listens: true })
   const verdicts = scenarios.map(({ id }) => outcomes.find((one) => one.id === id)?.verdict)
   expect(verdicts).toEqual(['not-testable', 'passed', 'passed'])
+})
+
+test('a failure names what may explain it, where the model finds it open', async () => {
+  const variant = (await loadIndependentVariants()).find(
+    ({ id }) => id === 'three-live-pairs-of-a-key-outside-sessions',
+  )
+  if (variant === undefined) throw new Error('no such variant')
+  const four = `steps:\n${grant('')}${use}${grant('', 'two')}${grant('', 'three')}${grant('', 'four')}${use}`
+  const { verdict, problem } = await ask(four, variant.create?.())
+  expect(verdict).toBe('failed')
+  expect(problemText(problem)).toMatch(
+    /it was refused .*; what may explain it: 3 newer tokens of its key were issued, .* \(limits\/live-tokens\)$/,
+  )
 })

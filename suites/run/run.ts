@@ -56,8 +56,8 @@ export async function openRun(setup: RunSetup): Promise<OpenRun> {
     for (const listen of listeners) listen(event)
   }
   let listening: Listening | null = null
-  const lostPreparation: Run['lostPreparation'] = (refused) => listening?.lostPreparation(refused)
-  const run = { ...engineRun({ ...setup, listener }, facts), lostPreparation }
+  const judgeRefusal: Run['judgeRefusal'] = (refused) => listening?.judgeRefusal(refused)
+  const run = { ...engineRun({ ...setup, listener }, facts), judgeRefusal }
   const caller = await openCaller(run)
   const { instance } = caller
   await closeCaller(caller)

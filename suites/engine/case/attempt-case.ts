@@ -96,7 +96,7 @@ async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attem
       clockIsKnown: isClockKnown(caller) || isRequestedTime(step.before, attempt),
       tokenClockAheadMs: isRequestedTime(step.before, attempt) ? 0 : tokenClockDoubt(caller.facts).aheadMs,
       refreshLifeMs: caller.facts.refreshLifeMs,
-      lostPreparation: caller.run.lostPreparation,
+      judgeRefusal: caller.run.judgeRefusal,
     })
   } catch (error) {
     return judgeNotCalled(error, placed, attempt)

@@ -1,5 +1,5 @@
 import type { Auth, Corpus } from '../fixture/fixture-types.ts'
-import type { Hint, LostPreparation } from '../judge/problem.ts'
+import type { Hint, RefusalJudgement } from '../judge/problem.ts'
 import type { Random } from '../random.ts'
 import { createRedactor, type Redactor } from '../redact.ts'
 import { type Ed25519KeyPair, seedFromPkcs8 } from '../signer/pem.ts'
@@ -45,8 +45,8 @@ export interface Run {
   keyPairs: Map<string, Ed25519KeyPair>
   /** Finds out by further calls why a right call was refused; without it no hint is looked for. */
   diagnose?: Diagnose | undefined
-  /** Asks the model, where it listens, why a call had to be refused that a case needed accepted. */
-  lostPreparation?: ((refused: WireRequest) => LostPreparation | undefined) | undefined
+  /** Asks the model, where it listens, about a refused call that a case needed accepted. */
+  judgeRefusal?: ((refused: WireRequest) => RefusalJudgement | undefined) | undefined
 }
 
 /** Looks for the reason of a refusal. It is passed in, so the engine does not depend on suites/diagnose. */

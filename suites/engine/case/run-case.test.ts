@@ -285,8 +285,8 @@ test('a step of several calls is not testable only if each of its refused calls 
   const asked = async (lost: number) => {
     let left = lost
     const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
-    const lostPreparation = () => (left-- > 0 ? because : undefined)
-    return ask({ ...run, lostPreparation }, granted.replace('params', 'repeat: 3, params'))
+    const judgeRefusal = () => (left-- > 0 ? ({ is: 'required', because } as const) : undefined)
+    return ask({ ...run, judgeRefusal }, granted.replace('params', 'repeat: 3, params'))
   }
   expect((await asked(2)).verdict).toBe('failed')
   expect(await asked(9)).toMatchObject({ verdict: 'not-testable', problem: { kind: 'preparation-lost', because } })
@@ -294,7 +294,20 @@ test('a step of several calls is not testable only if each of its refused calls 
 
 test('a call that must be refused is not excused by a lost preparation', async () => {
   const run = runOf(madeUpTarget({ answer: () => ({ result: {} }) }))
-  const lostPreparation = () => ({ kind: 'pair-refreshed', requirement: 'refresh/revokes-access' }) as const
-  const { verdict } = await ask({ ...run, lostPreparation }, granted.replace('accepted', 'refused'))
+  const because = { kind: 'pair-refreshed', requirement: 'refresh/revokes-access' } as const
+  const judgeRefusal = () => ({ is: 'required', because }) as const
+  const { verdict } = await ask({ ...run, judgeRefusal }, granted.replace('accepted', 'refused'))
   expect(verdict).toBe('failed')
+})
+
+test('what may explain a refusal is named, and changes no verdict', async () => {
+  const doubt = { kind: 'newer-tokens', newer: 5, question: 'limits/live-tokens' } as const
+  const run = runOf(madeUpTarget({ answer: () => ({ status: 401 }) }))
+  const asked = { ...run, judgeRefusal: () => ({ is: 'open', because: doubt }) as const }
+  const tally = granted.replace('expect: accepted', 'repeat: 2, tally: { accepted: 2 }')
+  for (const step of [granted, tally])
+    expect(await ask(asked, step)).toMatchObject({ verdict: 'failed', problem: { doubt } })
+  expect(
+    (await ask(asked, granted.replace('accepted', '{ accepted: null, where: { result.a: 1 } }'))).problem,
+  ).toMatchObject({ doubt })
 })

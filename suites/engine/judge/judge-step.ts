@@ -7,7 +7,7 @@ import type { Called } from './called.ts'
 import { envelopeRequirements } from './envelope.ts'
 import { type Judgement, judgeAnswers, type Schemas, type Side } from './expectation.ts'
 import { endOfTimestampsMs, firstTimestampMs, roundingMs } from './margins.ts'
-import type { LostPreparation, ProblemFacts } from './problem.ts'
+import type { Failure, LostPreparation, ProblemFacts, RefusalJudgement } from './problem.ts'
 import { showJson } from './show-json.ts'
 
 /**
@@ -37,8 +37,8 @@ interface StepContext {
   tokenClockAheadMs: number
   /** How long a refresh token lives, where that is known. In ms. */
   refreshLifeMs: number | undefined
-  /** Why the call had to be refused, as the model knows it; undefined if it had to be accepted, or that is open. */
-  lostPreparation?: ((refused: WireRequest) => LostPreparation | undefined) | undefined
+  /** Asks the model about a refused call; undefined if the call had to be accepted, or nothing is known that would make its refusal right. */
+  judgeRefusal?: ((refused: WireRequest) => RefusalJudgement | undefined) | undefined
 }
 
 /** @param calls the calls that the step made, at least one */
@@ -63,21 +63,22 @@ function judgeFailure(
   step: CallStep | SendStep,
   calls: Called[],
   { problem, called }: Extract<Judgement, { kind: 'broke' }>,
-  { given, refreshLifeMs, tokenClockAheadMs, lostPreparation }: StepContext,
+  { given, refreshLifeMs, tokenClockAheadMs, judgeRefusal }: StepContext,
 ): StepEnd {
   const requestedMs = expectsAcceptance(step) ? called.requestedLifeMs : undefined
   if (requestedMs !== undefined && refreshLifeMs !== undefined && isLifetimeTooLong(requestedMs, refreshLifeMs)) {
     return stepEnd('not-testable', { kind: 'lifetime-too-long', requestedMs, refreshLifeMs }, [called])
   }
-  const lost = failsByRefusal(step) ? lossOf(calls, called, lostPreparation) : undefined
+  const lost = failsByRefusal(step) ? lossOf(calls, called, judgeRefusal) : undefined
   if (lost !== undefined) return stepEnd('preparation-lost', { kind: 'preparation-lost', because: lost }, [called])
   if (failsByRefusal(step) && endedToken(calls, tokenClockAheadMs))
     return stepEnd('preparation-lost', { kind: 'token-ended' }, [called])
-  if (!given) return stepEnd('broke', problem, [called])
+  const failure = failsByRefusal(step) ? withDoubt(problem, called, judgeRefusal) : problem
+  if (!given) return stepEnd('broke', failure, [called])
   const { outcome } = called.answer
   const reason = outcome === 'refused' ? step['if-refused'] : outcome === 'accepted' ? step['if-accepted'] : undefined
   if (reason !== undefined) return stepEnd('not-testable', { kind: 'as-declared', reason }, [called])
-  return { ...stepEnd('blocked', problem, [called]), inPreparation: true }
+  return { ...stepEnd('blocked', failure, [called]), inPreparation: true }
 }
 
 /** Departures from the envelope are collected over the whole run. They fail a step only if the step is about them. */
@@ -135,11 +136,24 @@ function failsByRefusal({ expect, tally }: CallStep | SendStep): boolean {
 function lossOf(
   calls: Called[],
   { answer }: Called,
-  lostPreparation: StepContext['lostPreparation'],
+  judgeRefusal: StepContext['judgeRefusal'],
 ): LostPreparation | undefined {
-  if (lostPreparation === undefined || answer.outcome !== 'refused') return undefined
-  const losses = calls.filter((one) => one.answer.outcome === 'refused').map(({ request }) => lostPreparation(request))
+  if (judgeRefusal === undefined || answer.outcome !== 'refused') return undefined
+  const losses = calls
+    .filter((one) => one.answer.outcome === 'refused')
+    .map(({ request }) => {
+      const judged = judgeRefusal(request)
+      return judged?.is === 'required' ? judged.because : undefined
+    })
   return losses.every((loss) => loss !== undefined) ? losses[0] : undefined
+}
+
+/** Adds what may have made the refusal right. */
+function withDoubt(problem: Failure, { answer, request }: Called, judgeRefusal: StepContext['judgeRefusal']): Failure {
+  const isWrongRefusal =
+    answer.outcome === 'refused' && (problem.kind === 'wrong-outcome' || problem.kind === 'wrong-count')
+  const judged = isWrongRefusal ? judgeRefusal?.(request) : undefined
+  return isWrongRefusal && judged?.is === 'open' ? { ...problem, doubt: judged.because } : problem
 }
 
 /** Whether a token had expired, or nearly, when it was used. Its refusal proves nothing then. */

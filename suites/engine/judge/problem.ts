@@ -25,7 +25,12 @@ export type Mismatch =
 
 /** An expectation that did not hold. */
 export type Failure =
-  | { kind: 'wrong-outcome'; expected: 'accepted' | 'refused' | 'refused or accepted'; got: AnswerSummary }
+  | {
+      kind: 'wrong-outcome'
+      expected: 'accepted' | 'refused' | 'refused or accepted'
+      got: AnswerSummary
+      doubt?: Doubt
+    }
   | { kind: 'wrong-value'; path: string; mismatch: Mismatch }
   | {
       kind: 'wrong-count'
@@ -36,6 +41,7 @@ export type Failure =
       /** For a race: its round, from 1, and its connections. */
       round?: number
       connections?: 'new' | 'warm'
+      doubt?: Doubt
     }
   | { kind: 'call-not-answered'; calls: number; got: AnswerSummary }
   /** A call that must be refused got a broken answer, but the key or token in the answer works. */
@@ -118,6 +124,20 @@ export type LostPreparation =
   | { kind: 'pair-refreshed'; requirement: string }
   /** At least so long before the call. */
   | { kind: 'token-expired'; requirement: string; agoMs: number }
+
+/** What may have made a refusal right, where the document or the calls of the run leave that open; with the open question. */
+export type Doubt =
+  /** So many newer tokens of its key were issued; a server may bound how many live. */
+  | { kind: 'newer-tokens'; newer: number; question: string }
+  /** A refresh of its pair was lost or refused, or a used refresh token was sent. */
+  | { kind: 'pair-uncertain'; question: string }
+  /** An eleventh key was created, or a method that the document does not show named its key. */
+  | { kind: 'key-perhaps-removed' }
+  /** Its token is bound to a session, and others may create sessions on the target. */
+  | { kind: 'sessions-of-others' }
+
+/** What the model says of a refused call that a case needed accepted: it had to be refused, or that is open. */
+export type RefusalJudgement = { is: 'required'; because: LostPreparation } | { is: 'open'; because: Doubt }
 
 /** What a target or its user does not offer. */
 export type Gap =

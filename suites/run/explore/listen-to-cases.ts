@@ -41,6 +41,7 @@ export function listenToCases(
   return listenToRun({
     state,
     isFreshEachCase: !target.lasting,
+    isShared: target.lasting && !target.fresh,
     seenFrom: {
       first: facts.clientAddress ?? (target.lasting ? undefined : settings.clientAddress),
       second: facts.secondAddress ?? (target.lasting ? undefined : settings.secondAddress),
