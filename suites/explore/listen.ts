@@ -1,7 +1,7 @@
 /**
  * Listens to the cases of a run: the model judges each exchange, so that an answer that no reading of the document allows is noticed even
  * if no case is about it. It makes no calls. Only what is certain is reported. Refusals never are, because a limit, a lock or a lost
- * connection may explain them, and the case that needs the acceptance fails anyway.
+ * connection may explain them, and the case that needs the acceptance fails anyway; but that case may ask about its refused call.
  */
 import type { RunListener } from '../engine/case/events.ts'
 import type { ListeningFinding } from '../engine/judge/outcome.ts'

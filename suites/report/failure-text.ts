@@ -44,7 +44,7 @@ const doubtTexts: TextOfKind<Doubt> = {
     `what became of its pair is not known: a refresh of it was lost or refused, or a used refresh token was sent (${question})`,
   'key-perhaps-removed': () => 'its key may have been removed, by the eleventh creation or by a method that named it',
   'sessions-of-others': () =>
-    'sixteen newer sessions remove its session, and others may have created some with this key',
+    'the session of the refused token is removed by sixteen newer ones, and others may have created some with its key',
 }
 
 /** Behind a sentence about a refusal. */

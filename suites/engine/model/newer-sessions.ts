@@ -6,8 +6,8 @@ import type { Pair, State } from './types.ts'
 
 /**
  * How many sessions were created after a session was last used. Once there are sixteen, it is gone in every reading of the open questions:
- * all of them are of its key, so of its user; each has a name of its own, so it takes a place; and each was created, so also used and
- * refreshed, later. What others do on the target can only remove it sooner.
+ * all of them are of its key, and a user has at least one key; each has a name of its own, so it takes a place; and each was created, so
+ * also used and refreshed, later. What others do on the target can only remove it sooner.
  *
  * @param lastUsedMs when its tokens were sent last, on our clock
  * @returns undefined if it may be alive
