@@ -169,6 +169,19 @@ test.each<[string, (talk: ReturnType<typeof conversation>) => string]>([
     },
   ],
   [
+    'its token is too long to be remembered',
+    ({ grantSessions, use, wait }) => {
+      const long = 'long'.repeat(1100)
+      grantSessions([long])
+      wait(2000)
+      grantSessions(names(8))
+      use(long)
+      wait(2000)
+      grantSessions(names(8, 'later'))
+      return long
+    },
+  ],
+  [
     'one of their names is used again',
     ({ grantSessions }) => {
       grantSessions([...names(15), 'MORE-3'])

@@ -8,6 +8,9 @@ import { newerSessions } from '../engine/model/newer-sessions.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
 import type { Pair } from '../engine/model/types.ts'
 
+/** Uses of longer tokens are not remembered, because a hostile server may send megabytes. */
+export const longestToken = 4096
+
 /** A refused call, what was known before it, and when each token was used last without a refusal, in ms on our clock. */
 export interface RefusedCall {
   readonly call: Call
@@ -85,5 +88,8 @@ function isIssuedTwice({ pairs }: State, { access, refresh }: Pair): boolean {
 
 function lastUseMs({ state, lastUsesMs }: RefusedCall, { line }: Pair): number {
   const pairs = (state.lines.get(line) ?? []).flatMap((index) => state.pairs.get(index) ?? [])
-  return Math.max(...pairs.flatMap(({ access, refresh }) => [access, refresh].map((text) => lastUsesMs.get(text) ?? 0)))
+  const texts = pairs.flatMap(({ access, refresh }) => [access, refresh])
+  // Perhaps just now.
+  if (texts.some(({ length }) => length > longestToken)) return Number.POSITIVE_INFINITY
+  return Math.max(...texts.map((text) => lastUsesMs.get(text) ?? 0))
 }

@@ -7,7 +7,7 @@ import { isObject, readBody } from '../engine/model/parse.ts'
 import type { WireRequest } from '../engine/target.ts'
 import type { CaseCall } from './case-call.ts'
 import { doubtAbout } from './doubt.ts'
-import { lostPreparation, pairSent, type RefusedCall } from './lost-preparation.ts'
+import { longestToken, lostPreparation, pairSent, type RefusedCall } from './lost-preparation.ts'
 
 export interface Refusals {
   /** A call was answered otherwise than by a refusal. */
@@ -20,9 +20,6 @@ export interface Refusals {
   judge(request: WireRequest, stateBefore: (begun: number) => State): RefusalJudgement | undefined
   forget(): void
 }
-
-/** Longer tokens are not remembered, because a hostile server may send megabytes. */
-const longestToken = 4096
 
 /** @param isShared others may use the target at the same time */
 export function createRefusals(isShared: boolean): Refusals {
