@@ -1,7 +1,7 @@
 /** Part 5.4: the headers from which a target takes the caller's address. */
 import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Fact, type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Fact, type Probe, type ProbeResult, resultOf, tokenProbe, word } from './fact.ts'
 import { pairOf, requestGrant, requestRefresh, works } from './granted.ts'
 
 /** From the range for documentation (RFC 5737), so no call comes from there. */
@@ -16,7 +16,7 @@ const forwardingHeaders: readonly (readonly [name: string, value: string])[] = [
   ['CF-Connecting-IP', foreignAddress],
 ]
 
-async function forwarding(caller: Caller): Promise<Finding> {
+async function forwarding(caller: Caller): Promise<ProbeResult> {
   const reply = await requestGrant(caller, ['solution', `ipAddr:${foreignAddress}`])
   const pair = pairOf(reply)
   const granted = word(
@@ -54,7 +54,7 @@ async function forwarding(caller: Caller): Promise<Finding> {
   }
   const refreshed = await requestRefresh(caller, pair.refresh)
   const isChecked = refreshed.outcome !== 'accepted'
-  return finding(
+  return resultOf(
     { trustProxy: counted.includes('X-Forwarded-For'), refreshChecksAddress: isChecked },
     ...facts,
     word(

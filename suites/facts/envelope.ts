@@ -2,22 +2,22 @@
 import { membersOf } from '../engine/json.ts'
 import { bodyWith, type Call, type Caller, type Reply, signed } from './caller.ts'
 import { describeReply, sameRefusal } from './compare-replies.ts'
-import { acceptance, type Finding, finding, type Probe, word } from './fact.ts'
+import { acceptance, type Probe, type ProbeResult, resultOf, word } from './fact.ts'
 
 const callWith = (caller: Caller, what: Call): Promise<Reply> => caller.call({ auth: signed(caller), ...what })
 
-async function envelopeVersion(caller: Caller): Promise<Finding> {
+async function envelopeVersion(caller: Caller): Promise<ProbeResult> {
   const version = await callWith(caller, { body: bodyWith({ jsonrpc: '1.0' }) })
   const params = await callWith(caller, { body: bodyWith({ params: [] }) })
   const isAccepted = version.outcome === 'accepted' && params.outcome === 'accepted'
-  return finding(
+  return resultOf(
     { strictEnvelope: !isAccepted },
     acceptance('envelope/jsonrpc-version', 'jsonrpc "1.0"', version),
     acceptance('envelope/params-type', 'params as an array', params),
   )
 }
 
-async function idTypes(caller: Caller): Promise<Finding> {
+async function idTypes(caller: Caller): Promise<ProbeResult> {
   const kinds = { string: 'seven', fraction: 7.5, null: null, boolean: true }
   const accepted: string[] = []
   const seen: string[] = []
@@ -28,36 +28,36 @@ async function idTypes(caller: Caller): Promise<Finding> {
   }
   const value = accepted.length === 0 ? 'integers only' : `integers, ${accepted.join(', ')}`
   const choice = accepted.includes('null') ? 'any' : accepted.includes('string') ? 'strings-and-numbers' : 'integers'
-  return finding({ idTypes: choice }, word('envelope/id-types', 'accepted types of ids', value, seen.join('; ')))
+  return resultOf({ idTypes: choice }, word('envelope/id-types', 'accepted types of ids', value, seen.join('; ')))
 }
 
-async function missingId(caller: Caller): Promise<Finding> {
+async function missingId(caller: Caller): Promise<ProbeResult> {
   const reply = await callWith(caller, { body: bodyWith({ id: undefined }) })
   const isSilent = reply.status !== null && reply.status < 300 && reply.bytes === 0
   const value = isSilent ? 'no-body' : reply.outcome === 'accepted' ? 'answered' : 'refused'
-  return finding(
+  return resultOf(
     { notifications: value },
     word('envelope/missing-id', 'a request without id', value, describeReply(reply)),
   )
 }
 
-async function batch(caller: Caller): Promise<Finding> {
+async function batch(caller: Caller): Promise<ProbeResult> {
   const reply = await callWith(caller, { body: `[${bodyWith({})}]` })
   const value = Array.isArray(reply.json) ? 'answered' : 'refused'
   const evidence = value === 'answered' ? 'an array came back' : describeReply(reply)
-  return finding({ batch: value }, word('envelope/batch', 'a batch of one request', value, evidence))
+  return resultOf({ batch: value }, word('envelope/batch', 'a batch of one request', value, evidence))
 }
 
-async function contentType(caller: Caller): Promise<Finding> {
+async function contentType(caller: Caller): Promise<ProbeResult> {
   const reply = await callWith(caller, { headers: [['content-type', 'text/plain']] })
   const value = reply.outcome === 'accepted' ? 'ignored' : 'json-only'
-  return finding({ contentType: value }, acceptance('envelope/content-type', 'Content-Type text/plain', reply))
+  return resultOf({ contentType: value }, acceptance('envelope/content-type', 'Content-Type text/plain', reply))
 }
 
-async function extraMembers(caller: Caller): Promise<Finding> {
+async function extraMembers(caller: Caller): Promise<ProbeResult> {
   const member = await callWith(caller, { body: bodyWith({ extra: 1 }) })
   const param = await callWith(caller, { params: { extra: 1 } })
-  return finding(
+  return resultOf(
     {
       extraMembers: member.outcome === 'accepted' ? 'ignored' : 'refused',
       extraParams: param.outcome === 'accepted' ? 'ignored' : 'refused',
@@ -68,7 +68,7 @@ async function extraMembers(caller: Caller): Promise<Finding> {
 }
 
 /** Sends an unknown method and wrong params without authorization: the refusal shows which check comes first. */
-async function orderOfChecks(caller: Caller): Promise<Finding> {
+async function orderOfChecks(caller: Caller): Promise<ProbeResult> {
   const unauthorized = await caller.call({})
   const unknown = await callWith(caller, { method: 'solution/svcNoSuchMethod' })
   const unknownWithout = await caller.call({ method: 'solution/svcNoSuchMethod' })
@@ -93,11 +93,11 @@ async function orderOfChecks(caller: Caller): Promise<Finding> {
   }
 }
 
-async function listing(caller: Caller): Promise<Finding> {
+async function listing(caller: Caller): Promise<ProbeResult> {
   const { result, headers } = await callWith(caller, {})
   const members = Object.keys(membersOf(result))
   const shape = members.includes('list') ? 'list' : members.includes('solutions') ? 'solutions' : 'counted'
-  return finding(
+  return resultOf(
     { listShape: shape, closeConnections: /close/i.test(headers.connection ?? '') },
     word('solutions/list-result', 'members of the listing', members.join(', ') || typeof result, 'an accepted call'),
   )

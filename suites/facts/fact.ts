@@ -20,7 +20,7 @@ export interface Fact {
 }
 
 /** The result of a probe: facts, and the switches that make the reference server answer in the same way. */
-export interface Finding {
+export interface ProbeResult {
   facts: Fact[]
   switches?: Partial<Profile>
 }
@@ -45,13 +45,13 @@ interface ProbeBase {
 /** A short measurement. It stays within its safety classes. */
 export interface Probe extends ProbeBase {
   /** @param known switches that earlier probes found */
-  run(caller: Caller, known: Partial<Profile>, options: ProbeOptions): Promise<Finding>
+  run(caller: Caller, known: Partial<Profile>, options: ProbeOptions): Promise<ProbeResult>
 }
 
 /** A measurement that creates API keys; what it says of refusals holds only while there is a free place for a key. */
 export interface KeyProbe extends ProbeBase {
   cost: Cost & { keys: number }
-  run(caller: Caller, maker: KeyMaker, options: KeyProbeOptions): Promise<Finding>
+  run(caller: Caller, maker: KeyMaker, options: KeyProbeOptions): Promise<ProbeResult>
 }
 
 export interface KeyProbeOptions {
@@ -67,7 +67,7 @@ export interface ProbeOptions {
 }
 
 /** What a probe found: facts, and the switches that follow from them. */
-export const finding = (switches: Partial<Profile>, ...facts: Fact[]): Finding => ({ facts, switches })
+export const resultOf = (switches: Partial<Profile>, ...facts: Fact[]): ProbeResult => ({ facts, switches })
 
 /** A fact in words. */
 export function word(question: string, name: string, value: FactValue, evidence: string): Fact {

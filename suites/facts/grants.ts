@@ -2,10 +2,10 @@
 import { membersOf } from '../engine/json.ts'
 import { basic, type Caller, type Reply } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Probe, type ProbeResult, resultOf, tokenProbe, word } from './fact.ts'
 import { pairOf, requestGrant, works } from './granted.ts'
 
-async function scopeEcho(caller: Caller): Promise<Finding> {
+async function scopeEcho(caller: Caller): Promise<ProbeResult> {
   const requested = ['solution', 'context', 'expiresIn:60000']
   const reply = await requestGrant(caller, requested)
   const pair = pairOf(reply)
@@ -14,7 +14,7 @@ async function scopeEcho(caller: Caller): Promise<Finding> {
   const form =
     echo === requested.join(',') ? 'as-requested' : echo === 'context,solution' ? 'sorted' : 'without-restrictions'
   const { length } = Object.keys(reply.result as object)
-  return finding(
+  return resultOf(
     { scopeEcho: form, extraResultMembers: length > 6 },
     word('grants/scope-echo', 'the granted scope', echo, `requested for ${requested.join(',')}`),
     word('keys/create-result-extras', 'further members in a grant', length > 6, `${length} members`),
@@ -24,7 +24,7 @@ async function scopeEcho(caller: Caller): Promise<Finding> {
 const grantWord = (reply: Reply, isInForce: boolean): string =>
   reply.outcome !== 'accepted' ? 'refused' : isInForce ? 'granted' : 'left out'
 
-async function scopeWords(caller: Caller): Promise<Finding> {
+async function scopeWords(caller: Caller): Promise<ProbeResult> {
   const unknown = await requestGrant(caller, ['solution', 'svcUnknown'])
   const unknownScope = pairOf(unknown)?.scope ?? []
   const empty = await requestGrant(caller, [])
@@ -34,7 +34,7 @@ async function scopeWords(caller: Caller): Promise<Finding> {
   const casedPair = pairOf(cased)
   const anyCase = casedPair !== null && (await works(caller, casedPair.access))
   const emptyWord = emptyPair === null ? 'refused' : opens ? 'whole-key' : 'nothing'
-  return finding(
+  return resultOf(
     {
       unknownScopes: unknown.outcome === 'accepted' ? 'left-out' : 'refused',
       emptyScope: emptyWord,
@@ -57,7 +57,7 @@ const emptyScopeWords = {
   'whole-key': 'a token with the scope of the key',
 }
 
-async function apikeySpelling(caller: Caller): Promise<Finding> {
+async function apikeySpelling(caller: Caller): Promise<ProbeResult> {
   const accepted: ('apikey' | 'apiKey')[] = []
   for (const spelling of ['apikey', 'apiKey'] as const) {
     const pair = pairOf(await requestGrant(caller, [spelling]))
@@ -66,19 +66,19 @@ async function apikeySpelling(caller: Caller): Promise<Finding> {
   const [only] = accepted
   if (only === undefined) return { facts: [] }
   const value = accepted.length === 2 ? 'both' : only
-  return finding(
+  return resultOf(
     { apikeySpelling: value },
     word('scopes/apikey-spelling', 'spelling of apikey in a grant', value, 'two grants'),
   )
 }
 
-async function solutionId(caller: Caller): Promise<Finding> {
+async function solutionId(caller: Caller): Promise<ProbeResult> {
   const any = await requestGrant(caller, ['solution:*'])
   const id = caller.instance.settings.solutions[0] ?? (await firstSolution(caller))
   if (any.outcome !== 'accepted' || id === null) return { facts: [] }
   const named = await requestGrant(caller, [`solution:${id}`])
   const value = named.outcome === 'accepted'
-  return finding(
+  return resultOf(
     { solutionIdFromAny: value },
     word(
       'scopes/solution-id-from-any',
@@ -97,11 +97,11 @@ async function firstSolution(caller: Caller): Promise<string | null> {
   return typeof id === 'string' ? id : null
 }
 
-async function headerOnGrant(caller: Caller): Promise<Finding> {
+async function headerOnGrant(caller: Caller): Promise<ProbeResult> {
   const wrong = await requestGrant(caller, ['solution'], { auth: basic(caller, { secret: 'svc-wrong-secret' }) })
   const right = await requestGrant(caller, ['solution'], { auth: basic(caller) })
   const value = wrong.outcome === 'accepted' ? 'ignored' : right.outcome === 'accepted' ? 'judged' : 'refused'
-  return finding(
+  return resultOf(
     { authHeaderOnGrant: value },
     word(
       'grants/authorization-header',

@@ -6,11 +6,11 @@ import { describeReply } from './compare-replies.ts'
 import {
   amount,
   type Fact,
-  type Finding,
-  finding,
   type KeyProbe,
   type KeyProbeOptions,
   keyProbe,
+  type ProbeResult,
+  resultOf,
   word,
 } from './fact.ts'
 import { grant, pairOf, requestGrant, works } from './granted.ts'
@@ -21,7 +21,7 @@ const beyondTheLimit = keyLimit + 1
 /** Two, because the effect of one could be that of the initial key. */
 const refusedOnPurpose = 2
 
-async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<Finding> {
+async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProbeOptions): Promise<ProbeResult> {
   const last = await fillPlaces(caller, maker)
   const fit = maker.created.keys.length - (last.outcome === 'accepted' ? 1 : 0)
   const counted = maker.countedBeforeLast()
@@ -35,15 +35,15 @@ async function placesForKeys(caller: Caller, maker: KeyMaker, { fresh }: KeyProb
   ]
   const freed = last.outcome === 'refused' ? await freedPlace(caller, maker) : null
   if (freed !== null) facts.push(freed)
-  if (!fresh || last.outcome !== 'refused') return finding(switchFor(eleventh), ...facts)
+  if (!fresh || last.outcome !== 'refused') return resultOf(switchFor(eleventh), ...facts)
   const counting = countingOf(fit, counted)
-  if (counting === null) return finding(switchFor(eleventh), ...facts)
+  if (counting === null) return resultOf(switchFor(eleventh), ...facts)
   const evidence = `${fit} keys fit on a fresh instance, after ${counted} creations that were refused or removed`
   facts.push(
     word('keys/limit-counts-initial', 'the initial key is one of the ten', counting.initial, evidence),
     word('keys/limit-counts-refused', 'refused and removed keys take places', counting.refused, evidence),
   )
-  return finding({ ...switchFor(eleventh), initialKeyCounts: counting.initial }, ...facts)
+  return resultOf({ ...switchFor(eleventh), initialKeyCounts: counting.initial }, ...facts)
 }
 
 /** Finds out whether refused creations take places. Done before the places are full, because a refusal then has two reasons. */
@@ -96,7 +96,7 @@ function countingOf(fit: number, counted: number): { initial: boolean; refused: 
 }
 
 /** The sessions of a second key push out one of the root key, or do not. */
-async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
+async function sessionUser(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
   const { key } = await maker.create({ name: nameOf(caller, 'user'), scope: ['solution'] })
   const session = (what: string): string[] => ['solution', sessionWord(caller, what)]
   const mine = await grant(caller, session('of-root'))
@@ -108,7 +108,7 @@ async function sessionUser(caller: Caller, maker: KeyMaker): Promise<Finding> {
   }
   if (opened < sessionLimit) return { facts: [] }
   const isAlive = await works(caller, mine.access)
-  return finding(
+  return resultOf(
     { sessionUser: isAlive ? 'one-key' : 'all-keys' },
     word(
       'sessions/user',

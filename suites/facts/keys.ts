@@ -3,12 +3,12 @@ import { ed25519KeyPair, publicKeyToPem } from '../engine/signer/pem.ts'
 import type { Profile } from '../targets/bundled.ts'
 import { type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { acceptance, type Finding, finding, type KeyProbe, type KeyProbeOptions, keyProbe, word } from './fact.ts'
+import { acceptance, type KeyProbe, type KeyProbeOptions, keyProbe, type ProbeResult, resultOf, word } from './fact.ts'
 import { type KeyMaker, nameOf, ordinaryScope, sessionWord } from './key-maker.ts'
 
 const seedBytes = 32
 
-async function names(_caller: Caller, maker: KeyMaker, { first }: KeyProbeOptions): Promise<Finding> {
+async function names(_caller: Caller, maker: KeyMaker, { first }: KeyProbeOptions): Promise<ProbeResult> {
   if (first.key === null) return { facts: [] }
   const again = await maker.create({ name: first.key.name, scope: ordinaryScope })
   const isSame = again.key?.id === first.key.id
@@ -35,13 +35,13 @@ async function names(_caller: Caller, maker: KeyMaker, { first }: KeyProbeOption
 /** The area of part 5.4 that no example of part 2 shows. */
 const unshownArea = 'thread'
 
-async function scopes(caller: Caller, maker: KeyMaker): Promise<Finding> {
+async function scopes(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
   const create = (what: string, words: readonly string[]) =>
     maker.create({ name: nameOf(caller, what), scope: words }).then(({ reply }) => reply)
   const unknown = await create('unknown', ['solution', 'svcUnknown'])
   const unshown = unknown.outcome === 'accepted' ? null : await create('unshown', ['solution', unshownArea])
   const empty = await create('empty-scope', [])
-  return finding(
+  return resultOf(
     { unknownKeyScopes: unknownScopes(unknown, unshown) },
     acceptance('keys/unknown-scopes', 'an unknown word in the scope of a key', unknown),
     ...(unshown === null ? [] : [acceptance('keys/unknown-scopes', `"${unshownArea}" in the scope of a key`, unshown)]),
@@ -55,12 +55,12 @@ function unknownScopes(unknown: Reply, unshown: Reply | null): Profile['unknownK
 }
 
 /** Tries all three together first: if they are accepted, one place is enough. */
-async function restrictions(caller: Caller, maker: KeyMaker): Promise<Finding> {
+async function restrictions(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
   const words = ['expiresIn:60000', 'ipAddr:127.0.0.1', sessionWord(caller, 'of-a-key')]
   const create = async (what: string, some: readonly string[]) =>
     (await maker.create({ name: nameOf(caller, what), scope: ['solution', ...some] })).reply
   const all = await create('restricted', words)
-  const facts: Finding['facts'] = []
+  const facts: ProbeResult['facts'] = []
   for (const one of words) {
     const reply = all.outcome === 'accepted' ? all : await create(`restricted-${words.indexOf(one)}`, [one])
     const [form] = one.split(':')
@@ -72,7 +72,7 @@ async function restrictions(caller: Caller, maker: KeyMaker): Promise<Finding> {
 /** A neutral point: anyone can sign for it. */
 const neutralPoint = Uint8Array.from({ length: 32 }, (_, index) => (index === 0 ? 1 : 0))
 
-async function publicKeys(caller: Caller, maker: KeyMaker): Promise<Finding> {
+async function publicKeys(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
   const { publicKeyPem } = ed25519KeyPair(caller.random.bytes(seedBytes))
   const create = (what: string, publicKey: string) =>
     maker.create({ name: nameOf(caller, what), scope: ['solution'], publicKey })
@@ -84,7 +84,7 @@ async function publicKeys(caller: Caller, maker: KeyMaker): Promise<Finding> {
   const weak = await create('public-weak', publicKeyToPem(neutralPoint))
   const { secret } = plain.key
   const form = secret === null ? 'none' : secret === '' ? 'an empty text' : `a text of ${secret.length} characters`
-  return finding(
+  return resultOf(
     {
       repeatedPublicKeys: again.key === null ? 'refused' : 'accepted',
       weakPublicKeys: weak.key === null ? 'refused' : 'accepted',
@@ -96,12 +96,12 @@ async function publicKeys(caller: Caller, maker: KeyMaker): Promise<Finding> {
   )
 }
 
-async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<Finding> {
+async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
   const creator = (await maker.create({ name: nameOf(caller, 'creator'), scope: ['apikey'] })).key
   if (creator === null || creator.secret === null) return { facts: [] }
   const auth = signed(caller, { keyId: creator.id, secret: creator.secret })
   const { reply, key } = await maker.create({ name: nameOf(caller, 'above'), scope: ['solution'] }, auth)
-  return finding(
+  return resultOf(
     { keyScopeAboveCreator: key === null ? 'refused' : 'kept' },
     acceptance('keys/scope-above-creator', 'a key with more scope than its creator', reply),
   )
@@ -109,7 +109,7 @@ async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<Finding> {
 
 const longName = 129
 
-async function nameLengths(caller: Caller, maker: KeyMaker): Promise<Finding> {
+async function nameLengths(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
   const long = await maker.create({ name: nameOf(caller, '').padEnd(longName, 'x'), scope: ['solution'] })
   const empty = await maker.create({ name: '', scope: ['solution'] })
   return {

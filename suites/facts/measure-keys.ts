@@ -2,14 +2,14 @@
 import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
 import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import type { Finding, KeyProbe, KeyProbeOptions } from './fact.ts'
+import type { KeyProbe, KeyProbeOptions, ProbeResult } from './fact.ts'
 import { beRefused, keyLimitProbes } from './key-limit.ts'
 import { type Creation, type KeyMaker, nameOf, ordinaryScope } from './key-maker.ts'
 import { keyProbes } from './keys.ts'
 import { reasonToLeave } from './permission.ts'
 
 interface KeyMeasurement {
-  findings: Finding[]
+  results: ProbeResult[]
   left: { name: string; reason: string }[]
 }
 
@@ -26,7 +26,7 @@ export async function measureKeys(
   allow: readonly SafetyClass[],
   fresh: boolean,
 ): Promise<KeyMeasurement> {
-  const measurement: KeyMeasurement = { findings: [], left: [] }
+  const measurement: KeyMeasurement = { results: [], left: [] }
   const leave = (probes: readonly KeyProbe[], reason: string): void => {
     for (const { name } of probes) measurement.left.push({ name, reason })
   }
@@ -60,10 +60,10 @@ async function measureWithPlaces(
   { options, measurement, leave }: KeyRun,
 ): Promise<void> {
   /** Their refusals may have had another reason: no place for a key. */
-  let inDoubt: { probe: KeyProbe; finding: Finding }[] = []
+  let inDoubt: { probe: KeyProbe; result: ProbeResult }[] = []
   const settle = (): void => {
     if (maker.refusalsInDoubt() > 0) return
-    measurement.findings.push(...inDoubt.map(({ finding }) => finding))
+    measurement.results.push(...inDoubt.map(({ result }) => result))
     inDoubt = []
   }
   for (const probe of probes) {
@@ -79,9 +79,9 @@ async function measureWithPlaces(
       settle()
       await maker.removeAll()
     }
-    const finding = await probe.run(caller, maker, options)
-    if (fillsTheLimit) measurement.findings.push(finding)
-    else inDoubt.push({ probe, finding })
+    const result = await probe.run(caller, maker, options)
+    if (fillsTheLimit) measurement.results.push(result)
+    else inDoubt.push({ probe, result })
     settle()
     await maker.removeAll()
   }

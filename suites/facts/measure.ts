@@ -9,7 +9,7 @@ import { demandAccess } from './access.ts'
 import { addressProbes } from './addresses.ts'
 import { type Caller, createCaller, signed } from './caller.ts'
 import { envelopeProbes } from './envelope.ts'
-import { type Fact, type Finding, type Probe, word } from './fact.ts'
+import { type Fact, type Probe, type ProbeResult, word } from './fact.ts'
 import { grantProbes } from './grants.ts'
 import { createKeyMaker } from './key-maker.ts'
 import { measureKeys } from './measure-keys.ts'
@@ -69,7 +69,7 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
   const facts: Fact[] = []
   const profile: Partial<Profile> = { basePath: basePathOf(instance.baseUrl) }
   const left: FactSheet['left'] = []
-  const add = ({ facts: found, switches }: Finding): void => {
+  const add = ({ facts: found, switches }: ProbeResult): void => {
     facts.push(...found)
     Object.assign(profile, switches)
   }
@@ -82,12 +82,12 @@ export async function measureFacts(instance: Instance, options: MeasureOptions):
     }
   }
   await run(earlyProbes)
-  const { finding, ...table } = await measureRefusals(caller, hasSecret && allow.includes('sessions'))
-  add(finding)
+  const { result, ...table } = await measureRefusals(caller, hasSecret && allow.includes('sessions'))
+  add(result)
   await run(limitProbes)
   const maker = options.created === null ? null : createKeyMaker(caller, options.created)
   const ofKeys = await measureKeys(caller, maker, allow, fresh)
-  for (const one of ofKeys.findings) add(one)
+  for (const one of ofKeys.results) add(one)
   left.push(...ofKeys.left)
   if (maxWaitMs >= shortestWaitMs) await run(waitingProbes)
   else left.push(...waitingProbes.map(({ name }) => ({ name, reason: 'it needs --nonce-wait SECONDS, 5 or more' })))

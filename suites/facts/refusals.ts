@@ -2,7 +2,7 @@
 import { membersOf } from '../engine/json.ts'
 import { basic, type Caller, type Reply, signed, token, withWrongSignature } from './caller.ts'
 import { describeReply, difference } from './compare-replies.ts'
-import { type Fact, type Finding, word } from './fact.ts'
+import { type Fact, type ProbeResult, word } from './fact.ts'
 import { grant, pairOf, requestGrant, requestRefresh } from './granted.ts'
 
 /** One kind of refusal, as a caller sees it. */
@@ -36,14 +36,17 @@ const noterOf =
     void replies.set(kind, await reply)
 
 /** Makes one call of each kind; with tokens where they are allowed. */
-export async function measureRefusals(caller: Caller, mayGrant: boolean): Promise<RefusalTable & { finding: Finding }> {
+export async function measureRefusals(
+  caller: Caller,
+  mayGrant: boolean,
+): Promise<RefusalTable & { result: ProbeResult }> {
   const replies: Replies = new Map()
   await refuseWithoutTokens(caller, replies)
   if (mayGrant) await refuseWithTokens(caller, replies)
   const refusals = [...replies].map(([kind, { outcome, status, code, message }]): Refusal => {
     return { kind, outcome, status, code, message }
   })
-  return { refusals, givesAway: givenAway(replies), finding: shapeOf(replies) }
+  return { refusals, givesAway: givenAway(replies), result: shapeOf(replies) }
 }
 
 async function refuseWithoutTokens(caller: Caller, replies: Replies): Promise<void> {
@@ -116,7 +119,7 @@ function givenAway(replies: Replies): GivenAway[] {
 }
 
 /** The form of refusals, read from a call without authorization. */
-function shapeOf(replies: Replies): Finding {
+function shapeOf(replies: Replies): ProbeResult {
   const plain = replies.get('no authorization')
   if (plain === undefined || plain.outcome === 'accepted' || plain.status === null) return { facts: [] }
   const body = plain.bytes === 0 ? 'none' : isRpc(plain.json) ? 'json-rpc' : 'text'

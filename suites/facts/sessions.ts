@@ -2,7 +2,7 @@
 import { sessionLimit } from '../engine/document.ts'
 import type { Profile } from '../targets/bundled.ts'
 import type { Caller } from './caller.ts'
-import { type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
+import { type Probe, type ProbeResult, resultOf, tokenProbe, word } from './fact.ts'
 import { grant, type Pair, works } from './granted.ts'
 import { sessionWord } from './key-maker.ts'
 
@@ -14,13 +14,13 @@ async function open(caller: Caller, name: string | null): Promise<Pair | null> {
   return grant(caller, ['solution', ...(name === null ? [] : [sessionWord(caller, name)])])
 }
 
-async function reusedName(caller: Caller): Promise<Finding> {
+async function reusedName(caller: Caller): Promise<ProbeResult> {
   const first = await open(caller, 'again')
   const second = await open(caller, 'again')
   if (first === null || second === null) return { facts: [] }
   const isReplaced = !(await works(caller, first.access))
   const value = isReplaced ? 'replaces the session' : 'leaves it alive'
-  return finding(
+  return resultOf(
     { reusedSessionName: isReplaced ? 'replaces' : 'adds' },
     word(
       'sessions/reused-name',
@@ -32,7 +32,7 @@ async function reusedName(caller: Caller): Promise<Finding> {
 }
 
 /** With `--allow limits`: whether the two grants of one name are two sessions. */
-async function joinedName(caller: Caller, known: Partial<Profile>): Promise<Finding> {
+async function joinedName(caller: Caller, known: Partial<Profile>): Promise<ProbeResult> {
   if (known.reusedSessionName !== 'adds') return { facts: [] }
   await fill(caller, sessionLimit, 'before')
   const first = await open(caller, 'joined')
@@ -40,7 +40,7 @@ async function joinedName(caller: Caller, known: Partial<Profile>): Promise<Find
   await fill(caller, sessionLimit - 1, 'joins')
   if (first === null) return { facts: [] }
   const joins = await works(caller, first.access)
-  return finding(
+  return resultOf(
     { reusedSessionName: joins ? 'joins' : 'adds' },
     word(
       'sessions/reused-name',
@@ -55,12 +55,12 @@ async function fill(caller: Caller, count: number, name: string | null): Promise
   for (let number = 0; number < count; number += 1) await open(caller, name === null ? null : `${name}-${number}`)
 }
 
-async function counting(caller: Caller): Promise<Finding> {
+async function counting(caller: Caller): Promise<ProbeResult> {
   const named = await open(caller, 'counted')
   await fill(caller, sessionLimit + 1, null)
   if (named === null) return { facts: [] }
   const isCounted = !(await works(caller, named.access))
-  return finding(
+  return resultOf(
     { unnamedCountAsSessions: isCounted },
     word(
       'sessions/counting',
@@ -71,7 +71,7 @@ async function counting(caller: Caller): Promise<Finding> {
   )
 }
 
-async function oldest(caller: Caller): Promise<Finding> {
+async function oldest(caller: Caller): Promise<ProbeResult> {
   const first = await open(caller, 'first')
   const second = await open(caller, 'second')
   if (first === null || second === null) return { facts: [] }
@@ -82,7 +82,7 @@ async function oldest(caller: Caller): Promise<Finding> {
   const firstLives = await works(caller, first.access)
   const secondLives = await works(caller, second.access)
   if (firstLives === secondLives) return { facts: [] }
-  return finding(
+  return resultOf(
     { oldestSession: firstLives ? 'longest-unused' : 'first-created' },
     word(
       'sessions/age',

@@ -16,10 +16,10 @@ import {
   acceptedOrRefused,
   amount,
   type Fact,
-  type Finding,
-  finding,
   type Probe,
   type ProbeOptions,
+  type ProbeResult,
+  resultOf,
   word,
 } from './fact.ts'
 import { findLargest } from './search.ts'
@@ -32,7 +32,7 @@ const secondsOf = (ms: number): number => Math.round(ms / 1000)
 const isAccepted = (caller: Caller, options: SignatureOptions): Promise<boolean> =>
   caller.accepts({ auth: signed(caller, options) })
 
-async function timeWindow(caller: Caller): Promise<Finding> {
+async function timeWindow(caller: Caller): Promise<ProbeResult> {
   const range = { from: 1000, limit: widestWindowMs, resolution: 50 }
   const search = (side: -1 | 1) =>
     findLargest((ms) => isAccepted(caller, { timestampMs: caller.serverNowMs() + side * ms }), range)
@@ -49,7 +49,7 @@ async function timeWindow(caller: Caller): Promise<Finding> {
   const isSymmetric = Math.abs(past.largest - future.largest) <= 2000
   const widthMs = isSymmetric ? (past.largest + future.largest) / 2 : past.largest
   const clock = secondsOf(caller.clockOffsetMs())
-  return finding(
+  return resultOf(
     { timeWindowMs: secondsOf(widthMs) * 1000, clockOffsetMs: clock * 1000 },
     side('time window, the past', past),
     side('time window, the future', future),
@@ -57,7 +57,7 @@ async function timeWindow(caller: Caller): Promise<Finding> {
   )
 }
 
-async function nonceLength(caller: Caller): Promise<Finding> {
+async function nonceLength(caller: Caller): Promise<ProbeResult> {
   const ofLength = (length: number): string => {
     let text = ''
     while (text.length < length) text += freshWord(caller.random)
@@ -67,7 +67,7 @@ async function nonceLength(caller: Caller): Promise<Finding> {
   const { largest, unbounded } = await findLargest(accepts, { from: 16, limit: 4096, resolution: 1 })
   // A nonce of one character may have been used before, so its refusal would show little.
   const shortest = await accepts(3)
-  return finding(
+  return resultOf(
     { nonceMaxLength: largest },
     amount(
       'signatures/nonce-length',
@@ -79,7 +79,7 @@ async function nonceLength(caller: Caller): Promise<Finding> {
   )
 }
 
-async function nonceReuse(caller: Caller): Promise<Finding> {
+async function nonceReuse(caller: Caller): Promise<ProbeResult> {
   const nonce = freshNonce(caller.random)
   await isAccepted(caller, { nonce })
   const again = await caller.call({ auth: signed(caller, { nonce }) })
@@ -87,12 +87,12 @@ async function nonceReuse(caller: Caller): Promise<Finding> {
   const facts = [
     word('signatures/nonce-reuse', 'a nonce used before', value, `the second call: ${describeReply(again)}`),
   ]
-  if (value === 'accepted') return finding({ nonceReuse: value }, ...facts)
+  if (value === 'accepted') return resultOf({ nonceReuse: value }, ...facts)
   const burnt = await burntBy(caller, { change: withWrongSignature })
   const unknown = await burntBy(caller, { keyId: 'svc-no-such-key' })
   const text = (isBurnt: boolean): string => (isBurnt ? 'used up' : 'still good')
   const how = 'the same nonce in a right call afterwards'
-  return finding(
+  return resultOf(
     { nonceReuse: value, nonceBurntByBadSignature: burnt },
     ...facts,
     word('signatures/nonce-burnt', 'a nonce after a wrong signature', text(burnt), how),
@@ -124,7 +124,7 @@ const waitsMs = [
 ]
 
 /** Waits, as long as it may, until a nonce is forgotten. */
-async function nonceMemory(caller: Caller, known: Partial<Profile>, { maxWaitMs }: ProbeOptions): Promise<Finding> {
+async function nonceMemory(caller: Caller, known: Partial<Profile>, { maxWaitMs }: ProbeOptions): Promise<ProbeResult> {
   if (known.nonceReuse === 'accepted') return { facts: [] }
   const { clock } = caller.instance
   const waits = waitsMs.filter((ms) => ms <= maxWaitMs)
@@ -141,12 +141,12 @@ async function nonceMemory(caller: Caller, known: Partial<Profile>, { maxWaitMs 
   return memory(rememberedMs, 'as long as this waited')
 }
 
-function memory(rememberedMs: number, evidence: string): Finding {
+function memory(rememberedMs: number, evidence: string): ProbeResult {
   const measured = { value: secondsOf(rememberedMs), unit: 'seconds at least' }
   return { facts: [amount('signatures/nonce-reuse', 'a nonce is remembered', measured, evidence)] }
 }
 
-async function spelling(caller: Caller): Promise<Finding> {
+async function spelling(caller: Caller): Promise<ProbeResult> {
   // 20 characters: with padding the document's sample pair has 24.
   const headerNonce = freshNonce(caller.random).slice(0, 22)
   const padded = await caller.call({ auth: signed(caller, { nonce: `${headerNonce}==`, headerNonce }) })
@@ -154,7 +154,7 @@ async function spelling(caller: Caller): Promise<Finding> {
   const { scheme } = caller.instance.settings
   const other = scheme.toUpperCase() === scheme ? scheme.toLowerCase() : scheme.toUpperCase()
   const cased = await caller.call({ auth: signed(caller, { scheme: other }) })
-  return finding(
+  return resultOf(
     {
       scheme,
       noncePadding: acceptedOrRefused(padded),
@@ -167,11 +167,11 @@ async function spelling(caller: Caller): Promise<Finding> {
   )
 }
 
-async function requestSize(caller: Caller): Promise<Finding> {
+async function requestSize(caller: Caller): Promise<ProbeResult> {
   const auth = caller.secret === undefined ? signed(caller) : basic(caller)
   const accepts = (bytes: number) => caller.accepts({ auth, body: bodyWith({}).padEnd(bytes) })
   const { largest, unbounded } = await findLargest(accepts, { from: 1024, limit: 4 * 2 ** 20, resolution: 16 * 1024 })
-  return finding(
+  return resultOf(
     { maxBodyBytes: largest },
     amount(
       'limits/request-size',

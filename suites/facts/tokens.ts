@@ -1,12 +1,12 @@
 /** Part 5.3: words before a token, lifetimes, and how a token looks. Grants a few tokens. */
 import { basic, type Caller, token } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
-import { acceptance, amount, type Finding, finding, type Probe, tokenProbe, word } from './fact.ts'
+import { acceptance, amount, type Probe, type ProbeResult, resultOf, tokenProbe, word } from './fact.ts'
 import { type Pair, pairOf, requestGrant } from './granted.ts'
 
 const likelyWords = ['Bearer', 'Token', '', 'bearer', 'BEARER', 'token']
 
-async function tokenWords(caller: Caller): Promise<Finding> {
+async function tokenWords(caller: Caller): Promise<ProbeResult> {
   const reply = await requestGrant(caller, ['solution'])
   const pair = pairOf(reply)
   if (pair === null) return { facts: [] }
@@ -20,7 +20,7 @@ async function tokenWords(caller: Caller): Promise<Finding> {
   if (prefix !== undefined) caller.tokenPrefix = prefix
   const shown = accepted.map((one) => (one === '' ? '(none)' : one)).join(', ') || 'none of them'
   const lowerBasic = await caller.call({ auth: basic(caller, { word: 'basic' }) })
-  return finding(
+  return resultOf(
     { ...(prefix === undefined ? {} : { tokenPrefix: prefix }), tokenLength: pair.access.length },
     word(
       'tokens/prefix',
@@ -47,7 +47,7 @@ function formOf(text: string): string {
 const samples = 4
 const betweenMs = 137
 
-async function lifetimes(caller: Caller): Promise<Finding> {
+async function lifetimes(caller: Caller): Promise<ProbeResult> {
   const access: number[] = []
   const refresh: number[] = []
   const expiries: number[] = []
@@ -65,7 +65,7 @@ async function lifetimes(caller: Caller): Promise<Finding> {
   const refreshMs = wholeSeconds(Math.min(...refresh))
   const evidence = (ms: number): string => `reported expiry minus the server's clock: ${ms} ms`
   const inMinutes = (ms: number) => ({ value: Math.round(ms / 600) / 100, unit: 'minutes' })
-  return finding(
+  return resultOf(
     { accessLifeMs: accessMs, refreshLifeMs: refreshMs, expiryRounding: isRounded ? 'up-to-second' : 'none' },
     amount('limits/token-lifetimes', 'lifetime of access tokens', inMinutes(accessMs), evidence(accessMs)),
     amount('limits/token-lifetimes', 'lifetime of refresh tokens', inMinutes(refreshMs), evidence(refreshMs)),
@@ -75,7 +75,7 @@ async function lifetimes(caller: Caller): Promise<Finding> {
 
 const wholeSeconds = (ms: number): number => Math.max(1000, Math.round(ms / 1000) * 1000)
 
-async function expiresIn(caller: Caller): Promise<Finding> {
+async function expiresIn(caller: Caller): Promise<ProbeResult> {
   const first = pairOf(await requestGrant(caller, ['solution']))
   if (first === null) return { facts: [] }
   const refreshLifeMs = first.refreshExpiryMs - caller.serverNowMs()
@@ -92,7 +92,7 @@ async function expiresIn(caller: Caller): Promise<Finding> {
     const reply = await requestGrant(caller, ['solution', `expiresIn:${form}`])
     facts.push(acceptance('expires-in/forms', `expiresIn:${form}`, reply))
   }
-  return finding({ expiresInTooLong: long.outcome === 'accepted' ? 'capped' : 'refused' }, ...facts)
+  return resultOf({ expiresInTooLong: long.outcome === 'accepted' ? 'capped' : 'refused' }, ...facts)
 }
 
 function longWord(outcome: string, pair: Pair | null): string {
