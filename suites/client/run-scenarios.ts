@@ -6,7 +6,7 @@ import { makePrivateKeyFile } from './judged-server.ts'
 import { runScenario, type ScenarioResult } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 
-interface RunOptions {
+interface ScenarioRunOptions {
   command: string
   scenarios: readonly Scenario[]
   timeoutSeconds: number
@@ -38,7 +38,7 @@ function lagOf(longestNs: number): number {
 const withLag = (journal: Journal, lagMs: number): Journal => ({ ...journal, setting: { ...journal.setting, lagMs } })
 
 /** Runs every scenario, all at the same time. */
-export async function runScenarios(options: RunOptions): Promise<RunResult> {
+export async function runScenarios(options: ScenarioRunOptions): Promise<RunResult> {
   const privateKey = makePrivateKeyFile()
   const ended = new AbortController()
   const signal = AbortSignal.any([options.signal, ended.signal])

@@ -95,7 +95,7 @@ async function exploreBundled(effort: Effort): Promise<Explored> {
   return { exploration: await explore({ ...effort, ...options, say }), stopped: null, left: [] }
 }
 
-interface Ending {
+interface Context {
   corpus: Corpus
   seed: number
   started: Date
@@ -104,8 +104,8 @@ interface Ending {
   outlet: ReturnType<typeof processOutlet>
 }
 
-function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, ending: Ending): number {
-  const { outlet, reports, corpus, target } = ending
+function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, context: Context): number {
+  const { outlet, reports, corpus, target } = context
   if (stopped !== null && exploration.findings.length === 0)
     throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')
   if (!exploration.rootAccepted) {
@@ -117,8 +117,8 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, endin
   const meta = {
     version: packageVersion(),
     target: target?.url ?? 'bundled',
-    started: ending.started.toISOString(),
-    seed: String(ending.seed),
+    started: context.started.toISOString(),
+    seed: String(context.seed),
     allow: target?.allow ?? (['sessions', 'keys', 'limits'] as const),
   }
   const report = exploreReport(corpus, exploration, meta)

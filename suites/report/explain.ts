@@ -10,7 +10,7 @@ import { joinReasons, keyOfReason } from './reasons.ts'
 import type { CaseReport, Observation, Report, RequirementReport } from './report.ts'
 import { verdictOrder, words } from './verdict-words.ts'
 
-interface Explanation {
+export interface Explanation {
   sentences: { level: 'MUST' | 'IMPLIED'; id: string; text: string; anchor: string }[]
   /** The step, and where it is written. */
   at: string

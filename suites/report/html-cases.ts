@@ -1,5 +1,5 @@
 /** Cases and findings in the HTML report. */
-import { explainCase } from './explain.ts'
+import { type Explanation, explainCase } from './explain.ts'
 import { reproducedSentence, verdictOfFinding } from './findings.ts'
 import { callSentence, lanesOf, lastMs, numbered } from './history.ts'
 import { escapeBytes, escapeHtml, factList, linkTo } from './html-text.ts'
@@ -7,8 +7,6 @@ import type { PrintedFinding, PrintedReport } from './printed.ts'
 import type { CaseReport } from './report.ts'
 import { placeOfCase, type Sources } from './sources.ts'
 import { glyphs, knownWords, words } from './verdict-words.ts'
-
-type Explanation = NonNullable<ReturnType<typeof explainCase>>
 
 /**
  * Renders one case. A case that did not pass is explained inside, and is open if it failed.
