@@ -41,10 +41,8 @@ interface Explanations {
 export function explain(input: DiagnoseInput, fields: HeaderFields): Explanations {
   const { keyId, timestamp, nonce, signature } = fields
   const otherKeys = input.otherKeys ?? []
-  const right = draftOf(
-    { ...input, keyId, timestamp, nonce },
-    otherKeys.map(({ key }) => key),
-  )
+  const keys = otherKeys.map(({ key }) => key)
+  const right = draftOf({ ...input, keyId, timestamp, nonce }, keys)
   const guesses = guessesAtBody(input.body)
   const repertoire = repertoireOf(right, {
     before: [...mistakes.filter(({ found }) => found), ...otherKeys.flatMap(wrongKey)],

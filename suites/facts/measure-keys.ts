@@ -88,11 +88,8 @@ async function measureWithPlaces(
   if (inDoubt.length > 0 && maker.placesLeft() > 0) await control(caller, maker, 'control')
   settle()
   await maker.removeAll()
-  const reason = 'a creation was refused, and no place for a key was free to try whether another one is accepted'
-  leave(
-    inDoubt.map(({ probe }) => probe),
-    reason,
-  )
+  const doubtful = inDoubt.map(({ probe }) => probe)
+  leave(doubtful, 'a creation was refused, and no place for a key was free to try whether another one is accepted')
 }
 
 /** Creates an ordinary key. */

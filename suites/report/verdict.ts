@@ -102,10 +102,8 @@ function throttlingOf({ throttledCalls }: Evidence): string[] {
 
 function whatHappened({ summary, cases, findings, requirements, stopped }: Evidence, standing: Standing): string[] {
   const lines: string[] = []
-  const causes = groupByCause(
-    requirements,
-    cases.filter(({ verdict }) => verdict === 'failed'),
-  ).length
+  const failed = cases.filter(({ verdict }) => verdict === 'failed')
+  const causes = groupByCause(requirements, failed).length
   const forCauses = causes < summary.failed ? `, for what looks like ${counted(causes, 'cause')}` : ''
   if (stopped !== null) lines.push(`The run stopped early: ${stopped}`)
   if (summary.failed > 0) lines.push(`${casesOf(summary.failed)} failed${forCauses}`)
