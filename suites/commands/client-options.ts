@@ -8,7 +8,7 @@ import { defined } from '../engine/json.ts'
 import { shellWord } from '../report/shell.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { type Environment, given, readText } from '../run/options/inputs.ts'
-import { oneOf, portNumber, positive, type ReportRequest, readReports, readSkips } from '../run/options/values.ts'
+import { oneOf, portNumber, type ReportRequest, readReports, readSkips, someSeconds } from '../run/options/values.ts'
 
 /** The flags of `client` as they were typed. */
 export interface ClientFlags extends Pick<RunFlags, 'only' | 'skip' | 'strict' | 'known' | 'report' | 'timeout'> {
@@ -62,18 +62,13 @@ function readSource({ command, listen, port, timeout }: ClientFlags, env: Enviro
   }
   if (command === undefined) throw usageError('Name the client: "--command CMD" runs it, "--listen" waits for it')
   if (command.trim() === '') throw usageError('Give "--command" a command')
-  return { kind: 'command', command, timeoutSeconds: timeoutOf(timeout) }
+  const timeoutSeconds = timeout === undefined ? defaultTimeoutSeconds : someSeconds('--timeout', timeout)
+  return { kind: 'command', command, timeoutSeconds }
 }
 
 function readAuths(words: readonly string[] = []): ClientAuth[] {
   const wanted = words.flatMap((word) => word.split(',')).map((word) => oneOf('--auth', word.trim(), clientAuths))
   return wanted.length === 0 ? [...clientAuths] : clientAuths.filter((auth) => wanted.includes(auth))
-}
-
-function timeoutOf(text: string | undefined): number {
-  const seconds = positive('--timeout', text, defaultTimeoutSeconds)
-  if (seconds > 0) return seconds
-  throw usageError(`Cannot use "${text}" for "--timeout": expected a number of seconds above 0`)
 }
 
 function againCommand({ command, auth = [] }: ClientFlags): string {

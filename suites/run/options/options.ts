@@ -5,7 +5,7 @@ import type { RunFlags } from './flags.ts'
 import type { Environment } from './inputs.ts'
 import { everyCase, requirementSets } from './requirement-sets.ts'
 import { inputsOf, readTargetFile, readTargetOptions, type TargetOptions } from './target-options.ts'
-import { count, oneOf, positive, type ReportRequest, readReports, readShard, readSkips } from './values.ts'
+import { count, oneOf, positive, type ReportRequest, readReports, readShard, readSkips, someSeconds } from './values.ts'
 
 export type { TargetOptions }
 
@@ -80,7 +80,7 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
     selection: selectionOf(flags, target),
     limits: {
       waitSeconds: positive('--wait', flags.wait, 0),
-      timeoutSeconds: timeoutOf(flags),
+      timeoutSeconds: flags.timeout === undefined ? null : someSeconds('--timeout', flags.timeout),
       bail: flags.bail === undefined ? null : count('--bail', flags.bail),
     },
     reporting: reportingOf(flags, againCommand(flags, target, named.path)),
@@ -157,14 +157,6 @@ function seedOf(text: string): number {
 /** @throws SuiteError (`usage`) for a set that this version does not have */
 function setOf(version: string | undefined): string {
   return version === undefined ? everyCase : oneOf('--set', version, [everyCase, ...requirementSets()])
-}
-
-function timeoutOf({ timeout }: RunFlags): number | null {
-  if (timeout === undefined) return null
-  const seconds = Number(timeout)
-  if (!Number.isFinite(seconds) || seconds <= 0)
-    throw usageError(`Cannot use "${timeout}" for "--timeout": expected a number of seconds above 0`)
-  return seconds
 }
 
 function againCommand(flags: RunFlags, target: TargetOptions | null, targetPath: string | null): string {

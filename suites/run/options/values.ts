@@ -57,6 +57,13 @@ export function positive(flag: string, text: string | undefined, otherwise: numb
   return number
 }
 
+/** A number of seconds above 0. @throws SuiteError (`usage`) */
+export function someSeconds(flag: string, text: string): number {
+  const seconds = Number(text)
+  if (Number.isFinite(seconds) && seconds > 0) return seconds
+  throw usageError(`Cannot use "${text}" for "${flag}": expected a number of seconds above 0`)
+}
+
 /** A whole number, 1 or more. @throws SuiteError (`usage`) */
 export function count(flag: string, text: string): number {
   const number = Number(text)
