@@ -2,7 +2,8 @@
 
 import { list, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
-import { apikeyScope, freshName, granted } from './keyring.ts'
+import type { Address } from './explorer-types.ts'
+import { apikeyScope, freshName, granted, ownAddress } from './keyring.ts'
 import type { Caller } from './table.ts'
 
 /** Addresses next to ours, and some far away. */
@@ -44,32 +45,54 @@ const isAddress = (text: string): boolean =>
 
 /** addresses/bound: a token bound to another address does not work from ours, nor one bound to ours from another. */
 export async function addresses(caller: Caller, who: string): Promise<void> {
-  const { x, keyring } = caller
+  const { x } = caller
   x.script = `addresses/${who}`
-  const [own, second, ...more] = x.addresses
+  const [own, ...others] = x.addresses
   if (own === undefined) return
-  const creates = (): boolean => keyring.keys && x.state().created <= 9
-  const words = apikeyScope(x) ?? []
+  await boundToForeign(caller, who, own)
+  // Without our own address, such a pair would not be bound.
+  if (ownAddress(x).length > 0) await boundToOurs(caller, who, others)
+  for (const there of others) {
+    const elsewhere = await granted(x, { who, scope: ['solution', `ipAddr:${there.seen}`], from: there.name })
+    if (elsewhere === undefined) continue
+    await x.call(list(token(elsewhere), { from: there.name }))
+    await expectRefused(x, list(token(elsewhere)))
+  }
+}
+
+const mayCreate = ({ x, keyring }: Caller): boolean => keyring.keys && x.state().created <= 9
+
+async function boundToForeign(caller: Caller, who: string, own: Address): Promise<void> {
+  const { x } = caller
   for (const address of neighbours(own.seen)) {
-    const foreign = await granted(x, { who, scope: ['solution', ...words, `ipAddr:${address}`] })
+    const foreign = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? []), `ipAddr:${address}`] })
     if (foreign === undefined) continue
     await expectRefused(x, list(token(foreign)))
-    if (creates()) await expectRefused(x, creation(token(foreign)))
+    if (mayCreate(caller)) await expectRefused(x, creation(token(foreign)))
     const next = freshName(x)
     await x.call(refresh(foreign, { as: next }))
     if (x.lines.has(next)) await expectRefused(x, list(token(next)))
   }
-  const ours = `ipAddr:${own.seen}`
+}
+
+async function boundToOurs(caller: Caller, who: string, others: readonly Address[]): Promise<void> {
+  const { x } = caller
+  const [second] = others
   // Whether an address may stand twice is open.
-  for (const extra of [[], ['session:'], ['expiresIn:15000'], ['context', 'session:', 'expiresIn:15000'], [ours]]) {
-    const bound = await granted(x, { who, scope: ['solution', ...words, ours, ...extra] })
+  for (const extra of [
+    [],
+    ['session:'],
+    ['expiresIn:15000'],
+    ['context', 'session:', 'expiresIn:15000'],
+    ['ipAddr:'],
+  ]) {
+    const bound = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? []), 'ipAddr:', ...extra] })
     if (bound === undefined) continue
     await x.call(list(token(bound)))
-    for (const other of [second, ...more]) {
-      if (other === undefined) continue
-      await expectRefused(x, list(token(bound), { from: other.name }))
-      await expectRefused(x, list(token(bound), { from: other.name, connection: 'new' }))
-      if (creates()) await expectRefused(x, { ...creation(token(bound)), from: other.name })
+    for (const { name: from } of others) {
+      await expectRefused(x, list(token(bound), { from }))
+      await expectRefused(x, list(token(bound), { from, connection: 'new' }))
+      if (mayCreate(caller)) await expectRefused(x, { ...creation(token(bound)), from })
       await expectAccepted(x, list(token(bound)))
     }
     let pair = bound
@@ -81,12 +104,5 @@ export async function addresses(caller: Caller, who: string): Promise<void> {
       await x.call(list(token(pair)))
       if (second !== undefined) await expectRefused(x, list(token(pair), { from: second.name }))
     }
-  }
-  for (const there of [second, ...more]) {
-    if (there === undefined) continue
-    const elsewhere = await granted(x, { who, scope: ['solution', `ipAddr:${there.seen}`], from: there.name })
-    if (elsewhere === undefined) continue
-    await x.call(list(token(elsewhere), { from: there.name }))
-    await expectRefused(x, list(token(elsewhere)))
   }
 }

@@ -3,7 +3,7 @@
 import { changed, create, list, refresh, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, granted } from './keyring.ts'
+import { apikeyScope, freshName, granted, ownAddress } from './keyring.ts'
 import type { Caller } from './table.ts'
 
 /** Pairs that expire soon. */
@@ -20,17 +20,11 @@ export async function beginExpiry(caller: Caller, users: readonly string[]): Pro
   const { x } = caller
   x.script = 'expiry'
   const lifetimeMs = 3000
-  const own = x.addresses[0]?.seen ?? ''
   const words = apikeyScope(x) ?? []
   const made: string[] = []
   const replaced: string[] = []
   for (const who of users)
-    for (const scope of [
-      ['solution'],
-      ['solution', 'session:'],
-      ['solution', `ipAddr:${own}`],
-      ['solution', ...words],
-    ]) {
+    for (const scope of [['solution'], ['solution', 'session:'], ['solution', 'ipAddr:'], ['solution', ...words]]) {
       const pair = await granted(x, { who, scope: [...scope, `expiresIn:${lifetimeMs}`] })
       if (pair !== undefined) made.push(pair)
       if (pair !== undefined) await expectAccepted(x, list(token(pair)))
@@ -94,16 +88,16 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
   const pairs: BriefPair[] = []
   for (const who of new Set(users)) {
     const lasting = await granted(x, { who, scope: ['solution'] })
-    const own = `ipAddr:${x.addresses[0]?.seen ?? ''}`
     const brief = `expiresIn:${briefMs}`
     for (const scope of [
       ['solution', brief],
-      ['solution', brief, own],
+      ['solution', brief, 'ipAddr:'],
       ['solution', brief, 'session:'],
       ['solution', brief, 'context', 'session:'],
     ]) {
       const pair = await granted(x, { who, scope })
-      if (pair !== undefined) pairs.push({ who, pair, lasting, isBound: scope.includes(own) })
+      if (pair !== undefined)
+        pairs.push({ who, pair, lasting, isBound: scope.includes('ipAddr:') && ownAddress(x).length > 0 })
     }
     const last = pairs.at(-1)
     const next = freshName(x)

@@ -6,7 +6,7 @@ import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
 import { fillKeyring, type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
-import { greet, learnLiveTokens, learnSignatures, learnTokens, tryAddress } from './preflight.ts'
+import { greet, learnAddresses, learnLiveTokens, learnSignatures, learnTokens } from './preflight.ts'
 import { outlastSessions } from './session-storms.ts'
 import {
   chosenRows,
@@ -139,6 +139,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   const hasTokens = plan.sessions && first !== undefined && (await learnTokens(x, first, plan.tokenPrefix))
   if (hasTokens) await learnLiveTokens(x, first, sizesFor(callsOf(x)).otherTokens)
   await learnSignatures(x)
+  await learnAddresses(x, first ?? 'root', hasTokens)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (plan.keys) await fillKeyring(x, pairs, plan)
@@ -146,17 +147,8 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   if (plan.limits && sizesFor(callsOf(x)).storms > 0 && x.names.has('by-token')) await outlastSessions(x, 'by-token')
   const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })
   await expectEveryKeyAccepted(x, keyring)
-  await reachAddresses(x, keyring)
   return keyring
 }
 
 const hasSecretKeys = (x: Explorer): boolean =>
   keyringOf(x, { grants: true, keys: true, limits: true }).secret.length > 0
-
-async function reachAddresses(x: Explorer, keyring: Keyring): Promise<void> {
-  const who = keyring.secret[0] ?? keyring.ecc[0] ?? 'root'
-  const [first, ...others] = x.addresses
-  const reached = first === undefined ? [] : [first]
-  for (const address of others) if (await tryAddress(x, address.name, who)) reached.push(address)
-  x.addresses = reached
-}

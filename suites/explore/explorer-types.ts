@@ -38,7 +38,7 @@ export interface Address {
   readonly name: string
   /** The local address to bind to; undefined: the machine chooses. */
   readonly local: string | undefined
-  /** As the target sees it. */
+  /** As the target sees it; empty where that is not known. */
   readonly seen: string
 }
 
@@ -50,8 +50,10 @@ export interface ExplorerOptions {
   readonly operations: Operations
   readonly random: Random
   readonly unique: string
-  /** Our addresses as the target sees them; the first is used unless a step names another. */
+  /** Our addresses as the target sees them, if nothing translates them on the way; the first is used unless a step names another. */
   readonly addresses: readonly Address[]
+  /** The user says how the target sees the first. */
+  readonly knowsAddress: boolean
   readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]
   readonly maxCalls: number
   /** How many keys were created on the target before. */

@@ -49,12 +49,16 @@ function isStillValid(x: Explorer, name: string, kind: PairKind, where: { from?:
   return verdict?.is === 'accepted'
 }
 
+/** The word that binds a token to our address; none where it is not known how the target sees us. */
+export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
+  own === undefined || own.seen === '' ? [] : [`ipAddr:${own.seen}`]
+
 export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
   const name = freshName(x)
-  const own = x.addresses[0]?.seen ?? ''
-  const scope = inSomeOrder(kind.scope)
-    .filter((word) => word !== 'ipAddr:' || own !== '')
-    .map((word) => (word === 'session:' ? `session:${name}-$unique` : word === 'ipAddr:' ? `ipAddr:${own}` : word))
+  const scope = inSomeOrder(kind.scope).flatMap((word) => {
+    if (word === 'ipAddr:') return ownAddress(x)
+    return word === 'session:' ? `session:${name}-$unique` : word
+  })
   const more = {
     as: name,
     ...(kind.from === undefined ? {} : { from: kind.from }),

@@ -1,7 +1,7 @@
 /** Requests lifetimes of every size. */
 import { grant, list, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { freshName } from './keyring.ts'
+import { freshName, ownAddress } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -34,6 +34,6 @@ export async function lifetimes(caller: Caller, who: string): Promise<void> {
     .sort((a, b) => a - b))
     await useNew(x, grant(who, ['solution', `expiresIn:${size}`], { as: freshName(x) }))
   for (const size of [2000, 15_000, 12_345])
-    for (const more of [['session:life-$unique'], [`ipAddr:${x.addresses[0]?.seen ?? ''}`]])
+    for (const more of [['session:life-$unique'], ownAddress(x)])
       await x.call(grant(who, [`expiresIn:${size}`, 'solution', ...more], { as: freshName(x) }))
 }

@@ -8,7 +8,7 @@ import { basic, changed, create, ecc, grant, hmac, list, none, refresh, token } 
 import { allPairs, coveringArray, type Matrix, pairsOf, type Row } from './covering.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Seen } from './explorer-types.ts'
-import { apikeyScope, freshName, granted } from './keyring.ts'
+import { apikeyScope, freshName, granted, ownAddress } from './keyring.ts'
 import type { CallStep, Change } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -108,7 +108,7 @@ async function pairsFor({ x, keyring }: Caller, row: Row): Promise<string[]> {
   const scope = [
     row.key === 'context-key' ? 'context' : 'solution',
     ...(row.method === 'create' ? (apikeyScope(x) ?? []) : []),
-    ...restrictions(row, x.addresses[0]?.seen ?? ''),
+    ...restrictions(x, row),
   ]
   const first = await granted(x, { who, scope })
   if (first === undefined) return []
@@ -123,9 +123,9 @@ async function pairsFor({ x, keyring }: Caller, row: Row): Promise<string[]> {
 }
 
 /** Scope words beside those of API areas. */
-const restrictions = (row: Row, own: string): string[] => [
+const restrictions = (x: Caller['x'], row: Row): string[] => [
   ...(row.session === 'named' ? ['session:'] : []),
-  ...(row.address === 'ours' ? [`ipAddr:${own}`] : []),
+  ...(row.address === 'ours' ? ownAddress(x) : []),
   ...(row.address === 'another' ? ['ipAddr:203.0.113.9'] : []),
   ...(row.lifetime === 'none' ? [] : [`expiresIn:${row.lifetime}`]),
 ]
@@ -164,9 +164,7 @@ function rightStep({ x, keyring }: Caller, row: Row, pairs: readonly string[]): 
 function grantedScope(x: Caller['x'], row: Row): string[] {
   const area = row.key === 'context-key' ? 'context' : 'solution'
   const name = freshName(x)
-  return [area, ...restrictions(row, x.addresses[0]?.seen ?? '')].map((word) =>
-    word === 'session:' ? `session:${name}-$unique` : word,
-  )
+  return [area, ...restrictions(x, row)].map((word) => (word === 'session:' ? `session:${name}-$unique` : word))
 }
 
 /** The call of a row: right, or wrong in one way. A text says why it cannot be made. */

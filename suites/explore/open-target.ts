@@ -29,7 +29,12 @@ function openBundled(): OpenedTarget {
   const { id, secret } = context.root
   const wire = openMemoryWire(handle, context.clock)
   return {
-    options: { wire, root: { kind: 'secret', id, secret }, settings: bareSettings, loopback: true },
+    options: {
+      wire,
+      root: { kind: 'secret', id, secret },
+      settings: { ...bareSettings, clientAddress: '127.0.0.1' },
+      loopback: true,
+    },
     close: async () => {},
   }
 }

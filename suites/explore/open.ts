@@ -84,6 +84,7 @@ export function openExplorer(options: OpenOptions): Explorer {
       fresh: options.fresh,
     },
     addresses: addressesOf(settings, options.loopback),
+    knowsAddress: settings.clientAddress !== undefined,
     knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
   })
 }

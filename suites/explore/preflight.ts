@@ -1,6 +1,6 @@
 /** Learns how the target works: the token prefix, the spelling of apikey, the clock of its tokens, a second address. */
 import { basic, ecc, grant, hmac, list, token } from './calls.ts'
-import type { Explorer } from './explorer-types.ts'
+import type { Address, Explorer } from './explorer-types.ts'
 import { everyScope, freshName } from './keyring.ts'
 
 /** Checks that the root key is accepted: with credentials, which need no clock, or with a signature. */
@@ -91,9 +91,39 @@ export async function learnLiveTokens(x: Explorer, who: string, others: number):
   if ((await x.call(list(token(first))))?.answer.kind === 'accepted') x.setTerms({ liveTokens: others })
 }
 
-/** Tries whether a call from the second address arrives. */
-export async function tryAddress(x: Explorer, name: string, who: string): Promise<boolean> {
+/**
+ * Learns which of our addresses the target sees: behind a proxy or in a container it sees others, so the first two count only if a token
+ * that is bound to them works from there.
+ *
+ * @param who a key to call with, and to request tokens with; `grants`: whether tokens may be requested
+ */
+export async function learnAddresses(x: Explorer, who: string, grants: boolean): Promise<void> {
+  x.script = 'preflight'
+  const [own, second, ...more] = x.addresses
+  if (own === undefined) return
+  const isDeclared = x.options.knowsAddress
+  const { seen } = own
+  const shown: Address[] = [isDeclared ? own : { ...own, seen: '' }]
+  // Nothing is judged by an address before the target has shown that it sees it.
+  x.addresses = x.addresses.map((address) => ({ ...address, seen: '' }))
+  if (!isDeclared && grants && seen !== '' && (await worksFrom(x, own, who))) shown[0] = own
+  const isSecondSeen =
+    second !== undefined && (await isReached(x, second, who)) && (!grants || (await worksFrom(x, second, who)))
+  if (second !== undefined && isSecondSeen) shown.push(second)
+  // What does not translate the second translates none.
+  for (const address of isSecondSeen ? more : []) if (await isReached(x, address, who)) shown.push(address)
+  x.addresses = shown
+}
+
+/** Whether a call from an address arrives. */
+async function isReached(x: Explorer, { name }: Address, who: string): Promise<boolean> {
   const auth = x.names.get(who)?.seed === undefined ? basic(who) : ecc(who)
-  const seen = await x.call(list(auth, { from: name, connection: 'new' }))
-  return seen?.answer.kind === 'accepted'
+  return (await x.call(list(auth, { from: name, connection: 'new' })))?.answer.kind === 'accepted'
+}
+
+/** Whether a token that is bound to an address works from it. */
+async function worksFrom(x: Explorer, { name: from, seen }: Address, who: string): Promise<boolean> {
+  const bound = freshName(x)
+  await x.call(grant(who, ['solution', `ipAddr:${seen}`], { as: bound, from }))
+  return x.lines.has(bound) && (await x.call(list(token(bound), { from })))?.answer.kind === 'accepted'
 }

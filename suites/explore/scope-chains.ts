@@ -102,7 +102,7 @@ export async function narrowKeys({ x, keyring }: Caller): Promise<void> {
       ['solution', 'session:'],
       ['context', 'session:'],
       ['solution', 'expiresIn:15000'],
-      ['solution', `ipAddr:${x.addresses[0]?.seen ?? ''}`],
+      ['solution', 'ipAddr:'],
       apikeyScope(x) ?? ['apikey'],
       [],
     ]) {

@@ -3,7 +3,7 @@
 import { changed, create, grant, list, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName } from './keyring.ts'
+import { apikeyScope, freshName, ownAddress } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -79,9 +79,6 @@ async function makeSessions(
   }
   return made
 }
-
-const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
-  own === undefined ? [] : [`ipAddr:${own.seen}`]
 
 /** Further scope words of the first two sessions, which are removed first. */
 const firstWords = (x: Explorer, at: number): readonly string[] => (at === 0 ? ['expiresIn:15000'] : ownAddress(x))

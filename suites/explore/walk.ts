@@ -2,7 +2,7 @@
 import { array, constantFrom, nat, record, sample } from 'fast-check'
 import { basic, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName } from './keyring.ts'
+import { apikeyScope, freshName, ownAddress } from './keyring.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 import { type Caller, deviate } from './table.ts'
 
@@ -87,9 +87,7 @@ async function act(caller: Caller, { kind, who, what, how }: Action): Promise<vo
     case 'grant':
     case 'session': {
       const key = pick([...keyring.secret, ...keyring.narrow], who) ?? 'root'
-      const words = (pick(wordSets, what) ?? []).map((word) =>
-        word === 'own-address' ? `ipAddr:${x.addresses[0]?.seen ?? ''}` : word,
-      )
+      const words = (pick(wordSets, what) ?? []).flatMap((word) => (word === 'own-address' ? ownAddress(x) : word))
       const as = freshName(x)
       const named = kind === 'session' ? [`session:${as}-$unique`] : []
       const apikey = how % 3 === 0 ? (apikeyScope(x) ?? []) : []

@@ -88,7 +88,7 @@ function wordFact(
     return alone && isPlainSession(state, behind) && isFree(state, behind, key)
       ? yes('sessions/created')
       : unsure('sessions/created')
-  if (word.startsWith('ipAddr:')) return alone && behind === from ? yes('addresses/bound') : unsure('addresses/bound')
+  if (word.startsWith('ipAddr:')) return alone && behind !== '' && behind === from ? yes('addresses/bound') : unsure('addresses/bound')
   if (word.startsWith('expiresIn:')) return lifetimeFact(state, scope)
   const has = key?.doubtful.includes(word) === false && (key.scope === null || key.scope.includes(word))
   if (!has) return unsure('scopes/within-key')

@@ -130,13 +130,18 @@ function sessionFact(state: State, pair: Pair, span: Span, requirement: string):
   return fresh ? yes(pair.generation > 0 ? 'refresh/session-kept' : 'sessions/created') : unsure('sessions/created')
 }
 
-/** addresses/bound; after a refresh refresh/address-kept. */
+/** Addresses for documentation, and those that no caller has: whatever ours is, it is none of them. */
+const isOfNobody = (address: string): boolean =>
+  /^(192\.0\.2|198\.51\.100|203\.0\.113)\.|^0\.0\.0\.0$|^255\./.test(address)
+
+/** addresses/bound; after a refresh refresh/address-kept. @param from the caller's address as the server sees it; empty where that is not known */
 function addressFact(pair: Pair, from: string): Fact {
   const addresses = wordsBehind(pair.scope, 'ipAddr:')
   const requirement = pair.generation > 0 ? 'refresh/address-kept' : 'addresses/bound'
   if (addresses.length === 0) return yes('tokens/authorize')
   if (addresses.length > 1 && addresses.includes(from)) return unsure(requirement)
   if (addresses.includes(from)) return yes(requirement)
+  if (from === '' && !addresses.every(isOfNobody)) return unsure(requirement)
   return addresses.every((address) => /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(address))
     ? no(requirement)
     : unsure(requirement)

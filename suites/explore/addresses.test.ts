@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { bareSettings } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { createHandler } from '../targets/bundled.ts'
+import { type Exploration, explore } from './explore.ts'
+import { openMemoryWire } from './memory-wire.ts'
+
+/** Explores a conforming server that sees our calls come from other addresses than we make them from. */
+async function exploreThrough(translated: (from: string) => string, loopback: boolean): Promise<Exploration> {
+  const { handle, context } = createHandler({ clock: 'virtual' })
+  const behind: typeof handle = (request) => handle({ ...request, remoteAddress: translated(request.remoteAddress) })
+  const { id, secret } = context.root
+  const { requirements } = await openCorpus()
+  return explore({
+    wire: openMemoryWire(behind, context.clock),
+    root: { kind: 'secret', id, secret },
+    settings: bareSettings,
+    allow: { sessions: true, keys: true, limits: true },
+    fresh: true,
+    loopback,
+    seed: 1,
+    maxCalls: 1500,
+    seconds: 600,
+    walks: 3,
+    requirements,
+    say: () => {},
+  })
+}
+
+test.each<[string, (from: string) => string, boolean]>([
+  ['a proxy on this machine', () => '127.0.0.1', true],
+  ['the port of a container', () => '172.17.0.1', true],
+  ['a network, to a server that is far away', () => '198.51.100.20', false],
+])('nothing is found in a conforming server behind %s', async (_name, translated, loopback) => {
+  const { findings, calls } = await exploreThrough(translated, loopback)
+  expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
+  expect(calls).toBeGreaterThan(1000)
+})
