@@ -1,4 +1,4 @@
-/** Tells why it is open whether a call had to be accepted that a case needed accepted. */
+/** Tells what may have made a refusal right that a case did not expect, where that is open. */
 
 import type { Doubt } from '../engine/judge/problem.ts'
 import { memberOf } from '../engine/model/fact.ts'
@@ -11,13 +11,29 @@ import type { RefusedCall } from './lost-preparation.ts'
  * @param isShared others may use the target
  * @returns undefined where nothing is known that would make the refusal right
  */
-export function doubtAbout({ state, call, span }: RefusedCall, pair: Pair, isShared: boolean): Doubt | undefined {
-  const unknown = facts(state, call, span).filter(({ is }) => is === 'unknown')
-  const has = (requirement: string): boolean =>
-    unknown.some((fact) => fact.requirement === requirement && fact.about === undefined)
-  if (has('refresh/new-pair')) return { kind: 'pair-uncertain', question: 'refresh/family' }
-  if (has('keys/created-key-works')) return { kind: 'key-perhaps-removed' }
+export function doubtAboutPair(refused: RefusedCall, pair: Pair, isShared: boolean): Doubt | undefined {
+  const { state } = refused
+  const isUnknown = unknownsOf(refused)
+  if (isUnknown('refresh/new-pair')) return { kind: 'pair-uncertain', question: 'refresh/family' }
+  if (isUnknown('keys/created-key-works')) return { kind: 'key-perhaps-removed' }
   const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
-  if (has('tokens/authorize')) return { kind: 'newer-tokens', newer, question: 'limits/live-tokens' }
+  if (isUnknown('tokens/authorize')) return { kind: 'newer-tokens', newer, question: 'limits/live-tokens' }
   return isShared && memberOf(state, pair).name !== null ? { kind: 'sessions-of-others' } : undefined
+}
+
+/** The same for a call with a key: a signature, Basic credentials or a grant. */
+export function doubtAboutKey(refused: RefusedCall): Doubt | undefined {
+  const { refusedBefore } = refused
+  if (refusedBefore > safeTries)
+    return { kind: 'key-perhaps-locked', refused: refusedBefore, question: 'limits/lock-out' }
+  return unknownsOf(refused)('keys/created-key-works') ? { kind: 'key-perhaps-removed' } : undefined
+}
+
+/** Fewer refused calls in a row lock no key. */
+const safeTries = 3
+
+/** Whether a fact of this requirement is unknown; facts about one kind of key or spelling apart. */
+function unknownsOf({ state, call, span }: RefusedCall): (requirement: string) => boolean {
+  const unknown = facts(state, call, span).filter(({ is, about }) => is === 'unknown' && about === undefined)
+  return (requirement) => unknown.some((fact) => fact.requirement === requirement)
 }

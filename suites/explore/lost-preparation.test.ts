@@ -1,92 +1,6 @@
 import { expect, test } from 'vitest'
-import { initialState } from '../engine/model/index.ts'
-import type { WireRequest } from '../engine/target.ts'
-import { hmacHeader, rootKey, rootSecret, startMs } from '../self/made-up-calls.ts'
-import { listenToRun } from './listen.ts'
-
-const state = {
-  ...initialState(
-    { scheme: 'svc-hmac-sha256', tokenPrefix: 'Bearer', uri: '/api', probes: new Map(), fresh: false },
-    rootKey,
-  ),
-  sessions: [],
-}
-
-/** A run whose calls and answers are made by hand, on a clock that the test moves. */
-function conversation() {
-  const { listener, judgeRefusal, counts } = listenToRun({
-    isShared: true,
-    state,
-    isFreshEachCase: false,
-    seenFrom: { first: '127.0.0.1', second: undefined },
-    ownHeaders: new Set(),
-  })
-  const lostPreparation = (refused: WireRequest) => {
-    const judged = judgeRefusal(refused)
-    return judged?.is === 'required' ? judged.because : undefined
-  }
-  let nowMs = startMs
-  let id = 0
-  const begin = (method: string, params: object, authorize?: (text: string) => string): WireRequest => {
-    const text = JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })
-    const request: WireRequest = {
-      method: 'POST',
-      path: '/api',
-      headers: [
-        ['content-type', 'application/json'],
-        ...(authorize === undefined ? [] : [['authorization', authorize(text)] as [string, string]]),
-      ],
-      body: new TextEncoder().encode(text),
-    }
-    listener({ kind: 'exchange-begun', request })
-    return request
-  }
-  const end = (request: WireRequest, result: object | null): void => {
-    const text = JSON.stringify(result === null ? { error: { code: 1 } } : { jsonrpc: '2.0', id, result })
-    const answer = { kind: 'answer', status: 200, headers: {}, body: new TextEncoder().encode(text) } as const
-    listener({ kind: 'exchange-made', request, answer, sentAtMs: nowMs, answeredAtMs: nowMs })
-  }
-  const made = (request: WireRequest, result: object | null): WireRequest => {
-    end(request, result)
-    return request
-  }
-  const pair = (name: string, lifeMs = 900_000) => ({
-    accessToken: `${name}-access-token`,
-    accessTokenExpiry: nowMs + lifeMs,
-    refreshToken: `${name}-refresh-token`,
-    refreshTokenExpiry: nowMs + 604_800_000,
-    tokenType: 'Bearer',
-    scope: ['solution'],
-  })
-  const credentials = { grantType: 'api_key_credentials', apiKeyId: rootKey.id, apiKeySecret: rootSecret }
-  const refreshing = (name: string) =>
-    begin('manager/auth', { grantType: 'refresh_token', refreshToken: `${name}-refresh-token` })
-  const using = (name: string) => begin('solution/listSolutions', {}, () => `Bearer ${name}-access-token`)
-  return {
-    wait: (ms: number) => {
-      nowMs += ms
-    },
-    begin,
-    end,
-    using,
-    refreshing,
-    grant: (name: string, scope: string[] = [], result: object = pair(name)) =>
-      end(begin('manager/auth', { ...credentials, scope: ['solution', ...scope] }), result),
-    grantSessions: (names: string[]) => {
-      for (const name of names) end(begin('manager/auth', { ...credentials, scope: [`session:${name}`] }), pair(name))
-    },
-    refresh: (from: string, to: string) => end(refreshing(from), pair(to)),
-    use: (name: string) => end(using(name), {}),
-    pair,
-    counts,
-    whyUse: (name: string) => lostPreparation(made(using(name), null)),
-    whyRefresh: (name: string) => lostPreparation(made(refreshing(name), null)),
-    lostPreparation,
-    judgeUse: (name: string) => judgeRefusal(made(using(name), null)),
-  }
-}
-
-const names = (count: number, word = 'more'): string[] => Array.from({ length: count }, (_none, at) => `${word}-${at}`)
+import { hmacHeader } from '../self/made-up-calls.ts'
+import { type Conversation, conversation, names } from '../self/made-up-conversation.ts'
 
 test('a pair that was refreshed', () => {
   const { grant, refresh, whyUse, whyRefresh } = conversation()
@@ -145,7 +59,7 @@ test('a session after sixteen newer ones, and not after fifteen', () => {
   expect(whyUse('more-0')).toBeUndefined()
 })
 
-test.each<[string, (talk: ReturnType<typeof conversation>) => string]>([
+test.each<[string, (talk: Conversation) => string]>([
   [
     'it was used among the newer ones',
     ({ grantSessions, use, wait }) => {
@@ -257,36 +171,4 @@ test('asking changes nothing about what is judged later', () => {
     return counts
   }
   expect(judged(true)).toEqual(judged(false))
-})
-
-test.each<[string, string, (talk: ReturnType<typeof conversation>) => void, object | undefined]>([
-  ['a token alone', 'one', ({ grant }) => grant('one'), undefined],
-  [
-    'three newer tokens of its key',
-    'one',
-    ({ grant }) => {
-      for (const name of ['one', 'two', 'three', 'four']) grant(name)
-    },
-    { kind: 'newer-tokens', newer: 3, question: 'limits/live-tokens' },
-  ],
-  [
-    'its used refresh token was sent again',
-    'two',
-    ({ grant, refresh, whyRefresh }) => {
-      grant('one')
-      refresh('one', 'two')
-      whyRefresh('one')
-    },
-    { kind: 'pair-uncertain', question: 'refresh/family' },
-  ],
-  [
-    'a session among those of others',
-    'one',
-    ({ grantSessions }) => grantSessions(['one']),
-    { kind: 'sessions-of-others' },
-  ],
-])('what may explain a refusal where it is open: %s', (_what, name, talk, because) => {
-  const told = conversation()
-  talk(told)
-  expect(told.judgeUse(name)).toEqual(because === undefined ? undefined : { is: 'open', because })
 })

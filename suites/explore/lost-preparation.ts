@@ -16,6 +16,8 @@ export interface RefusedCall {
   readonly call: Call
   readonly span: Span
   readonly state: State
+  /** How many calls with its key were refused before it, one after another; 0 for a call with a token. */
+  readonly refusedBefore: number
   readonly lastUsesMs: ReadonlyMap<string, number>
 }
 

@@ -5,8 +5,9 @@ import type { Call, State } from '../engine/model/index.ts'
 import { presentedToken } from '../engine/model/learn-pair.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
 import type { WireRequest } from '../engine/target.ts'
+import { attemptedKey } from './attempted-key.ts'
 import type { CaseCall } from './case-call.ts'
-import { doubtAbout } from './doubt.ts'
+import { doubtAboutKey, doubtAboutPair } from './doubt.ts'
 import { longestToken, lostPreparation, pairSent, type RefusedCall } from './lost-preparation.ts'
 
 export interface Refusals {
@@ -23,33 +24,38 @@ export interface Refusals {
 
 /** @param isShared others may use the target at the same time */
 export function createRefusals(isShared: boolean): Refusals {
-  const pending = new Map<WireRequest, CaseCall>()
+  const pending = new Map<WireRequest, CaseCall & { refusedBefore: number }>()
   const settled = new WeakMap<WireRequest, Omit<RefusedCall, 'lastUsesMs'>>()
+  /** By the id of a key: how many calls with it were refused since the last that was not. */
+  const refusedInARow = new Map<string, number>()
   const lastUsesMs = new Map<string, number>()
   return {
     noteUse({ call, span }) {
       const token = textOfToken(call)
       if (token !== undefined && token.length <= longestToken)
         lastUsesMs.set(token, Math.max(lastUsesMs.get(token) ?? 0, span.to))
+      refusedInARow.delete(attemptedKey(call) ?? '')
     },
     noteRefusal(request, caseCall) {
-      pending.set(request, caseCall)
+      const key = attemptedKey(caseCall.call)
+      const refusedBefore = refusedInARow.get(key ?? '') ?? 0
+      if (key !== undefined) refusedInARow.set(key, refusedBefore + 1)
+      pending.set(request, { ...caseCall, refusedBefore })
     },
     settle(state) {
-      for (const [request, { call, span }] of pending) settled.set(request, { call, span, state })
+      for (const [request, one] of pending) settled.set(request, refusedCall(one, state))
       pending.clear()
     },
     judge(request, stateBefore) {
       const unsettled = pending.get(request)
       const refused =
-        unsettled === undefined
-          ? settled.get(request)
-          : { call: unsettled.call, span: unsettled.span, state: stateBefore(unsettled.order.from) }
+        unsettled === undefined ? settled.get(request) : refusedCall(unsettled, stateBefore(unsettled.order.from))
       return refused === undefined ? undefined : judgeRefusal({ ...refused, lastUsesMs }, isShared)
     },
     forget() {
       pending.clear()
       lastUsesMs.clear()
+      refusedInARow.clear()
     },
   }
 }
@@ -62,11 +68,15 @@ function textOfToken({ authorization, body }: Call): string | undefined {
   return method === 'manager/auth' && isObject(params) ? presentedToken(params) : undefined
 }
 
+const refusedCall = (
+  { call, span, refusedBefore }: CaseCall & { refusedBefore: number },
+  state: State,
+): Omit<RefusedCall, 'lastUsesMs'> => ({ call, span, refusedBefore, state })
+
 function judgeRefusal(refused: RefusedCall, isShared: boolean): RefusalJudgement | undefined {
   const pair = pairSent(refused)
-  if (pair === undefined) return undefined
-  const loss = lostPreparation(refused, pair)
+  const loss = pair === undefined ? undefined : lostPreparation(refused, pair)
   if (loss !== undefined) return { is: 'required', because: loss }
-  const doubt = doubtAbout(refused, pair, isShared)
+  const doubt = pair === undefined ? doubtAboutKey(refused) : doubtAboutPair(refused, pair, isShared)
   return doubt === undefined ? undefined : { is: 'open', because: doubt }
 }

@@ -43,6 +43,8 @@ const doubtTexts: TextOfKind<Doubt> = {
   'pair-uncertain': ({ question }) =>
     `what became of its pair is not known: a refresh of it was lost or refused, or a used refresh token was sent (${question})`,
   'key-perhaps-removed': () => 'its key may have been removed, by the eleventh creation or by a method that named it',
+  'key-perhaps-locked': ({ refused, question }) =>
+    `${refused} calls with its key were refused before, one after another, and a server may lock a key (${question})`,
   'sessions-of-others': () =>
     'the session of the refused token is removed by sixteen newer ones, and others may have created some with its key',
 }

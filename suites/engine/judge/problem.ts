@@ -133,6 +133,8 @@ export type Doubt =
   | { kind: 'pair-uncertain'; question: string }
   /** An eleventh key was created, or a method that the document does not show named its key. */
   | { kind: 'key-perhaps-removed' }
+  /** So many calls with its key were refused before it, one after another; a server may lock a key. */
+  | { kind: 'key-perhaps-locked'; refused: number; question: string }
   /** Its token is bound to a session, and others may create sessions on the target. */
   | { kind: 'sessions-of-others' }
 
