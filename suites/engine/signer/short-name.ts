@@ -1,9 +1,14 @@
 import { utf8 } from './bytes.ts'
 import { sha256 } from './hmac.ts'
 
-/** A session name that every server takes: which longer ones it takes, and which other characters, is open (sessions/name-rules). */
-export const shortNameLength = 8
+/** Which session names a server takes is open (sessions/name-rules), so ours are short and plain. In characters. */
+const shortNameLength = 8
 
-/** @returns small letters and digits, always the same for the same text */
+/** The place of `a` among the digits of base 36. */
+const firstLetter = 10
+
+/** @returns small letters and digits, a letter first, always the same for the same text */
 export const shortName = (text: string, length = shortNameLength): string =>
-  Array.from(sha256(utf8(text)).slice(0, length), (byte) => (byte % 36).toString(36)).join('')
+  Array.from(sha256(utf8(text)).slice(0, length), (byte, at) =>
+    (at === 0 ? firstLetter + (byte % (36 - firstLetter)) : byte % 36).toString(36),
+  ).join('')
