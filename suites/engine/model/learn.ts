@@ -9,7 +9,7 @@ import { judge } from './judge.ts'
 import { learnPair, ofLine, presentedToken } from './learn-pair.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
 import { observeAll, touchAll } from './session-tables.ts'
-import { blurSessions } from './sessions.ts'
+import { blurSessions, type Touch } from './sessions.ts'
 import type { Answer, Call, Fact, Key, Pair, Span, State, Verdict } from './types.ts'
 
 /** The state after a call was answered. `known` may be given where it was computed before. */
@@ -120,13 +120,22 @@ function useAccess(state: State, { call, known, verdict, span }: Learnt, how: 'a
     const onlySession = others.every(({ is }) => is === 'yes')
     if (onlySession && verdict.is !== 'accepted') return observed(state, pair, 'dead', span)
     // This contradicts every reading, so the pair is unknown, and nothing follows about its session.
-    return verdict.is === 'accepted' ? withStanding(state, pair, 'unknown') : state
+    if (verdict.is === 'accepted') return withStanding(state, pair, 'unknown')
+    return others.every(mayBeUse) ? touched(state, pair, 'perhaps used', span) : state
   }
   const seen = observed(state, pair, 'live', span)
-  const sessions = touchAll(seen.sessions, memberOf(state, pair), 'used', span)
   // A revoked pair was accepted, so nothing follows from it.
-  return withStanding({ ...seen, sessions }, pair, pair.standing === 'dead' ? 'unknown' : 'newest')
+  return withStanding(touched(seen, pair, 'used', span), pair, pair.standing === 'dead' ? 'unknown' : 'newest')
 }
+
+/** A token that is refused for its scope, or for what is called, may count as used. */
+const mayBeUse = ({ is, requirement }: Fact): boolean =>
+  is !== 'no' || /^(envelope|scopes|keys|limits|addresses)\//.test(requirement)
+
+const touched = (state: State, pair: Pair, how: Touch, span: Span): State => ({
+  ...state,
+  sessions: touchAll(state.sessions, memberOf(state, pair), how, span),
+})
 
 const isOfSession = ({ requirement }: Fact): boolean =>
   requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'

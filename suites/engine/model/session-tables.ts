@@ -1,6 +1,6 @@
 /** All readings of the open questions about sessions together. What did not change keeps its identity, so that it is computed once. */
 
-import { liveness, type Member, observeSession, type SessionTable, touchSession } from './sessions.ts'
+import { liveness, type Member, observeSession, type SessionTable, type Touch, touchSession } from './sessions.ts'
 import type { Span } from './span.ts'
 
 type Tables = readonly SessionTable[]
@@ -44,7 +44,7 @@ export function observeAll(tables: Tables, member: Member, seen: 'live' | 'dead'
 const unnoticedMs = 50
 
 /** A session was used or refreshed; in readings that count age this way it is younger now. */
-export function touchAll(tables: Tables, member: Member, how: 'used' | 'refreshed', when: Span): Tables {
+export function touchAll(tables: Tables, member: Member, how: Touch, when: Span): Tables {
   const { said, touched } = remembered(tables)
   const name = `${how} ${member.line}`
   const last = touched.get(name)

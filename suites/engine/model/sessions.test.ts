@@ -13,7 +13,7 @@ import {
   tokensOf,
 } from '../../self/made-up-calls.ts'
 import { learn, type State } from './index.ts'
-import { addSession, everySessionTable, liveness } from './sessions.ts'
+import { addSession, everySessionTable, liveness, touchSession } from './sessions.ts'
 
 /** Sessions created one after another, this many ms apart, on a target whose clock is known. */
 function withSessions(names: readonly string[], apartMs: number): State {
@@ -80,6 +80,27 @@ describe('the readings of the open questions', () => {
     const counted = learn(state, use('s0'), accepted(), at(4000))
     expect(counted.sessions.length).toBeLessThan(state.sessions.length)
     expect(counted.sessions.every(({ reading }) => reading.unnamed !== 'each')).toBe(true)
+  })
+
+  test('a use that was refused for its scope may count as a use', () => {
+    const who = (line: number) => ({ key: 'k', line, name: `n${line}`, keyName: '', isRoot: false })
+    const sixteen = everySessionTable().map((table) =>
+      Array.from({ length: 16 }, (_, line) => line).reduce(
+        (one, line) => addSession(one, who(line), at(line * 2000)),
+        table,
+      ),
+    )
+    const seen = (how: 'perhaps used' | 'used') =>
+      new Set(
+        sixteen
+          .map((table) => touchSession(table, who(0), how, at(40_000)))
+          .map((table) => addSession(table, who(16), at(44_000)))
+          .map((table) => `${table.reading.age}: ${liveness(table, who(0))} ${liveness(table, who(1))}`),
+      )
+    expect(seen('used')).toEqual(new Set(['created: dead live', 'used: live dead', 'refreshed: dead live']))
+    expect(seen('perhaps used')).toEqual(
+      new Set(['created: dead live', 'used: unknown unknown', 'refreshed: dead live']),
+    )
   })
 
   test('a name used again replaces, joins or adds', () => {

@@ -185,16 +185,27 @@ function settled(user: User): User {
   return lost >= doubt.length ? { ...user, doubt: [], lost: 0 } : user
 }
 
+/** perhaps used: a call with its token was refused for another reason, and whether it counts as a use is open. */
+export type Touch = 'used' | 'perhaps used' | 'refreshed'
+
 /** A session was used or refreshed: its age is another, where the reading counts so. */
-export function touchSession(table: SessionTable, member: Member, how: 'used' | 'refreshed', when: Span): SessionTable {
+export function touchSession(table: SessionTable, member: Member, how: Touch, when: Span): SessionTable {
   const { age } = table.reading
-  if (age === 'created' || (age === 'refreshed' && how === 'used')) return table
+  if (age === 'created' || (age === 'refreshed' && how !== 'refreshed')) return table
   const user = userOf(table, member)
   if (user.vague !== null && !user.vague.recent.some(holds(member)))
     return withUser(table, member, lostSight(user, null, when))
+  if (how === 'perhaps used') return withUser(table, member, perhapsUsed(user, member, when))
   if (!user.live.some(holds(member))) return table
   const live = user.live.map((seat) => (holds(member)(seat) ? { ...seat, age: when } : seat))
   return withUser(table, member, { ...user, live })
+}
+
+/** The age of the session is the old or the new one. */
+function perhapsUsed(user: User, member: Member, { to }: Span): User {
+  const either = (seats: readonly Seat[]): Seat[] =>
+    seats.map((seat) => (holds(member)(seat) ? { ...seat, age: { from: seat.age.from, to } } : seat))
+  return { ...user, live: either(user.live), doubt: either(user.doubt) }
 }
 
 /** Learns from an answer about a session; null if it contradicts this table. */
