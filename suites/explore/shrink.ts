@@ -15,6 +15,8 @@ export interface Reproduced {
   readonly tries: number
 }
 
+type Shown = Pick<Reproduced, 'steps' | 'outcomes'>
+
 /** How often a finding is run in its shortest form. */
 const runs = 3
 /** How often a finding is run that does not repeat at once. */
@@ -27,7 +29,7 @@ const quietMs = 1300
 /** Pauses in a sequence that are repeated. */
 const notableGapMs = 900
 const longestWaitMs = 8000
-/** The longest time for shortening a finding on a running clock. */
+/** The longest time for shortening a finding on a running clock, and for running its shortest form. */
 const longestShrinkMs = 25_000
 
 /** The least number of steps that show the finding again, and how often they do. */
@@ -41,19 +43,19 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     for (const steps of sequences(x, candidate, short)) {
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
-      return confirmed(x, candidate, await plainer(x, candidate, await shorter(x, candidate, steps, shown)))
+      return confirmed(x, candidate, await plainer(x, candidate, await shorter(x, candidate, shown)))
     }
     let failed = 0
-    let outcomes = seen
+    let last: Shown = { steps: short, outcomes: seen }
     for (let run = 0; run < longRuns && !x.isOver(); run++) {
       const shown = await shows(x, candidate, short)
       if (shown === null) continue
       failed += 1
-      outcomes = shown
+      last = shown
     }
     // A finding that rests on a creation cannot be repeated without another creation.
     if (failed === 0 && hasCreated(x, candidate.entry)) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
-    return { steps: short, outcomes, failed, tries: longRuns }
+    return { ...last, failed, tries: longRuns }
   })
 }
 
@@ -79,25 +81,30 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
 }
 
 /** The order of params seldom matters; a reader expects that of the document. */
-async function plainer(
-  x: Explorer,
-  candidate: Candidate,
-  least: Pick<Reproduced, 'steps' | 'outcomes'>,
-): Promise<Pick<Reproduced, 'steps' | 'outcomes'>> {
-  const steps = least.steps.map(inDocumentOrder)
-  const outcomes = await shows(x, candidate, steps)
-  return outcomes === null ? least : { steps, outcomes }
+async function plainer(x: Explorer, candidate: Candidate, least: Shown): Promise<Shown> {
+  return (await shows(x, candidate, least.steps.map(inDocumentOrder))) ?? least
 }
 
-/** Runs the shortest form a few more times. */
-async function confirmed(
-  x: Explorer,
-  candidate: Candidate,
-  { steps, outcomes }: Pick<Reproduced, 'steps' | 'outcomes'>,
-): Promise<Reproduced> {
+/**
+ * Runs the shortest form a few more times. If a wrong acceptance is not seen then, it may depend on the time of day, and is tried more often;
+ * a refusal may be one of a limit.
+ */
+async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }: Shown): Promise<Reproduced> {
+  const isLate = lateAfter(x, longestShrinkMs)
+  const most = candidate.kind === 'accepted' ? longRuns : runs
   let failed = 0
-  for (let run = 0; run < runs; run++) if ((await shows(x, candidate, steps)) !== null) failed += 1
-  return { steps, outcomes, failed, tries: runs }
+  let tries = 0
+  while (tries < runs || (failed === 0 && tries < most && !isLate() && !x.isOver())) {
+    tries += 1
+    if ((await shows(x, candidate, steps)) !== null) failed += 1
+  }
+  return { steps, outcomes, failed, tries }
+}
+
+/** On a running clock, whether so much time has passed since now. */
+function lateAfter({ options: { wire } }: Explorer, ms: number): () => boolean {
+  const started = wire.now()
+  return () => !wire.controlled && wire.now() - started > ms
 }
 
 /** Whether a token of the lines that an entry names has created a key before. */
@@ -178,22 +185,17 @@ function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
 }
 
 /** Leaves out one part after another, halves first and single steps last, as long as the rest still shows the finding. */
-async function shorter(
-  x: Explorer,
-  candidate: Candidate,
-  steps: readonly Step[],
-  shown: readonly Outcome[],
-): Promise<Pick<Reproduced, 'steps' | 'outcomes'>> {
-  let least = { steps: [...steps], outcomes: [...shown] }
-  const startedMs = x.options.wire.now()
-  const isLate = (): boolean => !x.options.wire.controlled && x.options.wire.now() - startedMs > longestShrinkMs
+async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  let least = shown
+  const isLate = lateAfter(x, longestShrinkMs)
   for (let size = Math.ceil((least.steps.length - 1) / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let end = least.steps.length - 1; end > 0; end -= size) {
+      // A run may end before its last step.
+      if (end >= least.steps.length) continue
       if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
       const without = least.steps.filter((_, at) => at < end - size || at >= end)
       if (without.length === least.steps.length || !isWhole(without)) continue
-      const outcomes = await shows(x, candidate, without)
-      if (outcomes !== null) least = { steps: without, outcomes }
+      least = (await shows(x, candidate, without)) ?? least
     }
   return least
 }
@@ -223,17 +225,18 @@ const isSame = (found: Candidate, candidate: Candidate): boolean =>
 let replays = 0
 
 /**
- * Runs a sequence again, with new names;
+ * Runs a sequence again, with new names, until a step shows the finding. An earlier step than the last may do so, if it breaks the same
+ * requirement: after a contradiction the model may know too little to judge the last one.
  *
- * @returns the outcome of each step, null if the last does not show the finding
+ * @returns the steps up to that one; null if none shows it
  */
-async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<Outcome[] | null> {
+async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<Shown | null> {
   const before = x.report
   const script = x.script
   let shown = false
   let isLast = false
   x.report = (found) => {
-    if (isLast && isSame(found, candidate)) shown = true
+    if (isSame(found, candidate) && (isLast || found.requirement === candidate.requirement)) shown = true
   }
   x.script = 'again'
   replays += 1
@@ -243,12 +246,13 @@ async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]):
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
       outcomes.push(await run(x, renamed(step, mine, `r${replays}`)))
+      if (shown) return { steps: steps.slice(0, index + 1), outcomes }
     }
   } finally {
     x.report = before
     x.script = script
   }
-  return shown ? outcomes : null
+  return null
 }
 
 async function run(x: Explorer, step: Step): Promise<Outcome> {
