@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -22,13 +23,25 @@ import { fileProblem } from './options/inputs.ts'
  */
 export function replaceFile(file: string, text: string, what: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     const there = statSync(file, { throwIfNoEntry: false })
     if (there !== undefined && !there.isFile()) writeFileSync(file, text)
     // A symbolic link stays a link.
     else writeBeside(there === undefined ? file : realpathSync(file), text, there?.mode)
   } catch (cause) {
     throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
+  }
+}
+
+/** mkdir of Node with `recursive` never ends in a folder such as /proc, where nothing can be made. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it.
+    if (!existsSync(folder)) throw error
   }
 }
 
