@@ -60,6 +60,10 @@ describe('wrong usage: one sentence and exit code 2', () => {
       ['init', join(folder, 'no', 'such.yaml')],
       `Cannot write "${join(folder, 'no', 'such.yaml')}": there is no such folder\n`,
     ],
+    ...(process.platform === 'linux' ? ['/proc/no/such.html'] : []).map((file): [string[], string] => [
+      ['lab', '--out', file],
+      `Cannot write the page "${file}": there is no such folder\n`,
+    ]),
     ...[[], ['--force']].map((force): [string[], string] => [
       ['init', folder, ...force],
       `Cannot write "${folder}": it is a folder; name a file in it, such as "${join(folder, 'svc-target.yaml')}"\n`,

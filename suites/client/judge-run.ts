@@ -1,4 +1,4 @@
-import { SuiteError, usageError } from '../engine/errors.ts'
+import { portError, SuiteError } from '../engine/errors.ts'
 import type { Journal } from './journal.ts'
 import { judgeJournals } from './judge-journals.ts'
 import { listen } from './listen.ts'
@@ -56,20 +56,14 @@ async function watch(options: JudgeOptions): Promise<{ journals: Journal[]; inte
   const { source, selected, signal, onDone, announce } = options
   if (source.kind === 'listen') {
     const { port, key } = source
-    return { journals: [await listen({ port, key, signal, announce }).catch(cannotListen(port))], interrupted: false }
+    const journal = await listen({ port, key, signal, announce }).catch((cause: unknown) => {
+      throw portError(port, cause)
+    })
+    return { journals: [journal], interrupted: false }
   }
   const { command, timeoutSeconds } = source
   const result = await runScenarios({ command, scenarios: selected.scenarios, timeoutSeconds, signal, onDone })
   if (result.kind === 'journals') return result
   const detail = result.stderr.trim() === '' ? 'the shell says nothing' : `the shell says "${result.stderr.trim()}"`
   throw new SuiteError('command', `Cannot start the command "${command}": ${detail}`)
-}
-
-function cannotListen(port: number): (cause: NodeJS.ErrnoException) => never {
-  return (cause) => {
-    if (cause.code !== 'EADDRINUSE' && cause.code !== 'EACCES') throw cause
-    const why =
-      cause.code === 'EACCES' ? 'not allowed, choose a port above 1023' : 'the port is taken, choose another one'
-    throw usageError(`Cannot listen on port ${port}: ${why}`, { cause })
-  }
 }

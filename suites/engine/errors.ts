@@ -26,3 +26,14 @@ const exitCodes: { readonly [code: string]: 3 | 130 } = {
 export function usageError(message: string, options: { cause?: unknown } = {}): SuiteError {
   return new SuiteError('usage', message, options)
 }
+
+const portProblems: { readonly [code: string]: string } = {
+  EADDRINUSE: 'the port is taken, choose another one',
+  EACCES: 'not allowed, choose a port above 1023',
+}
+
+/** Says why a server cannot listen. @param cause the error of node:net; any other error is returned unchanged */
+export function portError(port: number, cause: unknown): unknown {
+  const why = portProblems[String((cause as NodeJS.ErrnoException).code)]
+  return why === undefined ? cause : usageError(`Cannot listen on port ${port}: ${why}`, { cause })
+}
