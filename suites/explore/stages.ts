@@ -138,7 +138,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   for (const [at, who] of users.entries()) {
     await stage('chains', () => refreshChain(caller, chainKind(caller, who, at), at < 2 ? 4 : 3))
     await stage('chains', () => usedTwice(caller, { who, scope: ['solution'] }))
-    if (at === 0) await stage('chains', () => manyRefreshes(caller, who, 12))
+    if (at === 0) await stage('chains', () => manyRefreshes(caller, who, 20))
     await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
     await stage('scopes', () => scopeLimits(caller, who, at === 0))
     await stage('still valid', () => checkStillValid(caller, pickOf(all)))

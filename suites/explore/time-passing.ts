@@ -3,7 +3,7 @@
 import { list, refresh, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { freshName, granted } from './keyring.ts'
+import { freshName, granted, pairOf } from './keyring.ts'
 import { mostSessions } from './session-storms.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import type { Caller } from './table.ts'
@@ -46,6 +46,8 @@ async function hoursAfter(caller: Caller, ms: number, pick: (count: number) => n
   const old = await granted(x, { who, scope: ['solution', ...(longLife > ms ? [`expiresIn:${longLife}`] : [])] })
   const newest = freshName(x)
   if (old !== undefined) await x.call(refresh(old, { as: newest }))
+  const twice = await pairOf(x, new Map(), { who, scope: ['solution'], generation: 2 })
+  if (twice !== undefined) kept.push(twice)
   await x.wait(ms)
   if (old !== undefined) await expectRefused(x, list(token(old)))
   for (const pair of [...kept, ...(x.lines.has(newest) ? [newest] : [])]) {
