@@ -66,6 +66,11 @@ describe('what may start', () => {
       [running('a', fills), entry('b', grants, { state: 'pending' })],
       undefined,
     ],
+    [
+      'a full house of sessions before a race of sessions, which runs alone',
+      [running('a'), entry('race', { grants: 6, named: 4, races: true }), entry('b', fills)],
+      'b',
+    ],
     ['one full house after another', [running('a', fills), entry('b', fills)], undefined],
     ['a full house of keys after all else', [running('a'), entry('b', fillsKeys)], undefined],
     ['a full house of keys at the end', [entry('a', {}, { state: 'done' }), entry('b', fillsKeys)], 'b'],

@@ -102,9 +102,12 @@ function sessionRules(board: Board, left: readonly Entry[]): { mayStart(entry: E
   }
 }
 
-/** Cases that fill the sessions come after all that fill no limit, and keep their order. */
+/**
+ * Cases that fill the sessions come after all that fill no limit, and keep their order. Only a race need not come before: it runs alone, and
+ * waiting until nothing else runs would keep them waiting too.
+ */
 function comesBefore(one: Entry, filling: Entry, left: readonly Entry[]): boolean {
-  if (one.claims.fills === null) return true
+  if (one.claims.fills === null) return !one.claims.races
   return one.claims.fills === 'sessions' && left.indexOf(one) < left.indexOf(filling)
 }
 
