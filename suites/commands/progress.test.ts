@@ -18,7 +18,7 @@ function progressOn(isTTY: boolean) {
     pass(1000)
     progress.listener({ kind: 'case-ended', outcome: madeUpCase({ key }) })
   }
-  return { progress, endCase, written: () => text }
+  return { progress, endCase, pass, written: () => text }
 }
 
 test('the first line is printed before anything is read', () => {
@@ -61,4 +61,18 @@ test('the estimate takes into account that some cases are more work than others'
   for (const key of ['a/1', 'a/2']) endCase(key)
   // Two of ten parts took two seconds.
   expect(written()).toContain('2 of 4 cases, about 8 s left')
+})
+
+test('the calls of the model are counted, and what they take is no part of the estimate for the cases', () => {
+  const { progress, endCase, pass, written } = progressOn(false)
+  progress.start(4, 4, new Map(), true)
+  for (const key of ['a/1', 'a/2']) endCase(key)
+  expect(written()).toContain('2 of 4 cases, about 2 s left without the model')
+  for (let calls = 1; calls <= 21; calls += 1) {
+    progress.listener({ kind: 'model-called', calls, most: 100 })
+    pass(1000)
+  }
+  expect(written()).toContain('2 of 4 cases, and 16 of at most 100 calls of the model, about 81 s left')
+  endCase('a/3')
+  expect(written()).toContain('3 of 4 cases, and 21 of at most 100 calls of the model')
 })

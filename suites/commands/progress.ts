@@ -9,8 +9,9 @@ export interface Progress {
   /**
    * @param shown how many cases the report has, including those about every answer
    * @param work how much work each case is, for the estimate
+   * @param hasModel whether the model makes calls besides
    */
-  start(total: number, shown: number, work?: ReadonlyMap<string, number>): void
+  start(total: number, shown: number, work?: ReadonlyMap<string, number>, hasModel?: boolean): void
   /** Lines for the user. */
   say(text: string): void
   listener: RunListener
@@ -22,6 +23,8 @@ const redrawMs = 80
 /** Without a terminal, a line is printed after every tenth of the cases, and not more often than this. In ms. */
 const lines = 10
 const lineMs = 1000
+/** While the model makes its calls, a line is printed this often. In ms. */
+const modelLineMs = 15_000
 const clearLine = '\r\u001b[K'
 
 type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
@@ -71,7 +74,12 @@ function inLines(stream: Stream, { now }: Clocks): Progress {
     say: (text) => void stream.write(`${printableLines(text)}\n`),
     listener(event) {
       countEvent(tally, event, now())
-      if (event.kind !== 'case-ended' || !isTenth(tally) || now() - writtenMs < lineMs) return
+      const passedMs = now() - writtenMs
+      const isDue =
+        event.kind === 'model-called'
+          ? passedMs >= modelLineMs
+          : event.kind === 'case-ended' && isTenth(tally) && passedMs >= lineMs
+      if (!isDue) return
       writtenMs = now()
       stream.write(`${sentence(tally, now())}\n`)
     },

@@ -111,7 +111,7 @@ function printPlan(
     return false
   }
   if (target !== null) progress.say(renderPlan(planned.plan, { ids: false, columns: outlet.columns }).trimEnd())
-  progress.start(planned.selected.length, planned.reported, planned.work)
+  progress.start(planned.selected.length, planned.reported, planned.work, planned.plan.model !== undefined)
   return true
 }
 

@@ -20,10 +20,19 @@ export interface Tally {
   /** How much work each case is, in calls one after another. */
   work: ReadonlyMap<string, number>
   workLeft: number
+  /** What the model makes besides the cases; null before its first call, and if it makes none. */
+  model: { calls: number; most: number; startedMs: number; lastMs: number } | null
+  /** The model has calls to make. */
+  hasModel: boolean
 }
 
 /** @param work 1 for every case that it does not name */
-export function startTally(total: number, shown: number, work: ReadonlyMap<string, number> = new Map()): Tally {
+export function startTally(
+  total: number,
+  shown: number,
+  work: ReadonlyMap<string, number> = new Map(),
+  hasModel = false,
+): Tally {
   const known = [...work.values()].reduce((sum, calls) => sum + calls, 0)
   return {
     total,
@@ -34,6 +43,8 @@ export function startTally(total: number, shown: number, work: ReadonlyMap<strin
     startedMs: null,
     work,
     workLeft: known + total - work.size,
+    model: null,
+    hasModel,
   }
 }
 
@@ -42,6 +53,10 @@ export function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
   if (event.kind === 'case-started') {
     tally.startedMs ??= nowMs
     tally.running.add(event.key)
+  }
+  if (event.kind === 'model-called') {
+    const { calls, most } = event
+    tally.model = { calls, most, startedMs: tally.model?.startedMs ?? nowMs, lastMs: nowMs }
   }
   if (event.kind === 'wait-started') tally.waiting.set(event.key, event.untilMs)
   if (event.kind === 'wait-ended') tally.waiting.delete(event.key)
@@ -55,14 +70,18 @@ export function countEvent(tally: Tally, event: RunEvent, nowMs: number): void {
 
 export const doneOf = ({ verdicts }: Tally): number => verdicts.size
 
-/** `12 of 806 cases, 2 failed, about 20 s left` */
+/** `12 of 806 cases, 2 failed, about 20 s left`; `700 of 806 cases, and 120 of at most 1000 calls of the model, about 90 s left` */
 export function sentence(tally: Tally, nowMs: number): string {
   const { total, shown } = tally
   const done = doneOf(tally)
   const parts = [...countBy(tally.verdicts.values(), (verdict) => verdict)]
     .filter(([verdict]) => verdict !== 'passed')
     .map(([verdict, number]) => `, ${number} ${words(verdict)}`)
-  return `${done === total ? shown : done} of ${shown} cases${parts.join('')}${remaining(tally, nowMs)}`
+  const cases = `${done === total ? shown : done} of ${shown} cases${parts.join('')}`
+  if (tally.model === null) return `${cases}${timeLeft(caseSeconds(tally, nowMs), tally.hasModel)}`
+  const { calls, most } = tally.model
+  const seconds = caseSeconds(tally, nowMs) ?? 0
+  return `${cases}, and ${calls} of at most ${most} calls of the model${timeLeft(seconds + modelSeconds(tally.model), false)}`
 }
 
 /**
@@ -87,13 +106,24 @@ export function doing({ running, waiting }: Tally, wallMs: number): string {
 const leastPart = 0.05
 const leastMs = 2000
 
-/** Estimates the remaining time from the time that the work took so far. */
-function remaining(tally: Tally, nowMs: number): string {
-  const { total, startedMs, work, workLeft } = tally
+/** Estimates the time that the other cases take from the time of those that ended; the calls of the model are no part of it. */
+function caseSeconds(tally: Tally, nowMs: number): number | undefined {
+  const { total, startedMs, work, workLeft, model } = tally
   const done = doneOf(tally)
-  const passedMs = nowMs - (startedMs ?? nowMs)
-  if (done < total * leastPart || done >= total || passedMs < leastMs) return ''
+  const ofModelMs = model === null ? 0 : model.lastMs - model.startedMs
+  const passedMs = nowMs - (startedMs ?? nowMs) - ofModelMs
+  if (done < total * leastPart || done >= total || passedMs < leastMs) return undefined
   const all = [...work.values()].reduce((sum, calls) => sum + calls, 0) + total - work.size
-  const seconds = Math.ceil(((passedMs / (all - workLeft)) * workLeft) / 1000)
-  return seconds >= 90 ? `, about ${Math.round(seconds / 60)} min left` : `, about ${seconds} s left`
+  return ((passedMs / (all - workLeft)) * workLeft) / 1000
+}
+
+function modelSeconds({ calls, most, startedMs, lastMs }: NonNullable<Tally['model']>): number {
+  return ((lastMs - startedMs) / calls / 1000) * (most - calls)
+}
+
+function timeLeft(seconds: number | undefined, beforeModel: boolean): string {
+  if (seconds === undefined) return ''
+  const rounded = Math.ceil(seconds)
+  const time = rounded >= 90 ? `${Math.round(rounded / 60)} min` : `${rounded} s`
+  return `, about ${time} left${beforeModel ? ' without the model' : ''}`
 }

@@ -19,6 +19,8 @@ export type RunEvent =
   /** Something about a created key. Emitted before the key is created; no key is created if a listener throws. */
   | { kind: 'key-noted'; entry: CreatedKeysEntry }
   | { kind: 'case-ended'; outcome: CaseOutcome }
+  /** The model makes a call besides the cases: how many it has made, and how many it makes at most. */
+  | { kind: 'model-called'; calls: number; most: number }
   | { kind: 'stopped'; reason: StopReason }
 
 export type RunListener = (event: RunEvent) => void

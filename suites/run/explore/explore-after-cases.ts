@@ -6,6 +6,7 @@ import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'
 import { effortOf } from '../../explore/text.ts'
+import type { Wire } from '../../explore/wire.ts'
 import type { Ending } from '../ending/ending.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import type { SuiteRun } from '../suite-run.ts'
@@ -78,9 +79,22 @@ interface ModelOfRun {
   finish(): Promise<Exploration>
 }
 
+/** Tells how many calls were made. */
+function counted(wire: Wire, tell: (calls: number) => void): Wire {
+  let calls = 0
+  return {
+    ...wire,
+    send: (request) => {
+      calls += 1
+      tell(calls)
+      return wire.send(request)
+    },
+  }
+}
+
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(
-  { corpus, say }: SuiteRun,
+  { corpus, say, listener }: SuiteRun,
   target: TargetOptions,
   after: AfterCases & { readonly ending: Ending },
   onKey: (key: CreatedKey) => void,
@@ -90,7 +104,9 @@ export async function openModelOfRun(
   const callMs = isLoopback(target.url) ? longestCallMs.nearby : longestCallMs.elsewhere
   const exploration = openExploration({
     ...options,
-    wire: endedWire(options.wire, ending),
+    wire: counted(endedWire(options.wire, ending), (calls) =>
+      listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls) }),
+    ),
     ...afterCases(after),
     seconds: Math.min(after.calls * callMs, timeShare * (ending.leftMs() ?? Number.POSITIVE_INFINITY)) / 1000,
     requirements: corpus.requirements,
