@@ -126,7 +126,9 @@ function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
 const recentCalls = 20
 
 /** How many calls the exploration will make, as far as the calls until now show. */
-function callsOf({ log, calls, options: { maxCalls, timeLeftMs } }: Explorer): number {
+function callsOf({ log, calls, options: { maxCalls, timeLeftMs, wire } }: Explorer): number {
+  // A clock that is moved does not show how long calls take.
+  if (wire.controlled) return maxCalls
   const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
   const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
   return likelyCalls({ maxCalls, made: calls(), callMs: tookMs / Math.max(1, recent.length), timeLeftMs: timeLeftMs() })
