@@ -64,6 +64,10 @@ describe('wrong usage: one sentence and exit code 2', () => {
       ['lab', '--out', file],
       `Cannot write the page "${file}": there is no such folder\n`,
     ]),
+    [
+      ['explore', '--save', join(import.meta.filename, 'x')],
+      `Cannot write the scenarios "${join(import.meta.filename, 'x', 'language.yaml')}": a file stands where a folder should be\n`,
+    ],
     ...[[], ['--force']].map((force): [string[], string] => [
       ['init', folder, ...force],
       `Cannot write "${folder}": it is a folder; name a file in it, such as "${join(folder, 'svc-target.yaml')}"\n`,

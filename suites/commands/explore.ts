@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
@@ -17,6 +16,7 @@ import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
 import { readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
 import { positive, readReports } from '../run/options/values.ts'
+import { replaceFile } from '../run/replace-file.ts'
 import { packageVersion } from './package-version.ts'
 import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
@@ -68,6 +68,7 @@ async function run(flags: ExploreFlags): Promise<number> {
   const target = readTargetOptions(flags, process.env)
   const reports = readReports(flags.report ?? [])
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
+  if (flags.save !== undefined) demandPlaceFor(join(flags.save, 'language.yaml'), 'the scenarios', true)
   const seconds = positive('--for', flags.for, defaultSeconds)
   const seed = flags.seed === undefined ? randomInt(2 ** 31) : positive('--seed', flags.seed, 0)
   const maxCalls = positive('--explore-calls', flags.exploreCalls, Math.round(seconds * mostCallsPerSecond))
@@ -112,8 +113,6 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, conte
     const why = exploration.gone === null ? 'it refuses the root key in every way' : exploration.gone
     throw new SuiteError('unreachable', `Cannot explore "${target?.url ?? 'bundled'}": ${why}`)
   }
-  if (flags.save !== undefined && exploration.findings.length > 0)
-    outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`]))
   const meta = {
     version: packageVersion(),
     target: target?.url ?? 'bundled',
@@ -130,6 +129,9 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, conte
     reports.filter((one) => one !== onStdout || one.format !== 'text'),
     onStdout?.format === 'text' ? { ...outlet, stderr: () => {} } : outlet,
   )
+  // Last, so that a full disk takes no report away.
+  if (flags.save !== undefined && exploration.findings.length > 0)
+    outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`]))
   if (stopped !== null) return interruptedExitCode
   if (exploration.findings.length > 0) return 1
   return exploration.gone === null ? 0 : goneExitCode
@@ -144,11 +146,10 @@ function saveFixtures(folder: string, { findings }: Exploration): string {
   if (findings.every(({ fixture }) => fixture === null))
     return 'Wrote no scenario: the fixture language has no words for what was found; the seed repeats it'
   const scenarios = join(folder, 'scenarios', 'found')
-  mkdirSync(scenarios, { recursive: true })
-  writeFileSync(join(folder, 'language.yaml'), `language: ${languageVersion}\n`)
+  replaceFile(join(folder, 'language.yaml'), `language: ${languageVersion}\n`, 'the scenarios')
   for (const { id, fixture } of findings)
     if (fixture !== null)
-      writeFileSync(join(scenarios, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture)
+      replaceFile(join(scenarios, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture, 'the scenario')
   const written = findings.filter(({ fixture }) => fixture !== null).length
   const others = findings.length - written
   const rest = others === 0 ? '' : `; for ${others} more the fixture language has no words, and the seed repeats them`

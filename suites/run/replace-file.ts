@@ -1,17 +1,7 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { usageError } from '../engine/errors.ts'
+import { makeFolder } from './make-folder.ts'
 import { fileProblem } from './options/inputs.ts'
 
 /**
@@ -30,18 +20,6 @@ export function replaceFile(file: string, text: string, what: string): void {
     else writeBeside(there === undefined ? file : realpathSync(file), text, there?.mode)
   } catch (cause) {
     throw usageError(`Cannot write ${what} "${file}": ${fileProblem(cause, 'folder')}`, { cause })
-  }
-}
-
-/** mkdir of Node with `recursive` never ends in a folder such as /proc, where nothing can be made. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
-  makeFolder(dirname(folder))
-  try {
-    mkdirSync(folder)
-  } catch (error) {
-    // Another process may have made it.
-    if (!existsSync(folder)) throw error
   }
 }
 

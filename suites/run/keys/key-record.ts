@@ -9,7 +9,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -21,6 +20,7 @@ import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../e
 import type { RunListener } from '../../engine/case/events.ts'
 import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { parseJson } from '../../engine/json.ts'
+import { makeFolder } from '../make-folder.ts'
 import { fileProblem, readText } from '../options/inputs.ts'
 
 const ownerOnly = 0o600
@@ -107,7 +107,7 @@ export function writeKeyRecord(file: string, { owner, keys, unanswered }: KeyRec
   ]
   const temporary = `${file}.${process.pid}.tmp`
   try {
-    makeFolder(dirname(file))
+    makeFolder(dirname(file), ownerOnlyFolder)
     writeDurably(temporary, 'w', [header, ...entries])
     renameSync(temporary, file)
   } catch (cause) {
@@ -119,7 +119,7 @@ export function writeKeyRecord(file: string, { owner, keys, unanswered }: KeyRec
 /** Starts a record, or continues an existing one. @throws SuiteError (`usage`) */
 export function beginKeyRecord(file: string, owner: KeyRecordOwner): void {
   try {
-    makeFolder(dirname(file))
+    makeFolder(dirname(file), ownerOnlyFolder)
     if (existsSync(file)) {
       chmodSync(file, ownerOnly)
       return
@@ -162,10 +162,6 @@ function writeDurably(file: string, flags: 'a' | 'w' | 'wx', lines: readonly obj
   } finally {
     closeSync(descriptor)
   }
-}
-
-function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: ownerOnlyFolder })
 }
 
 const unusable = (file: string, why: string): SuiteError =>

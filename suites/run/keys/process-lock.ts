@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { constants, copyFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, copyFileSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 
 /** The process that holds a lock. */
 interface Holder {
@@ -15,7 +16,7 @@ interface Holder {
  * @returns a function that releases the lock, or the running process that holds it
  */
 export function takeLock(file: string): { release: () => void } | { holder: Holder } {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file), 0o700)
   const mine = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
   writeFileSync(mine, JSON.stringify({ pid: process.pid, born: bornOf(process.pid) } satisfies Holder), { mode: 0o600 })
   try {

@@ -1,6 +1,7 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { homedir, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 import { type Environment, given } from '../options/inputs.ts'
 
 /** The folder for data that must outlive a run: the user's state folder (XDG base directories; LOCALAPPDATA on Windows). */
@@ -24,7 +25,7 @@ const temporaryFolder = (temporary: string): string => join(temporary, `svc-conf
 /** Checks that no other user created the folder, because that user could read the keys. */
 function isWritable(folder: string): boolean {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     accessSync(folder, constants.W_OK)
     return process.getuid === undefined || statSync(folder).uid === process.getuid()
   } catch {
