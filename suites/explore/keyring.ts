@@ -162,8 +162,8 @@ export async function fillKeyring(
       if (auth.kind === 'ecc') await x.call(list(auth))
       const before = x.log.length
       // Whether two keys may have one public key is open; where they may, both work.
-      if (name === 'ecc-context' && x.names.has('ecc-a-own'))
-        await createKey(x, name, auth, { scopes: scope, pair: ownOf(x, 'ecc-a') })
+      const ofAnother = name === 'ecc-context' ? ownOf(x, 'ecc-a') : undefined
+      if (ofAnother !== undefined) await createKey(x, name, auth, { scopes: scope, pair: ofAnother })
       await createKey(x, name, auth, { scopes: scope, pair: withPublicKey === true ? makeKeyPair() : undefined })
       if (!x.names.has(name)) await tryOtherwise(x, before)
       else if (withPublicKey === true) await tryAsSecret(x, name)
@@ -215,9 +215,9 @@ function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   return scarce.slice(0, most).flatMap((name) => all.find((one) => one.name === name) ?? [])
 }
 
-const scarce = ['by-token', 'ecc-solution', 'solution-key', 'by-child', 'ecc-context']
+const scarce = ['by-token', 'ecc-solution', 'solution-key', 'ecc-by-ecc', 'by-child', 'ecc-context']
 
-/** Where the test keys are there: a wide key and two narrow ones, all with the name of the first key with a public key. */
+/** Where the test keys are there: a wide key and three narrow ones, all with the name of the first key with a public key. */
 const besideTestKeys: readonly Wanted[] = [
   // No scope of the key is beyond that of its creator, where a refusal would be open.
   {
@@ -227,6 +227,7 @@ const besideTestKeys: readonly Wanted[] = [
   },
   { name: 'ecc-solution', scope: [['solution']], withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
   { name: 'solution-key', scope: [['solution']], by: byToken('by-token', 2, ['session:', 'expiresIn:15000']) },
+  { name: 'ecc-by-ecc', scope: [['context', 'solution']], withPublicKey: true, by: by(ecc('ecc-a')) },
 ]
 
 function ownOf(x: Explorer, name: string): { seed: Uint8Array; publicKeyPem: string } | undefined {
@@ -270,7 +271,7 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
     secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
     ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
     narrow: ['context-key', 'solution-key'].filter(has),
-    narrowEcc: ['ecc-context', 'ecc-solution'].filter(has),
+    narrowEcc: ['ecc-context', 'ecc-solution', 'ecc-by-ecc'].filter(has),
     ...allowed,
   }
 }
