@@ -215,7 +215,7 @@ function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   return scarce.slice(0, most).flatMap((name) => all.find((one) => one.name === name) ?? [])
 }
 
-const scarce = ['by-token', 'ecc-solution', 'solution-key', 'ecc-by-ecc', 'by-child', 'ecc-context']
+const scarce = ['by-token', 'ecc-solution', 'solution-key', 'ecc-by-ecc']
 
 /** Where the test keys are there: a wide key and three narrow ones, all with the name of the first key with a public key. */
 const besideTestKeys: readonly Wanted[] = [
