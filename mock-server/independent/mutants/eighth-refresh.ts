@@ -21,7 +21,7 @@ export const eighthRefreshMutants: IndependentMutant[] = [
     // "refreshToken | string | yes"
     id: 'refresh-token-in-a-list-accepted',
     breaks: 'grants/params',
-    about: 'A list of one text is as good as the text.',
+    about: 'A list with the refresh token in it is accepted like the token itself.',
     create: () => ({
       around: (handle) => (request) => {
         const { refreshToken, ...others } = paramsOf(request)

@@ -112,7 +112,7 @@ export const fifthKeyMutants: IndependentMutant[] = [
     id: 'deleted-key-signs-until-another-key-is-created',
     breaks: 'keys/can-be-deleted',
     needsState: true,
-    about: 'The list of signers is made anew when a key is created.',
+    about: 'The list of signers is rebuilt when a key is created.',
     create: () => {
       const seen = watch(() => ({ gone: new Set<ApiKey>() }))
       return {

@@ -134,7 +134,7 @@ export const seventhCombinedVariants: IndependentVariant[] = [
       }
     },
   },
-  // Part 7 does not show errors: a challenge with another realm each time is as good as any, whatever the way to authorize.
+  // Part 7 does not show errors, so every refusal may carry a challenge, with another realm each time.
   {
     id: 'refusals-challenge-with-every-scheme-and-a-new-realm',
     questions: ['errors/shape', 'errors/http-status', 'signatures/nonce-burnt'],

@@ -148,7 +148,8 @@ export const seventhTokenVariants: IndependentVariant[] = [
   {
     id: 'refresh-lifetime-slides-when-half-of-it-is-over',
     questions: ['refresh/lifetime-renewed', 'limits/token-lifetimes'],
-    about: 'A refresh in the first half of two hours keeps the end, a later one begins two hours anew.',
+    about:
+      'A refresh token lives for two hours. A refresh in the first hour keeps its end; a later one starts two new hours.',
     profile: { refreshLifeMs: 2 * hour },
     create: slidingRefreshLife,
   },

@@ -70,13 +70,13 @@ function limitCallsInWork(most: number): Around {
   }
 }
 
-/** Answers every nth call with 503, before the call has any effect. */
-function shedEvery(nth: number): Around {
+/** Answers one call of each `interval` calls with 503, before it has any effect. */
+function shedEvery(interval: number): Around {
   const calls = createMemory(() => ({ count: 0 }))
   return (handle, context) => (request) => {
     const memory = calls(context)
     memory.count += 1
-    return memory.count % nth === 0 ? later(503, 1) : handle(request)
+    return memory.count % interval === 0 ? later(503, 1) : handle(request)
   }
 }
 
