@@ -95,7 +95,10 @@ const probes: { [id: string]: Probe } = {
 
   'access-tokens-signed-and-refresh-tokens-uuids': async (calls) => {
     const { accessToken, refreshToken } = await granted(calls, 'solution')
-    return [String(accessToken).split('.').length, String(refreshToken).split('-').length === 5]
+    return [
+      String(accessToken).split('.').length,
+      /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(String(refreshToken)),
+    ]
   },
   'refresh-tokens-of-8000-letters': async (calls) => String((await granted(calls, 'solution')).refreshToken).length,
   'refresh-token-lives-ten-times-as-long-as-asked-for-access': async (calls) => {
