@@ -34,6 +34,11 @@ import { grantMutants } from './mutants/grants.ts'
 import { hmacMutants } from './mutants/hmac.ts'
 import { keyLimitMutants } from './mutants/key-limit.ts'
 import { keyMutants } from './mutants/keys.ts'
+import { ninthCredentialMutants } from './mutants/ninth-credentials.ts'
+import { ninthEccMutants } from './mutants/ninth-ecc.ts'
+import { ninthEnvelopeMutants } from './mutants/ninth-envelope.ts'
+import { ninthHmacMutants } from './mutants/ninth-hmac.ts'
+import { ninthTokenMutants } from './mutants/ninth-tokens.ts'
 import { raceMutants } from './mutants/races.ts'
 import { refreshMutants } from './mutants/refresh.ts'
 import { revocationMutants } from './mutants/revocation.ts'
@@ -140,6 +145,15 @@ const eighthMutants: readonly IndependentMutant[] = [
   ...eighthEnvelopeMutants,
 ]
 
+/** The ninth set: another author, who does not know the cases (README.md). */
+const ninthMutants: readonly IndependentMutant[] = [
+  ...ninthHmacMutants,
+  ...ninthEccMutants,
+  ...ninthCredentialMutants,
+  ...ninthTokenMutants,
+  ...ninthEnvelopeMutants,
+]
+
 /** Deliberately broken servers whose authors do not know the suite's cases, by the set that they belong to (README.md). */
 export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] } = {
   first: firstMutants,
@@ -148,6 +162,7 @@ export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] 
   fourth: fourthMutants,
   fifth: fifthMutants,
   eighth: eighthMutants,
+  ninth: ninthMutants,
 }
 
 /** All of them. */
