@@ -38,6 +38,10 @@ import { ninthCredentialMutants } from './mutants/ninth-credentials.ts'
 import { ninthEccMutants } from './mutants/ninth-ecc.ts'
 import { ninthEnvelopeMutants } from './mutants/ninth-envelope.ts'
 import { ninthHmacMutants } from './mutants/ninth-hmac.ts'
+import { ninthKeyMutants } from './mutants/ninth-keys.ts'
+import { ninthRefreshMutants } from './mutants/ninth-refresh.ts'
+import { ninthRestrictionMutants } from './mutants/ninth-restrictions.ts'
+import { ninthSessionMutants } from './mutants/ninth-sessions.ts'
 import { ninthTokenMutants } from './mutants/ninth-tokens.ts'
 import { raceMutants } from './mutants/races.ts'
 import { refreshMutants } from './mutants/refresh.ts'
@@ -151,6 +155,10 @@ const ninthMutants: readonly IndependentMutant[] = [
   ...ninthEccMutants,
   ...ninthCredentialMutants,
   ...ninthTokenMutants,
+  ...ninthRestrictionMutants,
+  ...ninthSessionMutants,
+  ...ninthRefreshMutants,
+  ...ninthKeyMutants,
   ...ninthEnvelopeMutants,
 ]
 
