@@ -9,7 +9,7 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
-import { withBlock } from '../suites/self/marked-block.ts'
+import { writeBlock } from '../suites/self/marked-block.ts'
 import { installationMeasure } from './bench/installation.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
 import { bundledMeasure, startMeasure } from './bench/runs.ts'
@@ -68,9 +68,8 @@ function write(bench: Bench): void {
   const before = (JSON.parse(readFileSync(last, 'utf8')) as Bench).figures
   const kept = values.only === undefined ? [] : before
   const figures = [...new Map([...kept, ...bench.figures].map((figure) => [figure.name, figure])).values()]
-  const readme = join(packageRoot, 'README.md')
   writeFileSync(last, `${JSON.stringify({ ...bench, figures }, undefined, 2)}\n`)
-  writeFileSync(readme, withBlock(readFileSync(readme, 'utf8'), 'speed', figureTable(figures)))
+  writeBlock('README.md', 'speed', figureTable(figures))
 }
 
 function print(figure: Figure, earlier: Bench | undefined): void {

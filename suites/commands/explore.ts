@@ -11,7 +11,7 @@ import { openTarget } from '../explore/open-target.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { type Effort, type Explored, exploreUrl } from '../run/explore/explore-url.ts'
+import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
 import { readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
@@ -90,7 +90,7 @@ async function run(flags: ExploreFlags): Promise<number> {
   return conclude(flags, explored, { corpus, seed, started, target, reports, outlet })
 }
 
-async function exploreBundled(effort: Effort): Promise<Explored> {
+async function exploreBundled(effort: Effort): Promise<ExploreOutcome> {
   const { options } = await openTarget(null)
   const say = (found: string): void => effort.say(`Found: ${found}`)
   return { exploration: await explore({ ...effort, ...options, say }), stopped: null, left: [] }
@@ -105,7 +105,7 @@ interface Context {
   outlet: ReturnType<typeof processOutlet>
 }
 
-function conclude(flags: ExploreFlags, { exploration, stopped }: Explored, context: Context): number {
+function conclude(flags: ExploreFlags, { exploration, stopped }: ExploreOutcome, context: Context): number {
   const { outlet, reports, corpus, target } = context
   if (stopped !== null && exploration.findings.length === 0)
     throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')

@@ -39,7 +39,8 @@ export interface Operations {
 }
 
 /** @throws SuiteError (`fixture`) where the file names an operation that it does not have */
-export function readDeviations(path = join(packageRoot, 'fixtures', 'deviations.yaml')): Operations {
+export function readDeviations(): Operations {
+  const path = join(packageRoot, 'fixtures', 'deviations.yaml')
   const file = readYaml(readFileSync(path, 'utf8'), path).value as DeviationsFile
   const named = <Item>(items: { readonly [name: string]: Item }, name: string): Item => {
     const found = items[name]

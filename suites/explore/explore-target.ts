@@ -22,7 +22,7 @@ import {
 import { expectEveryKeyAccepted } from './still-valid.ts'
 import { type Caller, cells } from './table.ts'
 
-interface Explored {
+interface AskedOfTarget {
   readonly rootAccepted: boolean
   readonly gone: string | null
   readonly cells: { readonly asked: number; readonly all: number }
@@ -38,7 +38,7 @@ interface TargetExploration {
   /** The stages that do not disturb later users. */
   ask(): Promise<void>
   /** The stages that fill a limit, may lock a key or move the clock by hours. */
-  finish(): Promise<Explored>
+  finish(): Promise<AskedOfTarget>
 }
 
 export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
@@ -116,7 +116,7 @@ async function quietStages(all: Stages): Promise<void> {
   await closingStages(all)
 }
 
-function countsOf(all: Stages | undefined): Pick<Explored, 'cells' | 'parts'> {
+function countsOf(all: Stages | undefined): Pick<AskedOfTarget, 'cells' | 'parts'> {
   if (all === undefined) return { cells: { asked: 0, all: 0 }, parts: [] }
   const { asked, parts, all: size } = all.table
   return { cells: { asked, all: size }, parts: [...parts].map(([name, count]) => ({ case: name, ...count })) }

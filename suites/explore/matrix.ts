@@ -12,7 +12,8 @@ import { apikeyScope, freshName, granted, ownAddress } from './keyring.ts'
 import type { CallStep, Change } from './step.ts'
 import type { Caller } from './table.ts'
 
-export function readMatrix(path = join(packageRoot, 'fixtures', 'matrix.yaml')): Matrix {
+export function readMatrix(): Matrix {
+  const path = join(packageRoot, 'fixtures', 'matrix.yaml')
   return readYaml(readFileSync(path, 'utf8'), path).value as Matrix
 }
 

@@ -12,7 +12,7 @@ import { endedWire } from './ended-wire.ts'
 import { recordingWire } from './recording-wire.ts'
 
 /** What an exploration found, and what it left. */
-export interface Explored {
+export interface ExploreOutcome {
   readonly exploration: Exploration
   /** What ended it early; null if nothing did. */
   readonly stopped: StopReason | null
@@ -28,7 +28,7 @@ export type Effort = Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopba
  * @param effort which calls to make, and how long
  * @throws SuiteError (`usage`) if the record of keys cannot be used
  */
-export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<Explored> {
+export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<ExploreOutcome> {
   const { say } = effort
   const keys = openKeysOfTarget(target.keys)
   const endings: Endings = { cases: createEnding(), cleanUp: createEnding() }
