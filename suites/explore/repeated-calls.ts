@@ -85,11 +85,11 @@ export async function rightCalls({ x, keyring }: Caller, times: number, tokenTim
 }
 
 /** A param that is missing must not be taken from the call before. */
-export async function missingParams({ x, keyring }: Caller): Promise<void> {
+export async function missingParams({ x, keyring }: Caller, users: number): Promise<void> {
   x.script = 'missing-params'
-  for (const who of keyring.grants ? keyring.secret.slice(0, 2) : []) {
+  for (const who of keyring.grants ? keyring.secret.slice(0, users) : []) {
     const pair = await granted(x, { who, scope: ['solution'] })
-    for (const param of ['grantType', 'apiKeyId', 'apiKeySecret'])
+    for (const param of ['grantType', 'apiKeyId', 'apiKeySecret', 'scope'])
       await expectRefused(x, changed(grant(who, ['solution']), { field: `param ${param}`, remove: true }))
     if (pair === undefined) continue
     // The grant type selects, not the other param: whether that may be there is open, but this is no refresh.

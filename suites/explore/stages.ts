@@ -129,7 +129,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   const { x, keyring } = caller
   if (!keyring.grants) return
   const users = keyring.secret.slice(0, sizes.users)
-  await stage('missing params', () => missingParams(caller))
+  await stage('missing params', () => missingParams(caller, Math.max(2, sizes.users)))
   await stage('kinds of pairs', () => kindsOfPairs(caller, users, sizes.pairKinds))
   await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
