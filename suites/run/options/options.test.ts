@@ -276,3 +276,8 @@ describe('the calls of the model', () => {
     expect(() => readRunOptions({ explore: true }, {})).toThrow('"--explore" needs "--url"')
   })
 })
+
+test.each(['/', '//', '?', '/?', '/#', '#'])('a base URL may end with "%s"', (end) => {
+  expect(targetOf({ url: `${url}${end}`, ...key }).url).toBe(url)
+  expect(targetOf({ url: `${url}/v1${end}`, ...key }).url).toBe(`${url}/v1`)
+})

@@ -31,7 +31,8 @@ export function baseUrl(text: string): string {
     throw usageError('Remove the user and password from the URL: the key is given by SVC_KEY_ID and SVC_KEY_SECRET')
   if (url.search !== '' || url.hash !== '')
     throw usageError(`Remove "${url.search}${url.hash}" from the URL: it is the part before "/api"`)
-  return url.href.replace(/\/+$/, '')
+  // Not `href`, which keeps a lone "?" or "#" at the end.
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
 }
 
 /** @throws SuiteError (`usage`) with a did-you-mean */
