@@ -1,4 +1,5 @@
 /** The state of an exploration: a step becomes a call, and its answer updates the state. */
+import type { Availability } from '../engine/case/unavailable.ts'
 import {
   type Answer,
   type Call,
@@ -18,7 +19,7 @@ import type { CallStep, Value } from './step.ts'
 import type { Response } from './wire.ts'
 
 /** The state and counters of an explorer; only this file and run-burst.ts change them. */
-export interface Core {
+export interface Core extends Availability {
   readonly options: ExplorerOptions
   readonly log: Entry[]
   readonly names: Map<string, Value>

@@ -48,6 +48,34 @@ describe('an exploration', () => {
     expect(calls).toBeGreaterThan(800)
   })
 
+  test('finds nothing behind a limit that answers 503 without Retry-After, to single calls and to calls at once', {
+    timeout: 30_000,
+  }, async () => {
+    let [second, calls, limited] = [0, 0, 0]
+    const {
+      findings,
+      gone,
+      calls: made,
+    } = await exploreServer(
+      {
+        around:
+          (handle, { clock }) =>
+          async (request) => {
+            const now = Math.floor(clock.now() / 1000)
+            calls = now === second ? calls + 1 : 1
+            second = now
+            if (calls <= 50) return handle(request)
+            limited += 1
+            return { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>Too busy</h1>' }
+          },
+      },
+      900,
+    )
+    expect({ findings, gone }).toEqual({ findings: [], gone: null })
+    expect(limited).toBeGreaterThan(5)
+    expect(made).toBeGreaterThan(800)
+  })
+
   test('finds nothing where long session names are refused, and makes sessions there', {
     timeout: 30_000,
   }, async () => {

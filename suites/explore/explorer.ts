@@ -1,4 +1,5 @@
 /** Sends steps to a target, lets the model judge every answer, and keeps what was found. */
+import { isWorthRepeating, noteRepeated, unavailableTries } from '../engine/case/unavailable.ts'
 import {
   type Answer,
   type Call,
@@ -18,6 +19,7 @@ import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './ex
 import type { Rendered } from './render.ts'
 import { runBurst } from './run-burst.ts'
 import type { CallStep } from './step.ts'
+import type { Response } from './wire.ts'
 
 const mostThrottled = 6
 
@@ -40,6 +42,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     repeated: 0,
     lastId: 0,
     broken: 0,
+    unavailableInVain: 0,
     dateOffset: null,
     sentOffset: 0,
     shown: undefined as unknown as Explorer,
@@ -116,23 +119,36 @@ interface Exchanged {
   readonly span: Span
 }
 
-/** Sends a step; signs it again if the target throttles or had closed the connection. */
+/** Sends a step; signs it again if the target throttles, had closed the connection or was not reached. */
 async function exchange(core: Core, step: CallStep, first: Rendered, planned: Call): Promise<Exchanged> {
   let rendered = first
+  let wasUnavailable = false
   for (let tried = 0; ; tried++) {
     const { response, span } = await transmit(core, step, rendered)
     const counted = countAnswer(response)
     const changes = step.method === 'manager/auth' || step.method === 'manager/createApiKey'
     const again = response.kind === 'none' && response.stale && tried === 0 && !changes
-    if (counted.kind !== 'throttled' && !again)
+    const isAway = tried < unavailableTries && isUnanswered(core, response, counted, changes)
+    if (counted.kind !== 'throttled' && !again && !isAway) {
+      if (wasUnavailable) noteRepeated(core, counted.kind !== 'broken')
       return { call: rendered === first ? planned : callOf(core, step, rendered), answer: counted, span }
+    }
+    wasUnavailable ||= isAway
     if (counted.kind === 'throttled') {
       if (tried >= mostThrottled) return { call: callOf(core, step, rendered), answer: { kind: 'unread' }, span }
       await core.options.wire.sleep(counted.waitMs)
     }
+    if (isAway) await core.options.wire.sleep(firstPauseMs * 2 ** tried)
     rendered = tryRender(core, step) ?? rendered
   }
 }
+
+/** The first pause before a call is repeated that did not reach the target. In ms. */
+const firstPauseMs = 100
+
+/** Whether something in front of the target seems to have answered for it. */
+const isUnanswered = (core: Core, response: Response, { kind }: ReturnType<typeof countAnswer>, changes: boolean) =>
+  kind === 'broken' && response.kind === 'answer' && isWorthRepeating(core, response.status, changes)
 
 async function beyondBudget<T>(core: Core, calls: number, action: () => Promise<T>): Promise<T> {
   const { limit, calls: before } = core

@@ -1,4 +1,5 @@
 /** Sends calls at once, and judges them as a history. */
+import { isUnavailable } from '../engine/case/unavailable.ts'
 import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
 import { countAnswer } from './answer.ts'
 import { doubtTouched } from './case-call-state.ts'
@@ -20,7 +21,8 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
       if (one === null) return null
       const { response, span } = await transmit(core, one.step, one.rendered)
       const counted = countAnswer(response)
-      const answer = counted.kind === 'throttled' ? ({ kind: 'unread' } as const) : counted
+      const isAway = counted.kind === 'broken' && response.kind === 'answer' && isUnavailable(response.status)
+      const answer = counted.kind === 'throttled' || isAway ? ({ kind: 'unread' } as const) : counted
       return { step: one.step, call: callOf(core, one.step, one.rendered), answer, span }
     }),
   )

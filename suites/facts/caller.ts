@@ -2,9 +2,10 @@
 
 import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/case/clock-offset.ts'
 import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
+import { type Availability, isWorthRepeating, noteRepeated } from '../engine/case/unavailable.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
-import { classify } from '../engine/judge/classify.ts'
+import { type Classified, classify } from '../engine/judge/classify.ts'
 import type { Random } from '../engine/random.ts'
 import { createRedactor, type Redactor } from '../engine/redact.ts'
 import { toBase64, utf8 } from '../engine/signer/bytes.ts'
@@ -96,7 +97,7 @@ const nonceBytes = 18
  */
 export function createCaller(instance: Instance, random: Random, signal?: AbortSignal): Caller {
   const { root, settings, clock } = instance
-  const state: CallState = { offset: undefined, nextId: 1, pace: paceOf(instance, random) }
+  const state: CallState = { offset: undefined, nextId: 1, unavailableInVain: 0, pace: paceOf(instance, random) }
   const caller: Caller = {
     instance,
     random,
@@ -120,16 +121,17 @@ export function createCaller(instance: Instance, random: Random, signal?: AbortS
 }
 
 /** What changes from call to call. */
-interface CallState {
+interface CallState extends Availability {
   offset: ClockOffset | undefined
   nextId: number
   pace: Pace
 }
 
-/** Makes a call, and makes it again while the target throttles it. */
+/** Makes a call, and makes it again while the target throttles it or something in front of the target answers. */
 async function callPatiently(caller: Caller, state: CallState, what: Call): Promise<Reply> {
   const { instance, counts } = caller
   const { clock } = instance
+  let wasUnavailable = false
   for (let tries = 1; ; tries += 1) {
     caller.demandToGoOn()
     await state.pace.take(clock, 1)
@@ -143,11 +145,22 @@ async function callPatiently(caller: Caller, state: CallState, what: Call): Prom
     if (answer.outcome === 'throttled') counts.throttled += 1
     if (answer.outcome === 'refused') counts.refusals += 1
     if (answer.outcome === 'accepted' && what.method === 'manager/auth') noteGrant(caller, answer.result)
-    if (answer.outcome !== 'throttled' || tries === mostThrottledTries) return replyOf(answer, wire)
+    if (tries === mostThrottledTries || !isRepeated(state, answer, what)) {
+      if (wasUnavailable) noteRepeated(state, answer.outcome !== 'broken')
+      return replyOf(answer, wire)
+    }
+    wasUnavailable ||= answer.outcome === 'broken'
     state.pace.slowDown(clock)
-    await clock.sleep(Math.min(longestPauseMs, answer.retryAfterMs ?? state.pace.backOffMs(tries)))
+    const { retryAfterMs = state.pace.backOffMs(tries) } = answer.outcome === 'throttled' ? answer : {}
+    await clock.sleep(Math.min(longestPauseMs, retryAfterMs))
   }
 }
+
+/** Whether a call with this answer is made again. */
+const isRepeated = (state: CallState, { outcome, status }: Classified, what: Call): boolean =>
+  outcome === 'throttled' || (outcome === 'broken' && isWorthRepeating(state, status, mayChange(what)))
+
+const mayChange = ({ method, body }: Call): boolean => body !== undefined || method?.startsWith('manager/') === true
 
 function noteGrant({ counts, redactor }: Caller, result: unknown): void {
   counts.grants += 1

@@ -7,6 +7,7 @@ import { cutAnswer } from './cut-evidence.ts'
 import type { RunListener } from './events.ts'
 import type { Pace } from './pace.ts'
 import type { TargetFacts } from './target-facts.ts'
+import { isWorthRepeating, noteRepeated, unavailableTries } from './unavailable.ts'
 
 /** Builds the request, signed with a time in ms on the server's clock. Called again for every try, because each needs a fresh signature. */
 export type Build = (signedAtMs: number) => WireRequest
@@ -26,7 +27,7 @@ export interface Line {
 const throttleTries = 8
 
 /**
- * Sends one request. Waits out throttling, and repeats a call whose kept connection was closed.
+ * Sends one request. Waits out throttling, and repeats a call whose kept connection was closed or that did not reach the service.
  *
  * @param tries how often a throttled call is tried again
  */
@@ -68,18 +69,37 @@ async function once(line: Line, build: Build, connection: Pick<WireRequest, 'con
 async function waitOut(line: Line, build: Build, first: Delivered, tries: number): Promise<Delivered> {
   const { clock, settings } = line.instance
   let current = first
+  let wasUnavailable = false
   // Another kept connection may be closed as well.
   if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
-  for (let tried = 1; tried <= tries && current.answer.outcome === 'throttled'; tried += 1) {
-    line.pace.slowDown(clock)
-    const { retryAfterMs = 0 } = current.answer
+  for (let tried = 1; tried <= mostTries(line, current, tries); tried += 1) {
+    const isThrottled = current.answer.outcome === 'throttled'
+    wasUnavailable ||= !isThrottled
+    if (isThrottled) line.pace.slowDown(clock)
+    const { retryAfterMs = 0 } = 'retryAfterMs' in current.answer ? current.answer : {}
     if (retryAfterMs > patienceMs(line.instance)) break
     const waitMs = retryAfterMs > 0 ? retryAfterMs : line.pace.backOffMs(tried)
     await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
     const again = await once(line, build)
     current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tried }
   }
+  if (wasUnavailable) noteAvailability(line, current)
   return current
+}
+
+/** How often a call with this answer is tried again. */
+function mostTries({ facts }: Line, { answer, request }: Delivered, tries: number): number {
+  if (answer.outcome === 'throttled') return tries
+  const changes = request.connection === 'unused' || request.connection === 'warm' || request.raw === true
+  if (answer.outcome !== 'broken' || !isWorthRepeating(facts, answer.status, changes)) return 0
+  return Math.min(tries, unavailableTries)
+}
+
+/** Repeating helps where too many calls came at once, so they come more slowly from then on. */
+function noteAvailability({ facts, pace, instance }: Line, { answer }: Delivered): void {
+  const helped = answer.outcome !== 'broken'
+  noteRepeated(facts, helped)
+  if (helped) pace.slowDown(instance.clock)
 }
 
 /** All tries together wait no longer than this, so that a longer Retry-After need not be waited for at all. */

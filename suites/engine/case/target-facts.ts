@@ -2,9 +2,10 @@ import type { JunkControl } from '../judge/junk-control.ts'
 import type { SecondAddressProblem, TokenWord } from '../judge/problem.ts'
 import type { TargetSettings } from '../target.ts'
 import type { ClockOffset } from './clock-offset.ts'
+import type { Availability } from './unavailable.ts'
 
 /** What a run learns about its target before and during the cases. JSON only, because it is sent to the workers. */
-export interface TargetFacts extends JunkControl {
+export interface TargetFacts extends JunkControl, Availability {
   offset?: ClockOffset
   /** How far the Date header is ahead of the clock by which signatures are judged, if it is so wrong that it is ignored. In ms. */
   wrongDateMs?: number
@@ -66,6 +67,7 @@ export function noFacts(): TargetFacts {
     roundTripMs: 0,
     slowestAcceptedMs: 0,
     silences: 0,
+    unavailableInVain: 0,
     apikey: 'apikey',
     keysWithout: [],
     keyScopesTried: [],
