@@ -1,5 +1,6 @@
+import { isUnavailable } from '../engine/case/unavailable.ts'
 import { SuiteError } from '../engine/errors.ts'
-import { basic, type Caller, signed } from './caller.ts'
+import { basic, type Caller, type Reply, signed } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
@@ -15,7 +16,7 @@ export async function demandAccess(caller: Caller, patientMs: number): Promise<v
   const { baseUrl, clock } = caller.instance
   const untilMs = clock.now() + patientMs
   let first = await caller.call({ auth: signed(caller) })
-  while (first.status === null && clock.now() < untilMs) {
+  while (isAway(first) && clock.now() < untilMs) {
     await clock.sleep(pauseMs)
     first = await caller.call({ auth: signed(caller) })
   }
@@ -28,3 +29,7 @@ export async function demandAccess(caller: Caller, patientMs: number): Promise<v
       `Cannot use ${baseUrl}: it refuses the key "${caller.keyId}" (${describeReply(second)})`,
     )
 }
+
+/** Nothing answers, or something in front of the target answers for it. */
+const isAway = ({ outcome, status }: Reply): boolean =>
+  status === null || (outcome === 'broken' && isUnavailable(status))

@@ -208,3 +208,29 @@ test('a server that leaves refusals unanswered is usable, and its run takes no l
     authorization?.startsWith('Basic cm9vd') === true ? { result: {} } : ('dropped' as const)
   expect((await look(madeUpTarget({ answer }), [])).roundTripMs).toBeLessThan(100)
 })
+
+test.each([502, 503, 504])('behind a proxy that answers %i, the target is waited for too', async (status) => {
+  let calls = 0
+  const known = seenAs('127.0.0.1')
+  const answer = (call: MadeUpCall) => {
+    calls += 1
+    return calls < 40 ? { status } : known(call)
+  }
+  await expect(look(madeUpTarget({ answer }), [], 60_000)).resolves.toBeDefined()
+  calls = 0
+  await expect(look(madeUpTarget({ answer }), [], 0)).rejects.toThrow(
+    `HTTP ${status}, as from a proxy that cannot reach the service: is the service running? --wait SECONDS waits`,
+  )
+})
+
+test('a server that refuses with 502 is not waited for', async () => {
+  let calls = 0
+  const known = seenAs('127.0.0.1')
+  const answer = (call: MadeUpCall) => {
+    calls += 1
+    const given = known(call)
+    return 'status' in given ? { status: 502 } : given
+  }
+  await expect(look(madeUpTarget({ answer }), [], 86_400_000)).resolves.toBeDefined()
+  expect(calls).toBeLessThan(60)
+})

@@ -1,4 +1,5 @@
 import type { Caller } from '../../engine/case/caller.ts'
+import { isUnavailable } from '../../engine/case/unavailable.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
@@ -11,7 +12,7 @@ const pauseMs = 250
 /**
  * The first call, which carries no authorization.
  *
- * @param patientMs how long to wait for a target that refuses connections
+ * @param patientMs how long to wait for a target that refuses connections, or for which something in front of it answers
  * @throws SuiteError (`unreachable`, exit code 3) if nothing connects, or the target throttles for too long
  */
 export async function firstCall(caller: Caller, patientMs: number): Promise<Called> {
@@ -23,7 +24,13 @@ export async function firstCall(caller: Caller, patientMs: number): Promise<Call
     // Shorter times have already been waited out.
     if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(caller, answer)
     if (answer.outcome === 'throttled' && (await throttlesRoot(caller))) throw throttledForGood(caller, answer.status)
-    if (answer.outcome !== 'broken' || answer.status !== null) return first
+    if (answer.outcome !== 'broken') return first
+    if (answer.status !== null) {
+      const isOver = clock.now() >= untilMs || caller.run.stopping.reason !== null
+      if (isOver || !isUnavailable(answer.status) || (await reachesRoot(caller))) return first
+      await clock.sleep(pauseMs)
+      continue
+    }
     if (!answer.refusedConnection && (await answersRoot(caller))) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || caller.run.stopping.reason !== null) {
       const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
@@ -46,11 +53,16 @@ function throttledForGood({ instance }: Caller, status: number): SuiteError {
 }
 
 /** Repeats the call with authorization: a target may leave only calls without it unanswered. */
-async function answersRoot(caller: Caller): Promise<boolean> {
+const answersRoot = (caller: Caller): Promise<boolean> => someOfRoot(caller, ({ status }) => status !== null)
+
+/** Repeats the call with authorization: a target may answer only calls without it as a proxy does whose server is away. */
+const reachesRoot = (caller: Caller): Promise<boolean> =>
+  someOfRoot(caller, ({ outcome, status }) => outcome !== 'broken' || !(status === null || isUnavailable(status)))
+
+/** Whether one of the ways to call with the root key gets such an answer. */
+async function someOfRoot(caller: Caller, isWanted: (answer: Called['answer']) => boolean): Promise<boolean> {
   const basic: Auth[] = caller.instance.root.kind === 'secret' ? [{ basic: 'root' }] : []
-  for (const auth of [...basic, { key: 'root' }]) {
-    if ((await call(caller, auth)).answer.status !== null) return true
-  }
+  for (const auth of [...basic, { key: 'root' }]) if (isWanted((await call(caller, auth)).answer)) return true
   return false
 }
 

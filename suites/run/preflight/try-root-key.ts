@@ -1,4 +1,5 @@
 import type { Caller } from '../../engine/case/caller.ts'
+import { isUnavailable } from '../../engine/case/unavailable.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { membersOf } from '../../engine/json.ts'
@@ -41,19 +42,24 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
     if (answer.outcome === 'accepted') return
     seen.push(printable(`a grant: ${describe(answer)}`))
   }
-  const { status } = first.answer
-  const wrongPath = status === 404 || status === 405 || (status !== null && status >= 300 && status < 400)
-  const advice = wrongPath
-    ? `the answer from ${caller.instance.baseUrl}/api was HTTP ${status}: is the base URL right?`
-    : status === 403
-      ? 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
-      : first.answer.outcome === 'broken'
-        ? `the answer from ${caller.instance.baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
-        : 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
   throw new SuiteError(
     'unreachable',
-    `Cannot use ${caller.instance.baseUrl}: it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice}`,
+    `Cannot use ${caller.instance.baseUrl}: it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice(caller, first)}`,
   )
+}
+
+/** What an answer to everything may mean. */
+function advice({ instance: { baseUrl } }: Caller, { answer }: Called): string {
+  const { status } = answer
+  if (status === 404 || status === 405 || (status !== null && status >= 300 && status < 400))
+    return `the answer from ${baseUrl}/api was HTTP ${status}: is the base URL right?`
+  if (status === 403)
+    return 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
+  if (answer.outcome === 'broken' && isUnavailable(status))
+    return `the answer from ${baseUrl}/api was HTTP ${status}, as from a proxy that cannot reach the service: is the service running? --wait SECONDS waits for it to come up`
+  if (answer.outcome === 'broken')
+    return `the answer from ${baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
+  return 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
 }
 
 const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
