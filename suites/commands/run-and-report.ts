@@ -7,7 +7,6 @@ import { renderPlan } from '../report/plan-text.ts'
 import type { KnownEntry } from '../report/report.ts'
 import { openCorpusWith } from '../run/corpus-cache.ts'
 import { listenForSignals } from '../run/ending/signals.ts'
-import { targetReturned } from '../run/ending/target-return.ts'
 import { readBaseline, writeBaseline } from '../run/options/baseline-file.ts'
 import { demandOwnFiles } from '../run/options/demand-own-files.ts'
 import type { RunOptions } from '../run/options/options.ts'
@@ -44,12 +43,14 @@ interface Ran {
 
 /** Runs again whenever the target comes back, until Ctrl-C. */
 async function watch(options: RunOptions, outlet: Outlet, progress: Progress, first: Ran): Promise<void> {
-  const url = options.target?.url ?? ''
+  const { target } = options
+  if (target === null) return
+  const { targetReturned } = await import('../run/ending/target-return.ts')
   for (let ran = first; ran.exitCode !== interruptedExitCode; ) {
-    progress.say(`Waiting until ${url} goes away and comes back; Ctrl-C ends`)
+    progress.say(`Waiting until ${target.url} goes away and comes back; Ctrl-C ends`)
     const controller = new AbortController()
     const stopListening = listenForSignals({ first: () => controller.abort(), second: () => {} })
-    const isBack = await targetReturned(url, controller.signal)
+    const isBack = await targetReturned(target, controller.signal)
     stopListening()
     if (!isBack) return
     ran = await runOnce(options, outlet, progress, ran.again).catch((error: unknown) => {

@@ -1,18 +1,54 @@
 import { setTimeout } from 'node:timers/promises'
+import { isUnavailable } from '../../engine/case/unavailable.ts'
+import type { Instance } from '../../engine/target.ts'
 import { listens } from '../../targets/listens.ts'
+import { type UrlTargetOptions, urlTarget } from '../../targets/url.ts'
 
 const lookEveryMs = 250
+const patienceMs = 2000
 
 /** Resolves with true when a server has gone away and come back, and with false when the signal is aborted before. */
-export async function targetReturned(url: string, signal: AbortSignal): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(url)
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const number = Number(port) || (protocol === 'https:' ? 443 : 80)
-  for (let wasAway = false; !signal.aborted; ) {
-    const isThere = await listens(host, number)
-    if (isThere && wasAway) return true
-    wasAway ||= !isThere
-    await setTimeout(lookEveryMs, undefined, { signal }).catch(() => {})
+export async function targetReturned(target: UrlTargetOptions, signal: AbortSignal): Promise<boolean> {
+  const instance = await urlTarget(target).open()
+  const isThere = presenceOf(instance)
+  try {
+    for (let wasAway = false; !signal.aborted; ) {
+      const isHere = await isThere()
+      if (isHere && wasAway) return true
+      wasAway ||= !isHere
+      await setTimeout(lookEveryMs, undefined, { signal }).catch(() => {})
+    }
+    return false
+  } finally {
+    await instance.close()
   }
-  return false
+}
+
+/**
+ * Tells whether the server answers. A proxy in front of it accepts connections while the server is away; so a connection is enough only
+ * where no answer was ever seen.
+ */
+function presenceOf(instance: Instance): () => Promise<boolean> {
+  let hasAnswered = false
+  return async () => {
+    const answer = await instance.send({
+      method: 'GET',
+      path: '/api',
+      headers: Object.entries(instance.settings.headers),
+      body: new Uint8Array(),
+      connection: 'fresh',
+      raw: true,
+      timeoutMs: patienceMs,
+    })
+    if (answer.kind !== 'none' && isUnavailable(answer.status)) return false
+    if (answer.kind === 'none')
+      return !hasAnswered && !answer.refusedConnection && (await isListening(instance.baseUrl))
+    hasAnswered = true
+    return true
+  }
+}
+
+function isListening(url: string): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(url)
+  return listens(hostname.replace(/^\[|\]$/g, ''), Number(port) || (protocol === 'https:' ? 443 : 80))
 }
