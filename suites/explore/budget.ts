@@ -25,6 +25,8 @@ const table = {
   revokedTries: [30, 40, 150],
   /** Uses of one token. */
   uses: [24, 110, 120],
+  /** For how many keys every call is made after every refusal. */
+  afterRefusals: [0, 2, 2],
   /** Every form of bodies, or only those that a server may make of one. */
   everyForm: [false, false, true],
   /** How many keys request tokens bound to addresses. */

@@ -3,7 +3,8 @@
 import { likelyCalls, sizesFor } from './budget.ts'
 import { openTable, type Table } from './call-cells.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
-import { fillKeyring, type Keyring, keyringOf } from './keyring.ts'
+import { fillKeyring } from './fill-keyring.ts'
+import { type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
 import { greet, learnAddresses, learnLiveTokens, learnSignatures, learnTokens } from './preflight.ts'
@@ -144,7 +145,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   await learnAddresses(x, first ?? 'root', hasTokens)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
-  if (plan.keys) await fillKeyring(x, pairs, plan)
+  if (plan.keys) await fillKeyring(x, pairs, { ...plan, hasTokens })
   // The token of this key created others, in a session.
   if (plan.limits && sizesFor(callsOf(x)).storms > 0 && x.names.has('by-token')) await outlastSessions(x, 'by-token')
   const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })

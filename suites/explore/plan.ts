@@ -1,7 +1,7 @@
 /** What an exploration may do, and the listener for its findings. */
 import type { Random } from '../engine/random.ts'
 import type { Candidate } from './explorer-types.ts'
-import type { KeyMaker } from './keyring.ts'
+import type { KeyMaker } from './fill-keyring.ts'
 import type { Caller } from './table.ts'
 
 export interface Plan extends KeyMaker {

@@ -54,7 +54,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       last = shown
     }
     // A finding that rests on a creation cannot be repeated without another creation.
-    if (failed === 0 && hasCreated(x, candidate.entry)) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
+    if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate))) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
     return { ...last, failed, tries: longRuns }
   })
 }
@@ -114,6 +114,16 @@ function hasCreated(x: Explorer, at: number): boolean {
     .slice(0, at)
     .some(({ step, seen }) => isCreation(step) && seen[0]?.answer.kind === 'accepted' && namesLine(x, step, lines))
 }
+
+/** The calls that belong to a creation: the first ones of its key, and those that show what it changed. */
+const callsAfterCreation = 6
+
+/** Whether a wrong call was accepted directly after a creation. A refusal may have other reasons. */
+const isAfterCreation = ({ log }: Explorer, { kind, entry }: Candidate): boolean =>
+  kind === 'accepted' &&
+  log
+    .slice(Math.max(0, entry - callsAfterCreation), entry)
+    .some(({ step, seen }) => isCreation(step) && seen[0]?.answer.kind === 'accepted')
 
 function linesOf(x: Explorer, at: number): Set<number> {
   const names = x.log[at] === undefined ? [] : namesIn(x.log[at].step)

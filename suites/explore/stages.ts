@@ -1,5 +1,6 @@
 /** The stages of an exploration: those that disturb nothing first, those that fill a limit last. */
 import { addresses } from './address-chains.ts'
+import { afterRefusals } from './after-refusals.ts'
 import type { Sizes } from './budget.ts'
 import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
 import { callCells, grantsNothing, type Table } from './call-cells.ts'
@@ -119,6 +120,8 @@ export async function keyStages({ caller, stage, sizes }: Stages): Promise<void>
   await stage('connections', () => connections(caller))
   await stage('long bodies', () => longBodies(caller, sizes.longBodies))
   await stage('wrong bodies', () => wrongBodies(caller, 3))
+  for (const [at, who] of caller.keyring.secret.slice(0, 2).entries())
+    await stage('after refusals', () => afterRefusals(caller, who, at < sizes.afterRefusals))
   await stage('right calls', () => rightCalls(caller, 24, sizes.uses))
   await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }
