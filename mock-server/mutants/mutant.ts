@@ -1,3 +1,4 @@
+import type { Profile } from '../profile.ts'
 import type { Rules } from '../rules.ts'
 
 /** A server that is wrong in one way: the table of rules with an entry replaced. Named as the wrong behaviour. */
@@ -6,6 +7,8 @@ export interface Mutant {
   /** The requirement that it breaks, `area/slug`. */
   breaks: string
   with: Partial<Rules>
+  /** Where it shows only with another answer to an open question. */
+  profile?: Partial<Profile>
 }
 
 /** Separates a decision from its effect, so that calls within a few milliseconds all succeed. */

@@ -47,7 +47,7 @@ export async function hunt(
   const isMust = corpus.requirements.some(({ id, level }) => id === breaks && level === 'must')
   const kills = ({ requirements }: CaseOutcome): boolean => requirements[breaks] === (isMust ? 'failed' : 'warned')
   const outcomes = await runAll({
-    target: bundledTarget({ rules: mutant.with }),
+    target: bundledTarget({ rules: mutant.with, ...(mutant.profile === undefined ? {} : { profile: mutant.profile }) }),
     corpus,
     items,
     ...(extent === 'first-kill' ? { isLast: kills } : {}),
