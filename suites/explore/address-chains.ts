@@ -84,6 +84,7 @@ async function boundToOurs(caller: Caller, who: string, others: readonly Address
     ['session:'],
     ['expiresIn:15000'],
     ['context', 'session:', 'expiresIn:15000'],
+    ['solution:'],
     ['ipAddr:'],
   ]) {
     const bound = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? []), 'ipAddr:', ...extra] })

@@ -7,11 +7,19 @@ const noLimit = Number.POSITIVE_INFINITY
 const table = {
   /** Operations that are tried on each part of a call before anything else. */
   firstTurns: [2, 12, 8],
+  /** How many new pairs are refreshed in a row: a defect may show in one of ten. */
+  manyRefreshes: [12, 20, 20],
   /** Session storms, and how many sessions the largest makes. */
   storms: [0, 1, 2],
   manySessions: [20, 40, 62],
-  /** Combinations of restrictions that pairs have, the most restricted first; there are sixteen. */
-  pairKinds: [2, 16, 16],
+  /** Combinations of restrictions that pairs have, the most restricted first; there are 32. */
+  pairKinds: [2, 32, 32],
+  /** Scopes with which grants are tried with wrong secrets. */
+  grantScopes: [6, 30, 30],
+  /** Scopes, a wide and a narrow one, with which one session name is used twice. */
+  sameNames: [1, 6, 6],
+  /** Whether sessions get names that a server may confuse. */
+  confusableNames: [false, true, true],
   /** How many newer tokens of its key a token is shown to outlive. */
   otherTokens: [5, 15, 15],
   /** The number of keys that the sequences use. */

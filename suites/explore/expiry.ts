@@ -1,7 +1,7 @@
 /** Tokens of every kind that expire within seconds, used before and tried after. */
 
 import { changed, create, list, refresh, token } from './calls.ts'
-import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName, granted, ownAddress } from './keyring.ts'
 import type { Caller } from './table.ts'
@@ -24,7 +24,13 @@ export async function beginExpiry(caller: Caller, users: readonly string[]): Pro
   const made: string[] = []
   const replaced: string[] = []
   for (const who of users)
-    for (const scope of [['solution'], ['solution', 'session:'], ['solution', 'ipAddr:'], ['solution', ...words]]) {
+    for (const scope of [
+      ['solution'],
+      ['solution', 'session:'],
+      ['solution', 'ipAddr:'],
+      ['solution', 'solution:'],
+      ['solution', ...words],
+    ]) {
       const pair = await granted(x, { who, scope: [...scope, `expiresIn:${lifetimeMs}`] })
       if (pair !== undefined) made.push(pair)
       if (pair !== undefined) await expectAccepted(x, list(token(pair)))
@@ -92,7 +98,8 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
     for (const scope of [
       ['solution', brief],
       ['solution', brief, 'ipAddr:'],
-      ['solution', brief, 'session:'],
+      ['context', brief, 'session:', 'ipAddr:'],
+      ['solution', brief, 'session:', 'solution:'],
       ['solution', brief, 'context', 'session:'],
     ]) {
       const pair = await granted(x, { who, scope })
@@ -109,13 +116,24 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
   return pairs
 }
 
-/** refresh/after-access-expiry: what else its key does meanwhile does not end a refresh token. */
+/** A pair that was refreshed after its access token had expired. */
+export interface LatePair {
+  readonly who: string
+  readonly pair: string
+}
+
+/**
+ * refresh/after-access-expiry: what else its key does meanwhile does not end a refresh token, and the new pair is bound as the old one was.
+ *
+ * @returns the new pairs
+ */
 export async function endBeside(
-  { x }: Caller,
+  { x, keyring }: Caller,
   users: readonly string[],
   meanwhile: (ms: number) => Promise<void>,
-): Promise<void> {
+): Promise<LatePair[]> {
   x.script = 'expiry/beside'
+  const late: LatePair[] = []
   const pairs = await briefPairs(x, users)
   for (const { lasting } of pairs) if (lasting !== undefined) await x.call(list(token(lasting)))
   await meanwhile(surelyEndedMs)
@@ -129,8 +147,20 @@ export async function endBeside(
     if (other !== undefined) await x.call(refresh(other, { as: freshName(x) }))
     const next = freshName(x)
     await x.call(refresh(pair, { as: next }))
-    if (!isBound || !x.lines.has(next)) continue
+    if (!x.lines.has(next)) continue
+    late.push({ who, pair: next })
     await x.call(list(token(next)))
+    if (keyring.keys && x.state().created <= 9) await expectRefused(x, creation(token(next)))
+    if (!isBound) continue
     for (const { name } of x.addresses.slice(1)) await expectRefused(x, list(token(next), { from: name }))
+  }
+  return late
+}
+
+/** refresh/session-kept: a pair that was refreshed late ends with its session, which newer sessions of its key removed. */
+export async function endLatePairs({ x }: Caller, late: readonly LatePair[], who: string): Promise<void> {
+  for (const { pair } of late.filter((one) => one.who === who)) {
+    await expectRefused(x, list(token(pair)))
+    await expectRefused(x, refresh(pair))
   }
 }

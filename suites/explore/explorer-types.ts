@@ -52,6 +52,8 @@ export interface ExplorerOptions {
   readonly unique: string
   /** Our addresses as the target sees them, if nothing translates them on the way; the first is used unless a step names another. */
   readonly addresses: readonly Address[]
+  /** Ids of solutions that the user names. */
+  readonly solutions: readonly string[]
   /** The user says how the target sees the first. */
   readonly knowsAddress: boolean
   readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]
@@ -97,6 +99,8 @@ export interface Explorer {
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
+  /** A scope word of one solution (`solution:ID`) that the target grants; empty where it grants none. */
+  oneSolution: readonly string[]
   /** Others have used the target, so its sessions and its free places for keys are unknown. */
   giveWay(): void
   /** Names the part of the exploration that runs. */

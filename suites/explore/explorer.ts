@@ -98,6 +98,7 @@ function explorerOf(core: Core): Explorer {
       core.state = forgetSessions(crowded, { from: now, to: now })
     },
     addresses: options.addresses,
+    oneSolution: [],
     script: '',
     report: () => {},
   }

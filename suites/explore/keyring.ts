@@ -20,7 +20,7 @@ export interface Keyring {
 
 export interface PairKind {
   readonly who: string
-  /** Scope words; `session:` stands for a session of its own, `ipAddr:` for our address. */
+  /** Scope words; `session:` stands for a session of its own, `ipAddr:` for our address, `solution:` for one solution. */
   readonly scope: readonly string[]
   /** How often it is refreshed before it is used. */
   readonly generation?: number
@@ -54,10 +54,7 @@ export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
 
 export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
   const name = freshName(x)
-  const scope = inSomeOrder(kind.scope).flatMap((word) => {
-    if (word === 'ipAddr:') return ownAddress(x)
-    return word === 'session:' ? `session:${name}-$unique` : word
-  })
+  const scope = wordsOf(x, kind.scope, `${name}-$unique`)
   const more = {
     as: name,
     ...(kind.from === undefined ? {} : { from: kind.from }),
@@ -66,6 +63,14 @@ export async function granted(x: Explorer, kind: PairKind, connection?: Connecti
   const seen = await x.call(grant(kind.who, scope, more))
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
 }
+
+/** The words of a kind of pair as they are sent. @param session the name of its session, if it has one */
+export const wordsOf = (x: Explorer, words: readonly string[], session: string): string[] =>
+  inSomeOrder(words).flatMap((word) => {
+    if (word === 'ipAddr:') return ownAddress(x)
+    if (word === 'solution:') return x.oneSolution
+    return word === 'session:' ? `session:${session}` : word
+  })
 
 /** The order of the words has no meaning, so a restriction comes first in half of the scopes. */
 function inSomeOrder(scope: readonly string[]): string[] {

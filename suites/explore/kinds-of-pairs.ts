@@ -9,16 +9,17 @@ import type { Caller } from './table.ts'
 const refreshes = [1, 2, 5, 1]
 
 /**
- * Tries pairs with combinations of a session, an address, a lifetime and the right to create keys. The users take turns.
+ * Tries pairs with combinations of a session, an address, a lifetime, the right to create keys and one solution. The users take turns.
  *
- * @param count how many of the 16 combinations to try
+ * @param count how many of the 32 combinations to try; there are 16 where the target grants no scope of one solution
  */
 export async function kindsOfPairs(caller: Caller, users: readonly string[], count: number): Promise<void> {
   const { x } = caller
   x.script = 'kinds-of-pairs'
-  const words = [['session:'], ['ipAddr:'], ['expiresIn:15000'], apikeyScope(x) ?? []]
+  const solution = x.oneSolution.length > 0 ? [['solution:']] : []
+  const words = [['session:'], ['ipAddr:'], ['expiresIn:15000'], apikeyScope(x) ?? [], ...solution]
   const all = 2 ** words.length
-  for (let kind = all - 1; kind >= all - count; kind--) {
+  for (let kind = all - 1; kind >= Math.max(0, all - count); kind--) {
     const chosen = words.flatMap((restriction, at) => ((kind >> at) & 1 ? restriction : []))
     const who = users[kind % users.length] ?? 'root'
     await useKind(caller, who, ['solution', ...chosen], refreshes[(kind + (kind >> 2)) % refreshes.length] ?? 1)

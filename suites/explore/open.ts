@@ -84,6 +84,7 @@ export function openExplorer(options: OpenOptions): Explorer {
       fresh: options.fresh,
     },
     addresses: addressesOf(settings, options.loopback),
+    solutions: settings.solutions,
     knowsAddress: settings.clientAddress !== undefined,
     knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
   })

@@ -18,6 +18,7 @@ const limits: readonly (readonly string[])[] = [
   ]),
   ['store', 'inbox', 'thread'],
   ['context', 'solution:*'],
+  ['context', 'solution:'],
   ...['apikey', ...otherAreas].map((area) => [area, area]),
   otherAreas,
 ]
@@ -27,8 +28,9 @@ const opening: readonly (readonly string[])[] = [
   [...otherAreas, 'solution'],
   ['solution', ...otherAreas],
   ['solution', 'solution:*'],
-  ['solution', 'solution:1', 'solution:*'],
-  ['solution:1', 'solution'],
+  ['solution', 'solution:', 'solution:*'],
+  ['solution:', 'solution'],
+  ['solution:', 'solution', 'thread', 'session:'],
   ['context', 'solution', 'expiresIn:15000', 'session:'],
 ]
 
@@ -59,7 +61,9 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
     if (creates()) await expectRefused(x, creation(token(open)))
     const next = freshName(x)
     await x.call(refresh(open, { as: next }))
-    if (x.lines.has(next)) await x.call(list(token(next)))
+    if (!x.lines.has(next)) continue
+    await x.call(list(token(next)))
+    await expectRefused(x, list(token(open)))
   }
   const only = await granted(x, { who, scope: ['solution'] })
   if (only === undefined) return

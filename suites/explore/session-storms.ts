@@ -36,7 +36,7 @@ const names = [
 ]
 
 /** The pause between sessions: over a second, because a server may keep times in whole seconds. */
-const pauseMs = 1250
+export const pauseMs = 1250
 
 function sessionName(at: number, storm: string): string {
   const word = names[at % names.length] ?? 's'
@@ -83,17 +83,17 @@ async function makeSessions(
 /** Further scope words of the first two sessions, which are removed first. */
 const firstWords = (x: Explorer, at: number): readonly string[] => (at === 0 ? ['expiresIn:15000'] : ownAddress(x))
 
-/** Further scope words of every five sessions; three have none. */
+/** Further scope words of every five sessions; two have none. */
 const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [
   [],
-  [],
+  x.oneSolution,
   [],
   [...ownAddress(x), 'expiresIn:15000'],
   ['expiresIn:15000'],
 ]
 
 /** Uses every session, whether the model can judge the call or only learns from its answer. */
-async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
+export async function useAll(x: Explorer, pairs: readonly string[]): Promise<void> {
   for (const pair of pairs) await x.call(list(token(pair)))
 }
 
@@ -109,14 +109,14 @@ async function refreshedTwice(x: Explorer, pair: string | undefined): Promise<st
 }
 
 /** Lets the given time pass, and makes only calls that create no session. */
-type Meanwhile = (ms: number) => Promise<void>
+export type Meanwhile = (ms: number) => Promise<void>
 
 /**
  * Creates as many sessions as a user may have, so that every earlier session is gone in every reading of what a session is.
  *
  * @returns pairs whose access token ends soon
  */
-async function replaceAllSessions(x: Explorer, who: string, storm: string, count: number): Promise<string[]> {
+export async function replaceAllSessions(x: Explorer, who: string, storm: string, count: number): Promise<string[]> {
   const brief: string[] = []
   for (let at = 0; at < count; at++) {
     const as = freshName(x)

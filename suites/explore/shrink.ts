@@ -72,7 +72,7 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
     // Earlier activity must be over, or nothing is known about the sessions that are created now.
     const steps = (one: readonly Entry[]): Step[] => [
       { do: 'wait', ms: quietMs },
-      ...withGaps(x, [...short, ...one.slice(-length).map(({ step }) => step)], entry),
+      ...withGaps(x, whole([...short, ...one.slice(-length).map(({ step }) => step)]), entry),
     ]
     yield steps(ofScript)
     if (ofScript.length < length) yield steps(before)
@@ -211,14 +211,17 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
 }
 
 /** Whether every pair that a step names is made by an earlier one. */
-function isWhole(steps: readonly Step[]): boolean {
+const isWhole = (steps: readonly Step[]): boolean => whole(steps).length === steps.length
+
+/** The steps that name only pairs which earlier ones make: a part of the log may begin after the grant of a pair. */
+function whole(steps: readonly Step[]): Step[] {
   const made = new Set<string>()
-  for (const step of steps) {
+  return steps.filter((step) => {
     const own = madeBy(step)
     if (namesIn(step).some((name) => isMade(name) && !made.has(name) && !own.includes(name))) return false
     for (const name of own) made.add(name)
-  }
-  return true
+    return true
+  })
 }
 
 /** Names of what a sequence makes, as `freshName` gives them; those of keys are not. */

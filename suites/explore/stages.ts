@@ -5,7 +5,15 @@ import type { Sizes } from './budget.ts'
 import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
 import { callCells, grantsNothing, type Table } from './call-cells.ts'
 import { basic, create, ecc } from './calls.ts'
-import { beginExpiry, type Expiring, endBeside, endExpiry, useWhileWaiting } from './expiry.ts'
+import {
+  beginExpiry,
+  type Expiring,
+  endBeside,
+  endExpiry,
+  endLatePairs,
+  type LatePair,
+  useWhileWaiting,
+} from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
 import { kindsOfPairs } from './kinds-of-pairs.ts'
@@ -17,12 +25,13 @@ import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
 import { connections, missingParams, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
 import { narrowKeys, scopeLimits } from './scope-chains.ts'
+import { confusableNames, sameNameTwice } from './session-names.ts'
 import { manySessions, mostSessions, sessionReadings, sessionStorm } from './session-storms.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
 import { writtenAgain } from './written-bodies.ts'
-import { keysOfOneScope, noCredentials, ownPlaces, replays, wrongKinds } from './wrong-credentials.ts'
+import { keysOfOneScope, noCredentials, ownPlaces, replays, wrongKinds, wrongSecrets } from './wrong-credentials.ts'
 
 /** The values that the stages share. */
 export interface Stages {
@@ -85,11 +94,21 @@ export async function sessionStages(all: Stages): Promise<void> {
   if (!plan.limits || !keyring.grants) return
   await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile))
   // Which grants count as sessions is known now, and no user has many of them yet.
-  await stage('expiry', () => endBeside(caller, [third, second], meanwhile))
+  let late: LatePair[] = []
+  await stage('expiry', async () => {
+    late = await endBeside(caller, [third, second], meanwhile)
+  })
   for (const [at, who] of [second, first].slice(0, sizes.storms).entries())
-    await stage('sessions', () => sessionStorm(caller, who, mostSessions + at, meanwhile))
+    await stage('sessions', async () => {
+      await sessionStorm(caller, who, mostSessions + at, meanwhile)
+      await endLatePairs(caller, late, who)
+    })
   // A key of our own: no case made sessions of it, so that each of its first is watched.
-  await stage('sessions', () => manySessions(caller, third, sizes.manySessions, meanwhile))
+  await stage('sessions', async () => {
+    await manySessions(caller, third, sizes.manySessions, meanwhile)
+    await endLatePairs(caller, late, third)
+  })
+  if (sizes.confusableNames) await stage('sessions', () => confusableNames(caller, third, meanwhile))
 }
 
 /** The rows of the table and of the matrix that the user names. */
@@ -134,6 +153,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   const users = keyring.secret.slice(0, sizes.users)
   await stage('missing params', () => missingParams(caller, Math.max(2, sizes.users)))
   await stage('kinds of pairs', () => kindsOfPairs(caller, users, sizes.pairKinds))
+  for (const who of users.slice(0, 2)) await stage('grants', () => wrongSecrets(caller, who, sizes.grantScopes))
   await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
     all.expiring = await beginExpiry(caller, users)
@@ -141,11 +161,12 @@ export async function tokenStages(all: Stages): Promise<void> {
   for (const [at, who] of users.entries()) {
     await stage('chains', () => refreshChain(caller, chainKind(caller, who, at), at < 2 ? 4 : 3))
     await stage('chains', () => usedTwice(caller, { who, scope: ['solution'] }))
-    if (at === 0) await stage('chains', () => manyRefreshes(caller, who, 20))
+    if (at === 0) await stage('chains', () => manyRefreshes(caller, who, sizes.manyRefreshes))
     await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
     await stage('scopes', () => scopeLimits(caller, who, at === 0))
     await stage('still valid', () => checkStillValid(caller, pickOf(all)))
   }
+  await stage('session names', () => sameNameTwice(caller, users, sizes.sameNames))
   for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(caller, who))
   await stage('lifetimes', () => lifetimes(caller, users[0] ?? 'root'))
   await stage('races', () => races(caller, sizes.raceRounds))

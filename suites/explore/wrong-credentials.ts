@@ -3,9 +3,9 @@
 import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, granted } from './keyring.ts'
+import { apikeyScope, freshName, granted, wordsOf } from './keyring.ts'
 import { wrongToken } from './refresh-chains.ts'
-import type { Auth, CallStep } from './step.ts'
+import type { Auth, CallStep, Change } from './step.ts'
 import type { Caller } from './table.ts'
 
 /** The credentials of a key, each in the place of the other. */
@@ -74,8 +74,8 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
   ]
   for (const who of [...keyring.ecc, ...keyring.narrowEcc]) {
     for (const step of [...steps(basic(who)), ...steps(hmac(who))]) await expectRefused(x, step)
-    for (const scope of [['solution'], ['context'], ['session:wrong-$unique', 'solution']])
-      await expectRefused(x, grant(who, scope))
+    for (const scope of [['solution'], ['context'], ['solution', 'session:'], ['solution', 'solution:']])
+      await expectRefused(x, grant(who, wordsOf(x, scope, 'wrong-$unique')))
     await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', value: '' }))
     await expectRefused(
       x,
@@ -105,6 +105,46 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
     }
     await expectAccepted(x, list(basic(who)))
     await expectAccepted(x, list(hmac(who)))
+  }
+}
+
+/** Scopes of grants, one for each kind of word and some with several: a server may check a secret in other code for each. */
+const scopesOfGrants = (apikeyWords: readonly string[]): (readonly string[])[] => [
+  ['solution', 'solution:'],
+  ['solution', 'session:'],
+  ['solution', 'ipAddr:'],
+  ['solution', 'expiresIn:15000'],
+  ['solution', ...apikeyWords],
+  ['context'],
+  ['solution:'],
+  ['solution', 'solution:*'],
+  ['solution', 'context', 'session:', 'ipAddr:', 'expiresIn:15000'],
+  ['solution', 'context', ...apikeyWords, 'solution:', 'session:'],
+  ...apikeyWords.map((word) => [word]),
+  ...['thread', 'store', 'inbox', 'stream'].map((area) => [area]),
+  [],
+  ['solution:*'],
+  ['session:'],
+]
+
+/** grants/credentials: whatever scope a grant asks for, its secret is checked. @param most how many scopes to try */
+export async function wrongSecrets({ x, keyring }: Caller, who: string, most: number): Promise<void> {
+  x.script = `wrong-secrets/${who}`
+  const other = keyring.secret.find((one) => one !== who)
+  const wrongs: Change[] = [
+    { field: 'param apiKeySecret', operation: 'inside-changed' },
+    ...(other === undefined ? [] : [{ field: 'param apiKeySecret', place: `$${other}.secret` }]),
+    { field: 'param apiKeySecret', value: '' },
+    { field: 'param apiKeySecret', place: `$${who}.id` },
+  ]
+  for (const [at, scope] of scopesOfGrants(apikeyScope(x) ?? [])
+    .slice(0, most)
+    .entries()) {
+    const right = grant(who, wordsOf(x, scope, `${freshName(x)}-$unique`))
+    if ((await x.call(right))?.answer.kind !== 'accepted') continue
+    const [first, ...more] = wrongs
+    for (const wrong of [first, more[at % more.length]])
+      if (wrong !== undefined) await expectRefused(x, changed(right, wrong))
   }
 }
 
