@@ -11,9 +11,9 @@ import type { Fact, Key, State } from './types.ts'
 /** Names that every server accepts; which others are accepted, such as those with capitals, is open. */
 const isPlainName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name)
 
-/** Which names of sessions are accepted is open: other names than short ones may be refused, until one was accepted. */
+/** Which names of sessions are accepted is open: other names than short ones may be refused, until a long one with hyphens inside was accepted. */
 const isPlainSession = ({ terms }: State, name: string): boolean =>
-  (terms.longSessionNames === true ? /^[a-z0-9-]{1,32}$/ : /^[a-z0-9]{1,8}$/).test(name)
+  /^[a-z0-9]{1,8}$/.test(name) || (terms.longSessionNames === true && /^[a-z0-9][a-z0-9-]{0,30}[a-z0-9]$/.test(name))
 
 /** The longest lifetime that every server must keep exactly; a maximum is open. */
 export const longestKeptMs = 15_000

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { seededRandom } from '../engine/random.ts'
+import { bareSettings } from '../engine/target.ts'
+import { createHandler, createProfile, type ServerOptions } from '../targets/bundled.ts'
+import { basic, create } from './calls.ts'
+import { readDeviations } from './deviations.ts'
+import type { Explorer } from './explorer-types.ts'
+import { keyringOf } from './keyring.ts'
+import { openMemoryWire } from './memory-wire.ts'
+import { openExplorer } from './open.ts'
+import { learnTokens } from './preflight.ts'
+import { confusableNames, sameNameTwice } from './session-names.ts'
+import type { Caller } from './table.ts'
+
+const operations = readDeviations()
+
+/** Runs sequences against a server. @returns the requirements that it broke */
+async function brokenBy(
+  server: Omit<ServerOptions, 'clock'>,
+  run: (caller: Caller) => Promise<void>,
+): Promise<readonly string[]> {
+  const { handle, context } = createHandler({ clock: 'virtual', ...server })
+  const { id, secret } = context.root
+  const x: Explorer = openExplorer({
+    wire: openMemoryWire(handle, context.clock),
+    root: { kind: 'secret', id, secret },
+    settings: bareSettings,
+    operations,
+    random: seededRandom(1),
+    fresh: true,
+    loopback: true,
+    maxCalls: 2000,
+    timeLeftMs: () => 60_000,
+  })
+  const broken = new Set<string>()
+  x.report = ({ requirement }) => void broken.add(requirement)
+  await x.call(create(basic('root'), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
+  await learnTokens(x, 'root', undefined)
+  const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
+  await run({ x, keyring, pairs: new Map(), sinceControl: new Map(), turns: new Map(), asked: new Set() })
+  return [...broken]
+}
+
+const twice = (caller: Caller): Promise<void> => sameNameTwice(caller, caller.keyring.secret, 9)
+const confusable = (caller: Caller): Promise<void> =>
+  confusableNames(caller, 'by-basic', (ms) => caller.x.wait(ms).then(() => {}))
+
+describe('a session name used twice', () => {
+  test.each(['replaces', 'adds', 'joins'] as const)('%s a session, and nothing is found', async (reusedSessionName) => {
+    const profile = createProfile({ reusedSessionName })
+    expect(await brokenBy({ profile }, twice)).toEqual([])
+    expect(await brokenBy({ profile: createProfile({ reusedSessionName, sessionUser: 'all-keys' }) }, twice)).toEqual(
+      [],
+    )
+  })
+
+  test('gives the second token no more than it asks for', async () => {
+    let earlier: string[] = []
+    const grantedScope = (requested: string[]): string[] => {
+      const granted = [...requested, ...earlier]
+      earlier = requested
+      return granted
+    }
+    expect(await brokenBy({ rules: { grantedScope } }, twice)).toContain('scopes/context')
+  })
+})
+
+describe('confusable names of sessions', () => {
+  test('name sixteen sessions, which newer ones remove', async () => {
+    expect(await brokenBy({}, confusable)).toEqual([])
+    expect(await brokenBy({ profile: createProfile({ reusedSessionName: 'joins' }) }, confusable)).toEqual([])
+  })
+
+  test('may be refused where they are odd', async () => {
+    const isPlain = (word: string): boolean =>
+      !word.startsWith('session:') || /^session:[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(word)
+    const paramTaken: NonNullable<ServerOptions['rules']>['paramTaken'] = (_method, name, value, valid) =>
+      valid && (name !== 'scope' || (value as string[]).every(isPlain))
+    expect(await brokenBy({ rules: { paramTaken } }, confusable)).toEqual([])
+  })
+
+  const sorted = (name: string | undefined): string | undefined => name && [...name].sort().join('')
+  test.each<readonly [string, NonNullable<ServerOptions['rules']>]>([
+    ['no session is named 0', { sessionCreated: (name) => name !== '0' }],
+    ['no session is named like a member of objects', { sessionCreated: (name) => !(name in {}) }],
+    ['names with the same letters are one', { sessionName: sorted }],
+    [
+      'numbers are one in every spelling',
+      { sessionName: (name) => (name === undefined ? name : String(+name || name)) },
+    ],
+    ['words for nothing are one name', { sessionName: (name) => name?.replace(/^(null|undefined|false)$/, '') }],
+  ])('show that %s', async (_what, rules) => {
+    expect(await brokenBy({ rules }, confusable)).not.toEqual([])
+  })
+})
