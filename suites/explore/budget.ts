@@ -17,7 +17,7 @@ const table = {
   /** Scopes with which grants are tried with wrong secrets. */
   grantScopes: [6, 30, 30],
   /** Scopes, a wide and a narrow one, with which one session name is used twice. */
-  sameNames: [1, 6, 6],
+  sameNames: [1, 4, 4],
   /** Whether sessions get names that a server may confuse. */
   confusableNames: [false, true, true],
   /** How many newer tokens of its key a token is shown to outlive. */

@@ -54,7 +54,8 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       last = shown
     }
     // A finding that rests on a creation cannot be repeated without another creation.
-    if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate))) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
+    if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate)))
+      return { steps: short, outcomes: seen, failed: 1, tries: 1 }
     return { ...last, failed, tries: longRuns }
   })
 }
