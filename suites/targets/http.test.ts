@@ -81,6 +81,29 @@ describe('a kept connection that the server closes without notice', () => {
   })
 })
 
+test('a race on kept connections that the server has closed is run on new ones', async () => {
+  const closing = createServer((incoming, response) => incoming.resume().on('end', () => response.end('{}')))
+  closing.on('connection', (socket: Socket) => {
+    // Ends every connection as soon as it is used again.
+    let requests = 0
+    socket.on('data', (bytes: Buffer) => {
+      if (!bytes.toString('latin1').startsWith('POST')) return
+      requests += 1
+      if (requests > 1) socket.resetAndDestroy()
+    })
+  })
+  await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
+  const wire = openWire({
+    baseUrl: `http://127.0.0.1:${(closing.address() as AddressInfo).port}`,
+    requestTimeoutMs: 5000,
+  })
+  const warm = Array.from({ length: 8 }, () => request(odd, { connection: 'warm' }))
+  for (let race = 0; race < 3; race += 1)
+    expect((await wire.sendTogether(warm)).map(({ kind }) => kind)).toEqual(Array(8).fill('answer'))
+  wire.close()
+  closing.close()
+})
+
 describe('no answer is a value', () => {
   test('a dropped connection', async () => {
     const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })

@@ -3,7 +3,7 @@ import type { Instance, WireAnswer, WireRequest } from '../engine/target.ts'
 import { agentMaker, isOnCarrier, type Route } from './agents.ts'
 import { collectAnswers } from './long-answers.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
-import { holdRequest, sendRequest } from './one-request.ts'
+import { type HeldRequest, holdRequest, sendRequest } from './one-request.ts'
 import { defaultMaxAnswerBytes, flatHeaders, readAnswer } from './read-answer.ts'
 import { openSpares } from './spare-connections.ts'
 
@@ -156,6 +156,8 @@ function endOnce(test: { callback(...given: unknown[]): void }): void {
   }
 }
 
+const isWarm = ({ connection }: WireRequest): boolean => connection === 'warm'
+
 /** Sends requests at once: every connection is open and has sent all but its last byte before the last bytes are sent together. */
 async function race(
   baseUrl: string,
@@ -163,11 +165,18 @@ async function race(
   agentFor: (request: WireRequest) => http.Agent,
   limits: Limits,
 ): Promise<WireAnswer[]> {
-  const outgoing = requests.map((request) =>
-    holdRequest(baseUrl, request, agentFor(request), limitsOf(request, limits)),
-  )
-  await Promise.all(outgoing.map(({ ready }) => ready))
+  const hold = (request: WireRequest): HeldRequest =>
+    holdRequest(baseUrl, request, agentFor(request), limitsOf(request, limits))
+  const held = requests.map(hold)
+  await Promise.all(held.map(({ ready }) => ready))
   await new Promise((resolve) => setImmediate(resolve))
+  if (requests.some(isWarm)) await new Promise((resolve) => setTimeout(resolve, closingMs))
+  const outgoing = held.map((one, index) => {
+    const request = requests[index]
+    // A kept connection that its server had closed meanwhile.
+    return request !== undefined && isWarm(request) && one.isLost() ? hold({ ...request, connection: 'fresh' }) : one
+  })
+  await Promise.all(outgoing.map(({ ready }) => ready))
   for (const { finish } of outgoing) finish()
   return Promise.all(outgoing.map(({ answer }) => answer))
 }

@@ -31,9 +31,11 @@ export function sendRequest(
   }
 }
 
-interface HeldRequest {
+export interface HeldRequest {
   /** Resolves when it is connected and all but the last byte of the body is sent. */
   ready: Promise<void>
+  /** Whether its connection ended before `finish`, so that no server can have seen the whole request. */
+  isLost(): boolean
   finish(): void
   answer: Promise<WireAnswer>
 }
@@ -43,6 +45,10 @@ export function holdRequest(baseUrl: string, request: WireRequest, agent: http.A
   const { body } = request
   const outgoing = openRequest(baseUrl, request, agent, limits.signal)
   const answer = answerTo(outgoing, limits)
+  let isLost = false
+  outgoing.once('error', () => {
+    isLost = true
+  })
   const ready = new Promise<void>((resolve) => {
     outgoing.on('error', () => resolve())
     outgoing.on('socket', (socket) => {
@@ -52,7 +58,7 @@ export function holdRequest(baseUrl: string, request: WireRequest, agent: http.A
   })
   outgoing.flushHeaders()
   if (body.length > 1) outgoing.write(body.subarray(0, -1))
-  return { ready, finish: () => void outgoing.end(body.subarray(-1)), answer }
+  return { ready, isLost: () => isLost, finish: () => void outgoing.end(body.subarray(-1)), answer }
 }
 
 function openRequest(
