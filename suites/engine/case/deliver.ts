@@ -80,7 +80,8 @@ async function waitOut(line: Line, build: Build, first: Delivered, tries: number
     if (retryAfterMs > patienceMs(line.instance)) break
     const waitMs = retryAfterMs > 0 ? retryAfterMs : line.pace.backOffMs(tried)
     await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
-    const again = await once(line, build)
+    // Another connection may lead to another server behind the same proxy.
+    const again = await once(line, build, isThrottled || !isKept(current) ? {} : { connection: 'fresh' })
     current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tried }
   }
   if (wasUnavailable) noteAvailability(line, current)
@@ -95,11 +96,11 @@ function mostTries({ facts }: Line, { answer, request }: Delivered, tries: numbe
   return Math.min(tries, unavailableTries)
 }
 
-/** Repeating helps where too many calls came at once, so they come more slowly from then on. */
-function noteAvailability({ facts, pace, instance }: Line, { answer }: Delivered): void {
+/** Where calls must be repeated more than once, they come too fast, and not only too many at once. */
+function noteAvailability({ facts, pace, instance }: Line, { answer, throttled }: Delivered): void {
   const helped = answer.outcome !== 'broken'
   noteRepeated(facts, helped)
-  if (helped) pace.slowDown(instance.clock)
+  if (helped && throttled > 1) pace.slowDown(instance.clock)
 }
 
 /** All tries together wait no longer than this, so that a longer Retry-After need not be waited for at all. */
@@ -111,6 +112,8 @@ function patienceMs({ clock, settings }: Instance): number {
 /** A warm connection of a race may close during its call, and the call may have been made. */
 const isStale = ({ wire, request }: Delivered): boolean =>
   wire.kind === 'none' && wire.stale && request.connection !== 'warm'
+
+const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
 
 /** A clock that is kept right is set by less. After more, the Date header may be that of another clock. */
 const mostStepMs = 10_000

@@ -33,8 +33,16 @@ test('calls that a limit answers with 503 and no Retry-After are made again, and
     return calls > 40 ? { status: 503 } : { result: {} }
   })
   expect(new Set(outcomes)).toEqual(new Set(['accepted']))
-  expect(facts.callsPerSecond).toBeLessThanOrEqual(40)
+  expect(facts.callsPerSecond).toBeLessThanOrEqual(60)
   expect(made).toBeLessThan(400)
+})
+
+test('a target that only has no place for one call now and then is called as fast as before', async () => {
+  const { outcomes, facts } = await outcomesOf(times(200, list), (_call, number) =>
+    number % 20 === 0 ? { status: 503 } : { result: {} },
+  )
+  expect(new Set(outcomes)).toEqual(new Set(['accepted']))
+  expect(facts.callsPerSecond).toBeUndefined()
 })
 
 test('a race of which some calls get 503 has an answer to each', async () => {

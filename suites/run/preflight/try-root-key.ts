@@ -26,6 +26,7 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
         ]
       : [['a signature', { ecc: 'root' }]]
   const seen: string[] = []
+  let last = first.answer
   for (const [way, auth] of ways) {
     const { answer } = await call(caller, auth)
     if (answer.outcome === 'accepted') {
@@ -36,6 +37,7 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
     // The target accepts nothing, which the cases will report.
     if (answer.outcome === 'refused' && hasResult(answer.json)) return
     seen.push(printable(`${way}: ${describe(answer)}`))
+    last = answer
   }
   if (allow.includes('sessions') && root.kind === 'secret') {
     const { answer } = await grant(caller, ['solution'])
@@ -44,19 +46,19 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
   }
   throw new SuiteError(
     'unreachable',
-    `Cannot use ${caller.instance.baseUrl}: it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice(caller, first)}`,
+    `Cannot use ${caller.instance.baseUrl}: it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice(caller, first.answer, last)}`,
   )
 }
 
-/** What an answer to everything may mean. */
-function advice({ instance: { baseUrl } }: Caller, { answer }: Called): string {
+/** What the answers may mean: the first, which carried no authorization, and the last one to the root key. */
+function advice({ instance: { baseUrl } }: Caller, answer: Called['answer'], last: Called['answer']): string {
   const { status } = answer
+  if (last.outcome === 'broken' && isUnavailable(last.status))
+    return `the answer from ${baseUrl}/api was HTTP ${last.status}, as from a proxy that cannot reach the service: is the service running? --wait SECONDS waits for it to come up`
   if (status === 404 || status === 405 || (status !== null && status >= 300 && status < 400))
     return `the answer from ${baseUrl}/api was HTTP ${status}: is the base URL right?`
   if (status === 403)
     return 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
-  if (answer.outcome === 'broken' && isUnavailable(status))
-    return `the answer from ${baseUrl}/api was HTTP ${status}, as from a proxy that cannot reach the service: is the service running? --wait SECONDS waits for it to come up`
   if (answer.outcome === 'broken')
     return `the answer from ${baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
   return 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
