@@ -4,21 +4,24 @@ import { bareSettings } from '../engine/target.ts'
 import { createHandler, createProfile, type ServerOptions } from '../targets/bundled.ts'
 import { basic, create } from './calls.ts'
 import { readDeviations } from './deviations.ts'
-import type { Explorer } from './explorer-types.ts'
+import type { Candidate, Explorer } from './explorer-types.ts'
 import { keyringOf } from './keyring.ts'
 import { openMemoryWire } from './memory-wire.ts'
 import { openExplorer } from './open.ts'
 import { learnTokens } from './preflight.ts'
 import { confusableNames, sameNameTwice } from './session-names.ts'
+import { reproduce } from './shrink.ts'
 import type { Caller } from './table.ts'
 
 const operations = readDeviations()
 
-/** Runs sequences against a server. @returns the requirements that it broke */
-async function brokenBy(
-  server: Omit<ServerOptions, 'clock'>,
+type Server = Omit<ServerOptions, 'clock'>
+
+/** Runs sequences against a server. @returns what they found */
+async function foundIn(
+  server: Server,
   run: (caller: Caller) => Promise<void>,
-): Promise<readonly string[]> {
+): Promise<{ readonly x: Explorer; readonly found: readonly Candidate[] }> {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root
   const x: Explorer = openExplorer({
@@ -32,13 +35,19 @@ async function brokenBy(
     maxCalls: 2000,
     timeLeftMs: () => 60_000,
   })
-  const broken = new Set<string>()
-  x.report = ({ requirement }) => void broken.add(requirement)
+  const found: Candidate[] = []
+  x.report = (candidate) => void found.push(candidate)
   await x.call(create(basic('root'), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
   await learnTokens(x, 'root', undefined)
   const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
   await run({ x, keyring, pairs: new Map(), sinceControl: new Map(), turns: new Map(), asked: new Set() })
-  return [...broken]
+  return { x, found }
+}
+
+/** The requirements that a server broke. */
+async function brokenBy(server: Server, run: (caller: Caller) => Promise<void>): Promise<readonly string[]> {
+  const { found } = await foundIn(server, run)
+  return found.map(({ requirement }) => requirement)
 }
 
 const twice = (caller: Caller): Promise<void> => sameNameTwice(caller, caller.keyring.secret, 9)
@@ -62,6 +71,16 @@ describe('a session name used twice', () => {
       return granted
     }
     expect(await brokenBy({ rules: { grantedScope } }, twice)).toContain('scopes/context')
+  })
+
+  test('is shown to end the session of another key in the fewest steps', async () => {
+    const endedBesideRefresh: NonNullable<ServerOptions['rules']>['endedBesideRefresh'] = (all, old) =>
+      all().filter(({ session, key }) => session?.name === (old.session?.name ?? '') && key !== old.key)
+    const { x, found } = await foundIn({ rules: { endedBesideRefresh } }, twice)
+    const shown = []
+    for (const candidate of found) shown.push(await reproduce(x, candidate))
+    expect(shown.length).toBeGreaterThan(1)
+    for (const { steps, failed } of shown) expect([steps.length, failed]).toEqual([4, 3])
   })
 })
 
