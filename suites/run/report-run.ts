@@ -121,8 +121,13 @@ function clockOf({ offset, wrongDateMs }: TargetFacts): Meta['clock'] {
   return { offsetMs: aheadMs, sentence }
 }
 
+const distanceUnits = [
+  { unit: 'days', ms: 86_400_000 },
+  { unit: 'h', ms: 3_600_000 },
+  { unit: 'min', ms: 60_000 },
+] as const
+
 function distance(aheadMs: number): string {
-  const minutes = Math.abs(aheadMs) / 60_000
-  const amount = minutes >= 1 ? `${Math.round(minutes)} min` : `${Math.round(Math.abs(aheadMs) / 1000)} s`
-  return `${amount} ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+  const { unit, ms } = distanceUnits.find((one) => Math.abs(aheadMs) >= 2 * one.ms) ?? { unit: 's', ms: 1000 }
+  return `${Math.round(Math.abs(aheadMs) / ms)} ${unit} ${aheadMs > 0 ? 'ahead of' : 'behind'}`
 }

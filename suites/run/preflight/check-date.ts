@@ -3,7 +3,7 @@ import { offsetMs } from '../../engine/case/clock-offset.ts'
 import { call } from './calls.ts'
 
 /** Two clocks of one deployment differ by less. */
-const notableMs = 10_000
+export const notableMs = 10_000
 
 /**
  * The document does not mention the `Date` header, and a proxy with a wrong clock may write it. Where it differs much from our clock, a

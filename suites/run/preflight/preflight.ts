@@ -2,6 +2,7 @@ import { type Caller, limitFor } from '../../engine/case/caller.ts'
 import type { TargetFacts } from '../../engine/case/target-facts.ts'
 import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { checkDate } from './check-date.ts'
+import { checkExpiry } from './check-expiry.ts'
 import { tryJunk } from './junk-control.ts'
 import { learnAddresses } from './learn-addresses.ts'
 import { learnSpelling, learnTokens } from './learn-tokens.ts'
@@ -31,6 +32,7 @@ export async function preflight(caller: Caller, allow: readonly SafetyClass[], p
       await Promise.all([learnTokens(caller), isTimed && measureAccepted(caller)])
       if (isTimed) await measureGrant(caller)
       adaptLimit(caller)
+      if (target.lasting) await checkExpiry(caller)
       await Promise.all([learnAddresses(urgent(caller), allow), tryJunk(caller, first, allow)])
     } else {
       const isTimedMeanwhile = isTimed && measureAccepted(caller)
