@@ -156,6 +156,15 @@ function endOnce(test: { callback(...given: unknown[]): void }): void {
   }
 }
 
+/** On a busy machine a timer alone may end before the connections are looked at. */
+const turnsToHear = 10
+
+/** Waits until it is known which kept connections their server has closed. */
+async function hearOfEnds(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, closingMs))
+  for (let turn = 0; turn < turnsToHear; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
 const isWarm = ({ connection }: WireRequest): boolean => connection === 'warm'
 
 /** Sends requests at once: every connection is open and has sent all but its last byte before the last bytes are sent together. */
@@ -170,7 +179,7 @@ async function race(
   const held = requests.map(hold)
   await Promise.all(held.map(({ ready }) => ready))
   await new Promise((resolve) => setImmediate(resolve))
-  if (requests.some(isWarm)) await new Promise((resolve) => setTimeout(resolve, closingMs))
+  if (requests.some(isWarm)) await hearOfEnds()
   const outgoing = held.map((one, index) => {
     const request = requests[index]
     // A kept connection that its server had closed meanwhile.
