@@ -1,4 +1,5 @@
 import type { WireAnswer } from '../engine/target.ts'
+import { proxyErrorCode } from './proxy.ts'
 
 /**
  * Describes a failed request.
@@ -10,6 +11,10 @@ export function noAnswer(error: unknown, reused: boolean): WireAnswer {
   // supertest puts the code of a refused connection only into the message.
   const named = /\bE[A-Z]{4,}\b/.exec(message)?.[0] ?? ''
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : named
+  if (code === proxyErrorCode) {
+    const { isAway = false } = error as { isAway?: boolean }
+    return { kind: 'none', reason: message, refusedConnection: isAway, stale: false }
+  }
   return {
     kind: 'none',
     reason: sentences[code] ?? withoutPlaces(message),

@@ -15,6 +15,10 @@ proxy.on('connect', ({ url = '', headers }, socket) => {
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
     return
   }
+  if (url.startsWith('away')) {
+    socket.end('HTTP/1.1 503 Service Unavailable\r\n\r\n')
+    return
+  }
   const { port } = server.address() as AddressInfo
   const there = connect(port, '127.0.0.1', () => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n')
@@ -41,15 +45,35 @@ test('a call goes through the proxy, with the credentials for the proxy', async 
   wire.close()
 })
 
-test('a proxy that refuses is named as the reason', async () => {
+test.each([
+  [
+    'forbidden',
+    `the proxy 127.0.0.1:${port} answered HTTP 403 instead of opening a connection; it may allow CONNECT`,
+    false,
+  ],
+  ['away', `the proxy 127.0.0.1:${port} answered HTTP 503 instead of opening a connection`, true],
+])('a proxy that does not open a connection is named as the reason: %s', async (host, reason, refusedConnection) => {
   const wire = openWire({
-    baseUrl: 'http://forbidden.example',
+    baseUrl: `http://${host}.example`,
     requestTimeoutMs: 2000,
-    proxy: `http://127.0.0.1:${port}`,
+    proxy: `http://me:pass@127.0.0.1:${port}`,
   })
-  expect(await wire.send(call)).toMatchObject({
-    kind: 'none',
-    reason: 'the proxy answered HTTP 403 instead of opening a connection',
-  })
+  for (const raw of [true, false])
+    expect(await wire.send({ ...call, raw })).toMatchObject({
+      kind: 'none',
+      reason: expect.stringContaining(reason),
+      refusedConnection,
+    })
+  wire.close()
+})
+
+test('a proxy that is not there is named, and not the target', async () => {
+  const wire = openWire({ baseUrl: 'http://a.example', requestTimeoutMs: 2000, proxy: 'http://me:pass@127.0.0.1:1' })
+  for (const raw of [true, false])
+    expect(await wire.send({ ...call, raw })).toMatchObject({
+      kind: 'none',
+      reason: 'the proxy 127.0.0.1:1 could not be reached (ECONNREFUSED)',
+      refusedConnection: false,
+    })
   wire.close()
 })

@@ -34,20 +34,40 @@ function openTunnel(proxy: string, { host = '', port = 443 }: ConnectionOptions)
         ...(username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }),
       },
     })
-    request.once('connect', ({ statusCode }, socket) => {
+    request.once('connect', ({ statusCode = 0 }, socket) => {
       if (statusCode === 200) return resolve(socket)
       socket.destroy()
-      reject(new Error(`the proxy answered HTTP ${statusCode} instead of opening a connection`))
+      reject(refusedBy(proxy, statusCode))
     })
-    request.once('response', ({ statusCode }) => {
+    request.once('response', ({ statusCode = 0 }) => {
       request.destroy()
-      reject(new Error(`the proxy answered HTTP ${statusCode} instead of opening a connection`))
+      reject(refusedBy(proxy, statusCode))
     })
     request.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new Error(`the proxy could not be reached (${error.code ?? error.message})`, { cause: error })),
+      reject(proxyError(`the proxy ${hostOf(proxy)} could not be reached (${error.code ?? error.message})`)),
     )
     request.end()
   })
+}
+
+/** The code of an error that a proxy is the reason for. */
+export const proxyErrorCode = 'SVC_PROXY'
+
+/** @param isAway the proxy could not reach the target */
+const proxyError = (message: string, isAway = false): Error =>
+  Object.assign(new Error(message), { code: proxyErrorCode, isAway })
+
+/** Without the credentials. */
+const hostOf = (proxy: string): string => new URL(proxy).host
+
+/** Many proxies open connections to the port of https alone. */
+function refusedBy(proxy: string, status: number): Error {
+  const advice =
+    status === 403 || status === 405
+      ? '; it may allow CONNECT to port 443 only. NO_PROXY names hosts that are reached without it'
+      : ''
+  const message = `the proxy ${hostOf(proxy)} answered HTTP ${status} instead of opening a connection${advice}`
+  return proxyError(message, [502, 503, 504].includes(status))
 }
 
 function encrypt(socket: Socket, options: ConnectionOptions, done: Done): void {
