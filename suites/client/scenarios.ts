@@ -180,12 +180,12 @@ const ofTokens: readonly Scenario[] = [
   scenario('late-refusal', 'token', {
     about: 'One call of two workers is held back until the other worker has refreshed, and is refused then',
     check: 'refresh/late-loser-keeps-the-newer-pair',
-    profile: { accessLifeMs: 1400 },
-    calls: 26,
+    profile: { accessLifeMs: 2000 },
+    calls: 44,
     parallel: 2,
     pauseMs: 150,
     // Long enough for a refresh after the expiry, and so short that its pair is still valid when the call comes late.
-    faults: [{ fault: 'delay', ms: 1800, ...call(2) }],
+    faults: [{ fault: 'delay', ms: 2600, ...call(2) }],
   }),
   ...(['lost', 'malformed', 'foreign-id'] as const).map((what) =>
     scenario(`${what}-refresh`, 'token', {

@@ -36,7 +36,10 @@ const part: [id: string, ...scenarios: string[]][] = [
 describe.concurrent('the judge of clients', { timeout: 240_000 }, () => {
   test.each(part)('%s', async (id, ...wanted) => {
     const client = clientNamed(id)
-    const judgement = await judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))
+    const judge = () => judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))
+    let judgement = await judge()
+    // On a busy machine two calls of a client may miss each other.
+    if (client.kind === 'broken' && judgement.notExercised.includes(client.check)) judgement = await judge()
     expect([judgementProblem(client, judgement), judgement.messages]).toEqual([
       null,
       client.kind === 'broken' ? expect.anything() : {},

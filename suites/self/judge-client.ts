@@ -8,6 +8,7 @@ export interface Judgement {
   failed: string[]
   warned: string[]
   passed: string[]
+  notExercised: string[]
   /** The first finding of each check that failed or warned. */
   messages: { [check: string]: string }
   durationMs: number
@@ -40,6 +41,7 @@ export async function judgeTestClient(
     failed: ids('failed'),
     warned: ids('warned'),
     passed: ids('passed'),
+    notExercised: ids('not-exercised'),
     messages: Object.fromEntries(messages),
     durationMs: Date.now() - fromMs,
   }

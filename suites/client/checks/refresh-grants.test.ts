@@ -42,6 +42,9 @@ test('refresh/late-loser-keeps-the-newer-pair', () => {
   // What happened to the newer pair later does not matter.
   const renewedLater = [...late, grant(1600, 'c'), call(1700, 'b'), refresh(2200, 'b', 'd')]
   expect(judged(id, journal(renewedLater, { parallel: 2 }))).toContain('a new grant is requested')
+  // The newer pair had expired when the refusal came.
+  const tooLate = [grant(0, 'a'), call(500, 'a', { ...refused, took: 2000 }), refresh(1100, 'a', 'b')]
+  expect(judged(id, journal([...tooLate, grant(2600, 'c')], { parallel: 2 }))).toBe('not exercised')
   // The newer pair has expired in the meantime.
   expect(judged(id, journal([...late, grant(2600, 'c')], { parallel: 2 }))).toBe('passed')
   expect(judged(id, journal([grant(0, 'a'), call(1050, 'a', refused), refresh(1100, 'a', 'b')], { parallel: 2 }))).toBe(

@@ -72,7 +72,7 @@ const lateLoser: Check = {
   sentence: 'Of two requests with one old token the one that is answered last is refused: the newer pair stays in use',
   source: 'RFC 9700 §4.14.2; interface part 3',
   judge({ story }) {
-    const late = story.requests.filter(isLateLoser)
+    const late = story.requests.filter((one) => isLateLoser(one) && hasNewerPair(one))
     const findings = late.flatMap((loser) => grantAfterLoser(story, loser))
     return { exercised: late.length > 0, findings }
   },
@@ -83,6 +83,13 @@ function isLateLoser({ pair, outcome, exchange }: Request): boolean {
   if (pair === null || outcome !== 'refused' || exchange.deliveredMs === null) return false
   const atMs = replacedMs(pair)
   return atMs !== null && exchange.startedMs < atMs && exchange.deliveredMs > atMs
+}
+
+/** Otherwise a new grant is right, and nothing is shown. */
+function hasNewerPair({ pair, exchange }: Request): boolean {
+  const refusedMs = exchange.deliveredMs ?? Number.POSITIVE_INFINITY
+  const newer = newestOf(pair, refusedMs)
+  return newer !== null && newer.accessExpiryMs > refusedMs && isGoodForRefresh(newer, refusedMs)
 }
 
 function grantAfterLoser(story: Story, loser: Request): Finding[] {
