@@ -10,7 +10,8 @@ import {
   type State,
   shape,
 } from '../engine/model/index.ts'
-import { isObject, isStrings } from '../engine/model/parse.ts'
+import { keyIdOf } from '../engine/model/learn.ts'
+import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
 import type { Random } from '../engine/random.ts'
 import { toBase64 } from '../engine/signer/bytes.ts'
 import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
@@ -139,6 +140,17 @@ function textsOf(result: unknown): Value | null {
 }
 
 const members = ['id', 'secret', 'accessToken', 'refreshToken', 'tokenType']
+
+/** Counts a call that was not right, for each key and for all: after some of them a server may lock a key or an address. */
+export function countTry({ state, tries }: Core, { verdict, answer, call: made, span }: Seen): void {
+  if (verdict.is === 'accepted' || answer.kind === 'accepted') return
+  const id = keyIdOf(state, made, readBody(made.body)) ?? ''
+  for (const who of [id, null]) {
+    const times = tries.get(who) ?? []
+    tries.set(who, times)
+    times.push(span.to)
+  }
+}
 
 /** The part of an answer that the log keeps. A result may be long, and its values were learned when it came. */
 export function forLog(seen: Seen): Seen {

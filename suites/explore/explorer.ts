@@ -10,10 +10,9 @@ import {
   type Span,
   type Verdict,
 } from '../engine/model/index.ts'
-import { doubted, forgetSessions, keyIdOf } from '../engine/model/learn.ts'
-import { readBody } from '../engine/model/parse.ts'
+import { doubted, forgetSessions } from '../engine/model/learn.ts'
 import { countAnswer } from './answer.ts'
-import { type Core, callOf, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
+import { type Core, callOf, countTry, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import type { Rendered } from './render.ts'
@@ -183,16 +182,6 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   findIn(core, seen)
   noticeBroken(core, answer)
   return seen
-}
-
-function countTry({ state, tries }: Core, { verdict, answer, call: made, span }: Seen): void {
-  if (verdict.is === 'accepted' || answer.kind === 'accepted') return
-  const id = keyIdOf(state, made, readBody(made.body)) ?? ''
-  for (const who of [id, null]) {
-    const times = tries.get(who) ?? []
-    tries.set(who, times)
-    times.push(span.to)
-  }
 }
 
 function findIn(core: Core, { verdict, answer, step }: Seen): void {

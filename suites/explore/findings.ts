@@ -1,17 +1,13 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
-import { findPair } from '../engine/model/facts-of-token.ts'
-import type { Call, State } from '../engine/model/index.ts'
-import { keyIdOf } from '../engine/model/learn.ts'
-import { isObject, readBody } from '../engine/model/parse.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'
-import { basic, ecc, hmac, list } from './calls.ts'
 import { describeStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
+import { isLocked, triesOfLock, watchLocks } from './locks.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import type { Step } from './step.ts'
 
@@ -30,12 +26,14 @@ const mostShrunk = 12
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
   const found: Found[] = []
   const seen = new Map<string, number>()
+  const isWayLocked = watchLocks(x)
+  const mayBeLocked = async (candidate: Candidate) => (await isLocked(x, candidate)) || isWayLocked(candidate)
   return {
     found,
     seen,
     take: async (candidate) => {
       const id = idOf(candidate)
-      if (await isLocked(x, candidate)) return
+      if (await mayBeLocked(candidate)) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
       if (count > 1) return
@@ -44,55 +42,12 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
           ? await reproduce(x, candidate)
           : { steps: closure(x, candidate.entry), outcomes: [], failed: 1, tries: 1 }
       // Repeating it may have locked the key, so that it only seems to repeat.
-      if (isUnproved(candidate, shrunk) || (await isLocked(x, candidate))) {
+      if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
         seen.delete(id)
         return
       }
       found.push(findingOf(x, candidate, shrunk, requirements))
     },
-  }
-}
-
-/** A server may lock a key, or an address, after this many wrong attempts. */
-const triesOfLock = { key: 5, address: 20 }
-
-/** Whether the key of a refused call is refused everywhere after wrong attempts, which is open: it may be locked. */
-async function isLocked(x: Explorer, { kind, entry }: Candidate): Promise<boolean> {
-  if (kind === 'accepted' || kind === 'shape') return false
-  const state = x.state()
-  const ids = (x.log[entry]?.seen ?? []).flatMap(({ call }) => keyBehind(state, call) ?? [])
-  for (const id of [...new Set([...ids, state.root])]) {
-    const isAddress = id === state.root && !ids.includes(id)
-    const enough = isAddress ? x.triesOf(null) >= triesOfLock.address : x.triesOf(id) >= triesOfLock.key
-    if (enough && (await isRefusedEverywhere(x, id))) return true
-  }
-  return false
-}
-
-/** The key of a call, direct or through a token. */
-function keyBehind(state: State, call: Call): string | undefined {
-  const body = readBody(call.body)
-  const own = keyIdOf(state, call, body)
-  if (own !== undefined) return own
-  const refreshToken = isObject(body.params) ? body.params.refreshToken : undefined
-  const token = (call.authorization ?? '').split(' ').at(-1) ?? ''
-  const pair =
-    typeof refreshToken === 'string' ? findPair(state, refreshToken, 'refresh') : findPair(state, token, 'access')
-  return pair?.pair.key
-}
-
-async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
-  const [name, value] = [...x.names].find(([, one]) => one.id === id) ?? []
-  if (name === undefined || x.state().keys.get(id)?.scope?.includes('solution') === false) return false
-  const before = x.report
-  x.report = () => {}
-  try {
-    const ways = value?.seed === undefined ? [basic(name), hmac(name)] : [ecc(name)]
-    for (const auth of ways)
-      if ((await x.call(list(auth, { connection: 'new' })))?.answer.kind === 'accepted') return false
-    return true
-  } finally {
-    x.report = before
   }
 }
 

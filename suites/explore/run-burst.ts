@@ -3,7 +3,7 @@ import { isUnavailable } from '../engine/case/unavailable.ts'
 import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
 import { countAnswer } from './answer.ts'
 import { doubtTouched } from './case-call-state.ts'
-import { type Core, callOf, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
+import { type Core, callOf, countTry, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import type { Seen } from './explorer-types.ts'
 import type { BurstStep } from './step.ts'
@@ -56,6 +56,7 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
       reportHistory(core, { ...one, verdict }, found.part.length)
     }
     takeAnswer(core, one)
+    countTry(core, { ...one, verdict })
     reportProblems(core)
   }
   // Their real order is not known, so nothing may follow from the one in which they were taken.

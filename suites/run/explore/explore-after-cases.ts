@@ -15,7 +15,7 @@ import { endedWire } from './ended-wire.ts'
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
 export const seedOfRelease = 20_260_101
 /** The calls bound what the model does. Only where they take longer than this on average does it stop before. In ms. */
-const longestCallMs = { nearby: 20, elsewhere: 1000 }
+const longestCallMs = { nearby: 8, elsewhere: 1000 }
 const walks = 20
 /** The part of the time that `--timeout` leaves; the rest is for the cases that fill the places for keys. */
 const timeShare = 0.5

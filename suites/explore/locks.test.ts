@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { bareSettings } from '../engine/target.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { createHandler } from '../targets/bundled.ts'
+import { type Exploration, explore } from './explore.ts'
+import { openMemoryWire } from './memory-wire.ts'
+
+const { requirements } = await openCorpus()
+
+/** Explores a server that refuses Basic credentials of a key for a while after wrong ones in a row, and nothing else. */
+async function exploreLocking(most: number, ms: number): Promise<Exploration & { locked: number }> {
+  const { handle, context } = createHandler({ clock: 'virtual' })
+  const { id, secret } = context.root
+  const wrong = new Map<string, number>()
+  const until = new Map<string, number>()
+  let locked = 0
+  const locking: typeof handle = async (request) => {
+    const [, blob] = /^Basic (.*)$/.exec(request.headers.authorization ?? '') ?? []
+    if (blob === undefined) return handle(request)
+    const [key = ''] = atob(
+      blob
+        .replace(/[^A-Za-z0-9+/]/g, '')
+        .slice(0, 400)
+        .replace(/^((?:.{4})*).*$/, '$1'),
+    ).split(':')
+    if (context.now() < (until.get(key) ?? 0)) {
+      locked += 1
+      return handle({ ...request, headers: { ...request.headers, authorization: 'Basic Og==' } })
+    }
+    const answer = await handle(request)
+    const isRight = answer.status === 200 && answer.body.includes('"result"')
+    const count = isRight ? 0 : (wrong.get(key) ?? 0) + 1
+    wrong.set(key, count % most)
+    if (count === most) until.set(key, context.now() + ms)
+    return answer
+  }
+  const explored = await explore({
+    wire: openMemoryWire(locking, context.clock),
+    root: { kind: 'secret', id, secret },
+    settings: bareSettings,
+    allow: { sessions: true, keys: true, limits: true },
+    fresh: true,
+    loopback: true,
+    seed: 1,
+    maxCalls: 3000,
+    seconds: 600,
+    walks: 3,
+    requirements,
+    say: () => {},
+  })
+  return { ...explored, locked }
+}
+
+test.each([
+  [6, 2000],
+  [8, 30_000],
+])(
+  'nothing is found where %i wrong Basic credentials in a row lock them for %i ms',
+  { timeout: 60_000 },
+  async (most, ms) => {
+    const { findings, locked } = await exploreLocking(most, ms)
+    expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
+    expect(locked).toBeGreaterThan(0)
+  },
+)
