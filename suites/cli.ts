@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from './commands/package-version.ts'
+import { systemAdvice } from './commands/system-errors.ts'
 import { usageSentence } from './commands/usage-sentence.ts'
 import { SuiteError, usageError } from './engine/errors.ts'
 import { suggestion } from './engine/fixture/did-you-mean.ts'
@@ -93,9 +94,8 @@ function explain(error: unknown): number {
     if (debugging()) console.error(error.stack)
     return error.exitCode
   }
-  console.error(
-    printableLines(`Cannot go on: ${error instanceof Error ? error.message : String(error)}\n${reportDefect}`),
-  )
+  const message = error instanceof Error ? error.message : String(error)
+  console.error(printableLines(`Cannot go on: ${message}\n${systemAdvice(error) ?? reportDefect}`))
   if (debugging()) console.error(error)
   return 2
 }
