@@ -30,6 +30,11 @@ export function isWorthRepeating(
   return unavailableInVain < mostInVain && isUnavailable(status) && (status === 503 || !changes)
 }
 
+/** Repeats no call from now on, unless a repetition helps. */
+export function repeatNothing(seen: Availability): void {
+  seen.unavailableInVain = mostInVain
+}
+
 /** Remembers whether repeating a call helped. */
 export function noteRepeated(seen: Availability, helped: boolean): void {
   seen.unavailableInVain = helped ? 0 : seen.unavailableInVain + 1

@@ -1,12 +1,17 @@
 /** Notices when a lasting target goes away or locks the root key out. No later verdict would be true then. */
 import type { Auth } from '../fixture/fixture-types.ts'
 import type { Attempt, CaseStop } from '../judge/attempt.ts'
+import type { Classified } from '../judge/classify.ts'
 import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
 import { actor } from './credential-of.ts'
+import { isUnavailable } from './unavailable.ts'
 
-export const isUnanswered = ({ called }: CaseStop): boolean =>
-  called.some(({ answer }) => answer.outcome === 'broken' && answer.status === null)
+export const isUnanswered = ({ called }: CaseStop): boolean => called.some(({ answer }) => isAway(answer))
+
+/** Nothing answered, or something in front of the target answered for it. */
+const isAway = (answer: Classified): boolean =>
+  answer.outcome === 'broken' && (answer.status === null || isUnavailable(answer.status))
 
 /** A call should have been accepted and was refused. */
 export const isRefusedInstead = ({ step, called }: CaseStop): boolean =>
@@ -23,7 +28,7 @@ export async function noticeGone(caller: Caller, attempt: Attempt): Promise<void
     auth: { key: actor(caller, 'root') },
     freshConnection: true,
   })
-  if (answer.outcome === 'broken' && answer.status === null) {
+  if (answer.outcome === 'broken' && isAway(answer)) {
     const because = { kind: 'no-answers', calls: 1, reason: answer.reason } as const
     run.stopping.stop({ kind: 'gone', target: run.target.name, because })
   }

@@ -1,5 +1,5 @@
 import type { Caller } from '../../engine/case/caller.ts'
-import { isUnavailable } from '../../engine/case/unavailable.ts'
+import { isUnavailable, noteRepeated, repeatNothing } from '../../engine/case/unavailable.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
@@ -24,10 +24,16 @@ export async function firstCall(caller: Caller, patientMs: number): Promise<Call
     // Shorter times have already been waited out.
     if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(caller, answer)
     if (answer.outcome === 'throttled' && (await throttlesRoot(caller))) throw throttledForGood(caller, answer.status)
-    if (answer.outcome !== 'broken') return first
+    if (answer.outcome !== 'broken') {
+      noteRepeated(caller.facts, true)
+      return first
+    }
     if (answer.status !== null) {
       const isOver = clock.now() >= untilMs || caller.run.stopping.reason !== null
-      if (isOver || !isUnavailable(answer.status) || (await reachesRoot(caller))) return first
+      if (!isUnavailable(answer.status)) return first
+      // This call was repeated, and the others need not be.
+      repeatNothing(caller.facts)
+      if (isOver || (await reachesRoot(caller))) return first
       await clock.sleep(pauseMs)
       continue
     }
