@@ -7,7 +7,7 @@ import { fillKeyring } from './fill-keyring.ts'
 import { type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
-import { greet, learnAddresses, learnLiveTokens, learnSignatures, learnTokens } from './preflight.ts'
+import { greet, learnAddresses, learnLiveTokens, learnSignatures, learnSolution, learnTokens } from './preflight.ts'
 import { outlastSessions } from './session-storms.ts'
 import {
   chosenRows,
@@ -149,6 +149,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   // The token of this key created others, in a session.
   if (plan.limits && sizesFor(callsOf(x)).storms > 0 && x.names.has('by-token')) await outlastSessions(x, 'by-token')
   const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })
+  if (keyring.grants) for (const who of keyring.secret.slice(0, sizesFor(callsOf(x)).users)) await learnSolution(x, who)
   await expectEveryKeyAccepted(x, keyring)
   return keyring
 }

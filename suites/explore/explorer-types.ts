@@ -99,8 +99,8 @@ export interface Explorer {
   isOver(reserve?: { readonly calls: number; readonly ms: number }): boolean
   /** Those of our addresses from which calls arrive. */
   addresses: readonly Address[]
-  /** A scope word of one solution (`solution:ID`) that the target grants; empty where it grants none. */
-  oneSolution: readonly string[]
+  /** For each key a scope word of one solution (`solution:ID`) that the target grants it, if there is one. */
+  readonly oneSolution: Map<string, string>
   /** Others have used the target, so its sessions and its free places for keys are unknown. */
   giveWay(): void
   /** Names the part of the exploration that runs. */

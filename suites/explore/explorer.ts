@@ -97,7 +97,7 @@ function explorerOf(core: Core): Explorer {
       core.state = forgetSessions(crowded, { from: now, to: now })
     },
     addresses: options.addresses,
-    oneSolution: [],
+    oneSolution: new Map(),
     script: '',
     report: () => {},
   }

@@ -54,7 +54,7 @@ export const ownAddress = ({ addresses: [own] }: Explorer): readonly string[] =>
 
 export async function granted(x: Explorer, kind: PairKind, connection?: Connection): Promise<string | undefined> {
   const name = freshName(x)
-  const scope = wordsOf(x, kind.scope, `${name}-$unique`)
+  const scope = wordsOf(x, kind.who, kind.scope, `${name}-$unique`)
   const more = {
     as: name,
     ...(kind.from === undefined ? {} : { from: kind.from }),
@@ -64,11 +64,17 @@ export async function granted(x: Explorer, kind: PairKind, connection?: Connecti
   return seen?.answer.kind === 'accepted' && x.lines.has(name) ? name : undefined
 }
 
+/** The word that limits a token of a key to one solution; none where such a token is not granted. */
+export const oneSolution = (x: Explorer, who: string): readonly string[] => {
+  const word = x.oneSolution.get(who)
+  return word === undefined ? [] : [word]
+}
+
 /** The words of a kind of pair as they are sent. @param session the name of its session, if it has one */
-export const wordsOf = (x: Explorer, words: readonly string[], session: string): string[] =>
+export const wordsOf = (x: Explorer, who: string, words: readonly string[], session: string): string[] =>
   inSomeOrder(words).flatMap((word) => {
     if (word === 'ipAddr:') return ownAddress(x)
-    if (word === 'solution:') return x.oneSolution
+    if (word === 'solution:') return oneSolution(x, who)
     return word === 'session:' ? `session:${session}` : word
   })
 

@@ -17,15 +17,18 @@ const fewRefreshes = 2
 export async function kindsOfPairs(caller: Caller, users: readonly string[], count: number): Promise<void> {
   const { x } = caller
   x.script = 'kinds-of-pairs'
-  const solution = x.oneSolution.length > 0 ? [['solution:']] : []
+  const ofOneSolution = users.filter((who) => x.oneSolution.has(who))
+  const solution = ofOneSolution.length > 0 ? [['solution:']] : []
   const words = [['session:'], ['ipAddr:'], ['expiresIn:15000'], apikeyScope(x) ?? [], ...solution]
   const all = 2 ** words.length
   for (let kind = all - 1; kind >= Math.max(0, all - count); kind--) {
     const chosen = words.flatMap((restriction, at) => ((kind >> at) & 1 ? restriction : []))
-    const who = users[kind % users.length] ?? 'root'
+    const isOfOne = chosen.includes('solution:')
+    const able = isOfOne ? ofOneSolution : users
+    const who = able[kind % able.length] ?? 'root'
     const times = refreshes[(kind + (kind >> 2)) % refreshes.length] ?? 1
-    const isFew = chosen.includes('solution:') && kind < all - 1
-    await useKind(caller, who, ['solution', ...chosen], isFew ? Math.min(fewRefreshes, times) : times)
+    const most = isOfOne && kind < all - 1 ? fewRefreshes : times
+    await useKind(caller, who, ['solution', ...chosen], Math.min(most, times))
   }
 }
 

@@ -47,7 +47,6 @@ export async function learnTokens(x: Explorer, who: string, prefix: string | und
   // A second number: a constant error in what is reported shows only beside another.
   await x.call(grant(who, ['solution', 'expiresIn:7000']))
   await learnSessionNames(x, who)
-  await learnSolution(x, who)
   return learnWords(x, who)
 }
 
@@ -72,13 +71,13 @@ async function learnSessionNames(x: Explorer, who: string): Promise<void> {
 /** Solutions that the user names and that are tried. */
 const mostNamed = 2
 
-/** Finds a scope word of one solution that is granted: a server may refuse ids of solutions that do not exist. */
-async function learnSolution(x: Explorer, who: string): Promise<void> {
+/** Finds a scope word of one solution that is granted to a key, whose own scope may not have it: a server may refuse ids of solutions that do not exist. */
+export async function learnSolution(x: Explorer, who: string): Promise<void> {
   const named = x.options.solutions.filter((id) => /^[\w-]+$/.test(id)).slice(0, mostNamed)
   for (const id of [...named, '1']) {
     const word = `solution:${id}`
     if ((await x.call(grant(who, ['solution', word])))?.answer.kind !== 'accepted') continue
-    x.oneSolution = [word]
+    x.oneSolution.set(who, word)
     return
   }
 }

@@ -54,7 +54,7 @@ async function grantTwice(caller: Caller, ...grants: readonly [SessionGrant, Ses
   const pairs: string[] = []
   for (const [who, scope] of grants) {
     const as = freshName(x)
-    await x.call(grant(who, wordsOf(x, [...scope, 'session:'], session), { as }))
+    await x.call(grant(who, wordsOf(x, who, [...scope, 'session:'], session), { as }))
     if (x.lines.has(as)) pairs.push(as)
     await tryEffects(caller, as)
   }

@@ -3,7 +3,7 @@
 import { changed, create, grant, list, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, ownAddress } from './keyring.ts'
+import { apikeyScope, freshName, oneSolution, ownAddress } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -67,7 +67,8 @@ async function makeSessions(
   for (let at = range[0]; at < range[1]; at++) {
     const as = freshName(x)
     // A session may be granted beside other words.
-    const words = at < 2 ? [...(apikeyScope(x) ?? []), ...firstWords(x, at)] : (wordsBeside(x)[(at + turn) % 5] ?? [])
+    const words =
+      at < 2 ? [...(apikeyScope(x) ?? []), ...firstWords(x, at)] : (wordsBeside(x, who)[(at + turn) % 5] ?? [])
     await x.call(
       grant(
         who,
@@ -84,9 +85,9 @@ async function makeSessions(
 const firstWords = (x: Explorer, at: number): readonly string[] => (at === 0 ? ['expiresIn:15000'] : ownAddress(x))
 
 /** Further scope words of every five sessions; two have none. */
-const wordsBeside = (x: Explorer): readonly (readonly string[])[] => [
+const wordsBeside = (x: Explorer, who: string): readonly (readonly string[])[] => [
   [],
-  x.oneSolution,
+  oneSolution(x, who),
   [],
   [...ownAddress(x), 'expiresIn:15000'],
   ['expiresIn:15000'],

@@ -75,7 +75,7 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
   for (const who of [...keyring.ecc, ...keyring.narrowEcc]) {
     for (const step of [...steps(basic(who)), ...steps(hmac(who))]) await expectRefused(x, step)
     for (const scope of [['solution'], ['context'], ['solution', 'session:'], ['solution', 'solution:']])
-      await expectRefused(x, grant(who, wordsOf(x, scope, 'wrong-$unique')))
+      await expectRefused(x, grant(who, wordsOf(x, who, scope, 'wrong-$unique')))
     await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', value: '' }))
     await expectRefused(
       x,
@@ -140,7 +140,7 @@ export async function wrongSecrets({ x, keyring }: Caller, who: string, most: nu
   for (const [at, scope] of scopesOfGrants(apikeyScope(x) ?? [])
     .slice(0, most)
     .entries()) {
-    const right = grant(who, wordsOf(x, scope, `${freshName(x)}-$unique`))
+    const right = grant(who, wordsOf(x, who, scope, `${freshName(x)}-$unique`))
     if ((await x.call(right))?.answer.kind !== 'accepted') continue
     const [first, ...more] = wrongs
     for (const wrong of [first, more[at % more.length]])
