@@ -7,7 +7,7 @@ import type { Caller } from './table.ts'
 
 /** How often a pair is refreshed: a restriction may be lost late. With one solution as well, the first pair alone is refreshed often. */
 const refreshes = [1, 2, 5, 1]
-const fewRefreshes = 2
+const fewRefreshes = 1
 
 /**
  * Tries pairs with combinations of a session, an address, a lifetime, the right to create keys and one solution. The users take turns.
