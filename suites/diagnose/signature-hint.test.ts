@@ -75,6 +75,7 @@ test('the hint does not ask for the scheme word if other signatures are accepted
 test('the hint asks for the scheme word first if no signature is accepted', async () => {
   const { outcome } = await ask(() => false, {})
   expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
+  expect(saidHint(outcome)).toContain('Is its clock that of the Date header? With --allow sessions the run finds out')
 })
 
 test.each(['api', '/', 'api/', '/API'])(

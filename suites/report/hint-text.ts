@@ -11,7 +11,9 @@ const hintTexts: TextOfKind<Hint> = {
       : serverHint(mistake)
   },
   'signature-unexplained': ({ scheme, schemeIsKnown }) => {
-    const perhaps = schemeIsKnown ? '' : ` Is "${scheme}" the scheme word of this deployment (--scheme)?`
+    const perhaps = schemeIsKnown
+      ? ''
+      : ` Is "${scheme}" the scheme word of this deployment (--scheme)? Is its clock that of the Date header? With --allow sessions the run finds out.`
     return `No known mistake explains it.${perhaps} "svc-conformance sign" shows every stage of a right signature.`
   },
   'no-token-accepted': ({ prefix }) =>
