@@ -116,6 +116,33 @@ async function briefPairs(x: Explorer, users: readonly string[]): Promise<BriefP
   return pairs
 }
 
+const usedLifeMs = 3000
+/** So early that the token is certainly valid, and so late that a lifetime from then on lasts beyond the last check. */
+const usedAfterMs = 1600
+const usedEndMs = usedLifeMs + 1300
+
+/** expires-in/enforced: using a token does not prolong it. */
+export async function usedBeforeExpiry(
+  { x }: Caller,
+  users: readonly string[],
+  meanwhile: (ms: number) => Promise<void>,
+): Promise<void> {
+  x.script = 'expiry/used'
+  const { wire } = x.options
+  const made: string[] = []
+  const begunMs = wire.now()
+  for (const who of new Set(users))
+    for (const words of [[], ['session:'], ['ipAddr:']]) {
+      const pair = await granted(x, { who, scope: ['solution', `expiresIn:${usedLifeMs}`, ...words] })
+      if (pair !== undefined) made.push(pair)
+    }
+  const grantedMs = wire.now()
+  await meanwhile(Math.max(0, begunMs + usedAfterMs - grantedMs))
+  for (const pair of made) await expectAccepted(x, list(token(pair)))
+  await meanwhile(Math.max(0, grantedMs + usedEndMs - wire.now()))
+  for (const pair of made) await expectRefused(x, list(token(pair)))
+}
+
 /** A pair that was refreshed after its access token had expired. */
 export interface LatePair {
   readonly who: string

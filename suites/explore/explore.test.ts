@@ -15,11 +15,15 @@ import { changeText } from './text-operations.ts'
 import { sequences } from './walk.ts'
 
 const { requirements } = await openCorpus()
-async function exploreServer(server: Omit<ServerOptions, 'clock'>, maxCalls: number, seed = 1) {
+async function exploreServer(
+  server: Omit<ServerOptions, 'clock'>,
+  maxCalls: number,
+  { seed = 1, controlled = true } = {},
+) {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root
   return explore({
-    wire: openMemoryWire(handle, context.clock),
+    wire: { ...openMemoryWire(handle, context.clock), controlled },
     root: { kind: 'secret', id, secret },
     settings: bareSettings,
     allow: { sessions: true, keys: true, limits: true },
@@ -107,6 +111,17 @@ describe('an exploration', () => {
     const found = findings.find((finding) => finding.requirement === requirement)
     expect(found).toMatchObject({ level: 'must', reproduced: { failed: 3, tries: 3 } })
     if (found?.fixture != null) expect(parseScenario(found.fixture, 'found/x.yaml').proves).toContain(requirement)
+  })
+
+  test('finds that each use prolongs a token, on a clock that nobody can move', { timeout: 30_000 }, async () => {
+    const ends = new Map<string, number>()
+    const accessExpired: NonNullable<ServerOptions['rules']>['accessExpired'] = (pair, nowMs) => {
+      if (nowMs >= (ends.get(pair.id) ?? pair.accessExpiryMs)) return true
+      ends.set(pair.id, nowMs + pair.accessExpiryMs - pair.issuedMs)
+      return false
+    }
+    const { findings } = await exploreServer({ rules: { accessExpired } }, 2500, { controlled: false })
+    expect(findings.map(({ requirement }) => requirement)).toContain('expires-in/enforced')
   })
 
   test('finds that one new session of four removes none', { timeout: 30_000 }, async () => {

@@ -12,6 +12,7 @@ import {
   endExpiry,
   endLatePairs,
   type LatePair,
+  usedBeforeExpiry,
   useWhileWaiting,
 } from './expiry.ts'
 import { keyLimit } from './key-limit.ts'
@@ -108,6 +109,7 @@ export async function sessionStages(all: Stages): Promise<void> {
     await manySessions(caller, third, sizes.manySessions, meanwhile)
     await endLatePairs(caller, late, third)
   })
+  await stage('expiry', () => usedBeforeExpiry(caller, [first, third], meanwhile))
   if (sizes.confusableNames) await stage('sessions', () => confusableNames(caller, third, meanwhile))
 }
 
