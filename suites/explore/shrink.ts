@@ -1,5 +1,5 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
-import { inDocumentOrder } from './calls.ts'
+import { inDocumentOrder, refresh } from './calls.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { renamed } from './rename-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
@@ -61,12 +61,14 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
 }
 
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
-function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): Generator<Step[]> {
+function* sequences(x: Explorer, { entry, script, kind }: Candidate, short: Step[]): Generator<Step[]> {
   yield short
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
   const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
   if (used.length > short.length) yield used
+  const crowded = withOtherPairs(short)
+  if (kind === 'accepted' && crowded.length > short.length) yield crowded
   const before = x.log.slice(0, entry + 1).filter((one, index) => index === entry || !takesPlace(one))
   const ofScript = before.filter((one) => one.script === script)
   for (const length of lengths) {
@@ -79,6 +81,26 @@ function* sequences(x: Explorer, { entry, script }: Candidate, short: Step[]): G
     if (ofScript.length < length) yield steps(before)
     if (ofScript.length <= length && before.length <= length) return
   }
+}
+
+/** So many pairs that a server may have forgotten what it knew of older ones. */
+const otherPairs = 24
+
+/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
+function withOtherPairs(steps: readonly Step[]): Step[] {
+  const granted = steps.findLast(
+    (step): step is CallStep => step.do === 'call' && step.params.grantType === 'api_key_credentials',
+  )
+  if (granted === undefined || granted.change !== undefined) return [...steps]
+  const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
+    const { connection: _kept, ...plain } = granted
+    const pair = `other${at}`
+    return [
+      { ...plain, params: { ...plain.params, scope: ['solution'] }, as: pair },
+      refresh(pair, { as: `${pair}-next` }),
+    ]
+  })
+  return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
 }
 
 /** The order of params seldom matters; a reader expects that of the document. */
