@@ -144,7 +144,7 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: ExploreOutcome,
  */
 function saveFixtures(folder: string, { findings }: Exploration): string {
   if (findings.every(({ fixture }) => fixture === null))
-    return 'Wrote no scenario: the fixture language has no words for what was found; the seed repeats it'
+    return 'Wrote no scenario: it would need words that the fixture language has not, or what the target showed before; the seed repeats it'
   const scenarios = join(folder, 'scenarios', 'found')
   replaceFile(join(folder, 'language.yaml'), `language: ${languageVersion}\n`, 'the scenarios')
   for (const { id, fixture } of findings)
@@ -152,7 +152,10 @@ function saveFixtures(folder: string, { findings }: Exploration): string {
       replaceFile(join(scenarios, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture, 'the scenario')
   const written = findings.filter(({ fixture }) => fixture !== null).length
   const others = findings.length - written
-  const rest = others === 0 ? '' : `; for ${others} more the fixture language has no words, and the seed repeats them`
+  const rest =
+    others === 0
+      ? ''
+      : `; ${others} more would need words that the fixture language has not, or what the target showed before, and the seed repeats them`
   return `Wrote ${counted(written, 'scenario')} to "${folder}"${rest}`
 }
 

@@ -8,14 +8,36 @@ export function contradiction(step: CallStep, verdict: Verdict, answer: Answer):
   return `${what} was ${answer.kind === 'broken' ? `not answered (${answer.reason})` : 'refused'}`
 }
 
-/** Describes a step in words. */
-export function describeStep({ method, auth, change, from, params, form, nonce }: CallStep): string {
+/** Describes a step in words, without the names of pairs. */
+export const describeStep = (step: CallStep): string => describe(step, false)
+
+/** Describes a step of a sequence, in which pairs have names. */
+export const describeNamedStep = (step: CallStep): string => describe(step, true)
+
+function describe({ method, auth, change, from, params, form, nonce }: CallStep, isNamed: boolean): string {
   const isRefresh = params.grantType === 'refresh_token'
-  const what = method !== 'manager/auth' ? `A call of ${method}` : isRefresh ? 'A refresh' : 'A grant'
+  const refreshed = isNamed ? pairIn(params.refreshToken) : undefined
+  const what =
+    method !== 'manager/auth'
+      ? `A call of ${method}`
+      : isRefresh
+        ? `A refresh${refreshed === undefined ? '' : ` of ${refreshed}`}`
+        : describeGrant(params)
   const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
   const changes = change === undefined ? '' : ` ${describeChange(change)}`
-  return `${what}${howOf(method, auth)}${where}${describeBody(form)}${describeNonce(nonce)}${changes}`
+  return `${what}${howOf(method, auth, isNamed)}${where}${describeBody(form)}${describeNonce(nonce)}${changes}`
 }
+
+/** Whose grant it is, and for what: what a token may do follows from it. */
+function describeGrant({ apiKeyId, scope }: CallStep['params']): string {
+  const [, who] = /^\$([\w-]+)\.id$/.exec(String(apiKeyId)) ?? []
+  const words = isTexts(scope) ? ` for the scope "${scope.join(' ').slice(0, mostOfScope)}"` : ''
+  return `A grant${who === undefined ? '' : ` to ${who}`}${words}`
+}
+
+const mostOfScope = 120
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 function describeBody(form: CallStep['form']): string {
   if (form === undefined) return ''
@@ -33,12 +55,20 @@ const nonces = {
 
 const describeNonce = (nonce: CallStep['nonce']): string => (nonce === undefined ? '' : nonces[nonce])
 
-function howOf(method: string, auth: CallStep['auth']): string {
+/** `$pair.accessToken` belongs to `pair`. */
+const pairIn = (text: unknown): string | undefined => /^\$([\w-]+)\.(?:access|refresh)Token$/.exec(String(text))?.[1]
+
+function howOf(method: string, auth: CallStep['auth'], isNamed: boolean): string {
   switch (auth.kind) {
     case 'none':
       return method === 'manager/auth' ? '' : ' without authorization'
-    case 'token':
-      return auth.token.endsWith('.refreshToken') ? ' with a refresh token' : ' with an access token'
+    case 'token': {
+      const pair = isNamed ? pairIn(auth.token) : undefined
+      const kind = auth.token.endsWith('.refreshToken') ? 'refresh token' : 'access token'
+      return pair === undefined
+        ? ` with ${kind === 'access token' ? 'an' : 'a'} ${kind}`
+        : ` with the ${kind} of ${pair}`
+    }
     case 'header':
       return auth.header.startsWith('$') ? ' with the header of another call' : ` with the header "${auth.header}"`
     case 'basic':

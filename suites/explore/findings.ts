@@ -4,7 +4,7 @@ import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'
-import { describeStep } from './describe-step.ts'
+import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
 import { isLocked, triesOfLock, watchLocks } from './locks.ts'
@@ -40,7 +40,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const shrunk =
         found.length < mostShrunk
           ? await reproduce(x, candidate)
-          : { steps: closure(x, candidate.entry), outcomes: [], failed: 1, tries: 1 }
+          : { steps: closure(x, candidate.entry), outcomes: [], failed: 0, tries: 0 }
       // Repeating it may have locked the key, so that it only seems to repeat.
       if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
         seen.delete(id)
@@ -106,8 +106,9 @@ function stepLines(steps: readonly Step[], outcomes: readonly string[], last: st
   return steps.map((step, index) => {
     const outcome = index === steps.length - 1 ? last : (outcomes[index] ?? 'accepted')
     if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
-    if (step.do === 'burst') return `${step.calls.length} calls at once: ${step.calls.map(describeStep).join('; ')}`
-    return `${describeStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}: ${outcome}`
+    if (step.do === 'burst')
+      return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}`
+    return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}: ${outcome}`
   })
 }
 
@@ -118,7 +119,7 @@ function historyOf(x: Explorer, { entry }: Candidate): HistoryCall[] {
     connection: `${lane + 1}`,
     startMs: span.from - start,
     endMs: span.to - start,
-    call: describeStep(step),
+    call: describeNamedStep(step),
     answer: answer.kind,
   }))
 }

@@ -44,11 +44,26 @@ const words: { readonly [operation: string]: string } = {
 /** Thrown where the fixture language has no word. */
 class Unsayable extends Error {}
 
-/** @returns null where the language has no words for a step */
+/**
+ * Whether the oldest session is the same one in every reading: the first created, the longest unused or the longest not refreshed. Otherwise the
+ * finding rests on what the target showed before, and the steps alone would accuse servers of another reading.
+ */
+function isSameInEveryReading(steps: readonly Step[]): boolean {
+  const made = steps.slice(0, -1).filter((step) => step.do !== 'wait')
+  const sessions = made.flatMap((step) =>
+    step.do === 'call' && step.change === undefined && step.params.grantType === 'api_key_credentials'
+      ? [JSON.stringify(step.params.scope).match(/"session:[^"]*"/)?.[0] ?? '']
+      : [],
+  )
+  return sessions.length === made.length && new Set(sessions).size === sessions.length
+}
+
+/** @returns null where the language has no words for a step, or the steps prove the finding only on this target */
 export function fixtureText(input: FixtureInput): string | null {
   const { steps } = input
   const last = steps.at(-1)
   if (last === undefined || last.do === 'wait') return null
+  if (input.requirement.startsWith('sessions/') && !isSameInEveryReading(steps)) return null
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {

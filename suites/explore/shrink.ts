@@ -38,7 +38,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   if (entry === undefined) return { steps: [], outcomes: [], failed: 1, tries: 1 }
   const short = closure(x, candidate.entry)
   const seen = outcomesOf(x, short)
-  if (isCreation(entry.step)) return { steps: short, outcomes: seen, failed: 1, tries: 1 }
+  if (isCreation(entry.step)) return once(x, withGaps(x, short, candidate.entry))
   return x.beyondBudget(callsPerFinding, async () => {
     for (const steps of sequences(x, candidate, short)) {
       const shown = await shows(x, candidate, steps)
@@ -55,10 +55,18 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     }
     // A finding that rests on a creation cannot be repeated without another creation.
     if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate)))
-      return { steps: short, outcomes: seen, failed: 1, tries: 1 }
+      return once(x, withGaps(x, short, candidate.entry))
     return { ...last, failed, tries: longRuns }
   })
 }
+
+/** A finding that was not tried again, with the pauses that were made before it. */
+const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
+  steps,
+  outcomes: outcomesOf(x, steps),
+  failed: 0,
+  tries: 0,
+})
 
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
 function* sequences(x: Explorer, { entry, script, kind }: Candidate, short: Step[]): Generator<Step[]> {

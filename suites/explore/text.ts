@@ -31,12 +31,13 @@ function findingLines(finding: Found, number: number, requirements: readonly Req
   const sentence = requirements.find(({ id }) => id === requirement)
   const { failed, tries } = reproduced
   const chance = failed === tries ? '' : ': it depends on timing or chance'
+  const often = tries === 0 ? 'Not tried again' : `Seen again in ${failed} of ${tries} tries${chance}`
   return [
     `${number}. ${message} (${requirement}, ${level})`,
     `   The document, part ${sentence?.part ?? '?'}: ${sentence?.text ?? ''}`,
     ...steps.map((step, index) => `   ${index + 1}) ${step}`),
     ...lanes(history),
-    `   Seen again in ${failed} of ${tries} tries${chance}`,
+    `   ${often}`,
   ]
 }
 

@@ -70,7 +70,8 @@ const narrowKey = (keys: readonly CreatedKey[]): CreatedKey[] =>
     .slice(0, 1)
 
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */
-export const isRepeated = ({ reproduced }: Exploration['findings'][number]): boolean => reproduced.failed > 0
+export const isRepeated = ({ reproduced: { failed, tries } }: Exploration['findings'][number]): boolean =>
+  failed > 0 || tries === 0
 
 /** The model among the cases of a run. */
 interface ModelOfRun {
@@ -123,6 +124,10 @@ export async function openModelOfRun(
       try {
         const explored = await exploration.finish()
         say(`The model made ${effortOf(explored)}`)
+        for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isRepeated(one)))
+          say(
+            `Not counted, as ${reproduced.tries} further tries did not show it again: ${message} (${requirement}); explore reports it`,
+          )
         return { ...explored, findings: explored.findings.filter(isRepeated) }
       } finally {
         await close()
