@@ -78,6 +78,6 @@ function secondAddressText(because: SecondAddressProblem | undefined): string {
 export function probesText(probes: readonly string[]): string {
   const names = [...probes].sort().map((probe) => `probes.${probe}`)
   return names.length === 1
-    ? `it calls a method that the document does not show; ${names[0]} in the target file names one`
-    : `it calls methods that the document does not show; ${names.join(', ')} in the target file name them`
+    ? `it calls a method that the document does not show; ${names[0]} in the target file names one, or absent says that this server has no such area`
+    : `it calls methods that the document does not show; ${names.join(', ')} in the target file name them, or absent lists the areas that this server does not have`
 }

@@ -41,7 +41,7 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
 function modelLines({ calls, seconds, keys }: NonNullable<Plan['model']>): string[] {
   const created = keys === 0 ? '' : `; it creates at most ${counted(keys, 'API key')}`
   return [
-    `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}, most of them with a mistake${created}`,
+    `Then the model makes at most ${counted(calls, 'call')}${duration(seconds)}${seconds === 0 ? '' : ` at ${Math.round((seconds * 1000) / calls)} ms each`}, most of them with a mistake${created}`,
   ]
 }
 

@@ -11,7 +11,7 @@ test('reasons that need a probe each become one that needs all of them', () => {
   expect(groups).toEqual([{ reasons: [keys] }, { reasons: [probe('store'), probe('inbox')] }])
   expect(groups.map(({ reasons }) => reasonText(reasons))).toEqual([
     'it creates API keys; --allow keys permits it',
-    'it calls methods that the document does not show; probes.inbox, probes.store in the target file name them',
+    'it calls methods that the document does not show; probes.inbox, probes.store in the target file name them, or absent lists the areas that this server does not have',
   ])
 })
 

@@ -86,7 +86,10 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
     if (shownBy !== null)
       return [
         title,
-        ...paint.hanging('  ', `${finding.message}. It breaks ${finding.requirement}, as ${shownBy} shows`),
+        ...paint.hanging(
+          '  ',
+          `${finding.message}. It breaks ${finding.requirement}; the case ${shownBy} shows it too`,
+        ),
         ...also,
       ]
     const sentence = report.requirements.find(({ id }) => id === finding.requirement)
@@ -108,7 +111,8 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
         ? []
         : [
             '',
-            '  This scenario shows it (run --fixtures DIR):',
+            '  This scenario shows it. Save it as DIR/scenarios/found/NAME.yaml beside DIR/language.yaml (language: 1), and use',
+            '  run --fixtures DIR:',
             ...finding.fixture.map((line) => paint.dim(`    ${line}`)),
           ]),
       ...also,

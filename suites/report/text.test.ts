@@ -181,7 +181,7 @@ describe('text', () => {
     const groups = groupNotTestable({ requirements })
     expect(groups.map(({ reason, ids }) => [reason, ids.length])).toEqual([
       [
-        'it calls methods that the document does not show; probes.inbox, probes.store, probes.thread in the target file name them',
+        'it calls methods that the document does not show; probes.inbox, probes.store, probes.thread in the target file name them, or absent lists the areas that this server does not have',
         3,
       ],
     ])
@@ -221,7 +221,7 @@ describe('text', () => {
     const said = renderText({ ...report, findings: [finding, another, shown] }, { colour: false })
     expect(said).toContain('  Also    1 more answer breaks it:\n          found/tokens/authorize/another\n')
     expect(said).toContain('✗ found/signatures/hmac/refused\n  An access token')
-    expect(said.replaceAll(/\s+/g, ' ')).toContain('It breaks signatures/hmac, as signatures/hmac-accepted/')
+    expect(said.replaceAll(/\s+/g, ' ')).toContain('It breaks signatures/hmac; the case signatures/hmac-accepted/')
     expect(said).toContain('✗ found/tokens/authorize/pair-is-current, and 1 more like it')
     expect(said.split('Found by the model.')).toHaveLength(2)
   })
@@ -266,7 +266,7 @@ Cannot run 23 cases:
 `)
     const model = { calls: 1000, seconds: 110, keys: 3 }
     expect(renderPlan({ ...plan, model, cannot: [] }, { ids: false })).toContain(`  - about 7 token pairs
-Then the model makes at most 1000 calls in 110 s, most of them with a mistake; it creates at most 3 API keys
+Then the model makes at most 1000 calls in 110 s at 110 ms each, most of them with a mistake; it creates at most 3 API keys
 `)
     expect(renderPlan(plan, { ids: true })).toContain('20 cases: a/0, a/1')
     expect(renderPlan({ ...plan, total: 1, seconds: 600 }, { ids: true })).toMatch(

@@ -26,6 +26,10 @@ function demandKnownIds(items: readonly Item[], { only, skip }: Selection): void
   const wrong = given.find(([, id]) => !items.some((item) => answersTo(item, id)))
   if (wrong === undefined) return
   const [flag, id] = wrong
+  if (id.startsWith('found/'))
+    throw usageError(
+      `"${flag} ${id}" names a finding of the model, not a case; "explore --save DIR" writes findings as scenarios that "run --fixtures DIR" runs`,
+    )
   const scenarios = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
   const areas = scenarios.map((key) => key.split('/')[0] ?? key)
   const ids = [...new Set(id.includes('/') ? [...scenarios, ...items.flatMap(provesOf)] : areas)]
