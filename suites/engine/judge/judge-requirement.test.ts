@@ -39,3 +39,19 @@ test('where no other case shows it, and where another one is open, it stays open
   expect(judged(null, 'not-testable')).toMatchObject({ verdict: 'not-testable', excused: true })
   expect(judged('not-testable', 'not-testable')).toMatchObject({ verdict: 'not-testable', excused: false })
 })
+
+test('a side that only absent API areas could show is not testable, and blocks nothing', () => {
+  const made = (id: string, verdict: Verdict) => ({ id, key: id, verdict, requirements: {}, problem: null })
+  const guard = (other: Verdict) =>
+    judgeRequirement(requirement, {
+      cases: [
+        { ...made('one', 'passed'), sides: { [requirement.id]: ['accepted'] } },
+        { ...made('other', other), sides: {} },
+      ],
+      missing: [],
+      needsOf: () => [],
+      selection: { partial: null, skipReason: () => undefined },
+    })
+  expect(guard('passed').verdict).toBe('blocked')
+  expect(guard('not-applicable')).toMatchObject({ verdict: 'not-testable', reasons: [{ kind: 'one-sided' }] })
+})

@@ -114,7 +114,13 @@ function judgeSides({ id }: Requirement, { cases, missing, selection }: Requirem
   const lacking = (['accepted', 'refused'] as const).filter((side) => !shown.has(side))
   if (lacking.length === 0) return { verdict: 'passed', reasons: [], excused: false }
   if (missing.length > 0) return { verdict: 'not-testable', reasons: notSelected(missing, selection), excused: false }
-  return { verdict: 'blocked', reasons: [{ kind: 'one-sided', lacking }], excused: false }
+  // The other side would show in cases about API areas that the target does not have.
+  const isApplicable = cases.every(({ verdict }) => verdict !== 'not-applicable')
+  return {
+    verdict: isApplicable ? 'blocked' : 'not-testable',
+    reasons: [{ kind: 'one-sided', lacking }],
+    excused: false,
+  }
 }
 
 function reasonsOf(cases: readonly JudgedCase[]): RequirementReason[] {
