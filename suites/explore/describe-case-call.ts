@@ -11,7 +11,8 @@ export function describeCaseCall(state: State, caseCall: CaseCall): string {
   if (method !== 'manager/auth') return `A call of ${shortly(method)}${authorOf(state, caseCall)}`
   if (!isObject(params) || params.grantType === 'refresh_token') return 'A refresh'
   const scope = isStrings(params.scope) ? ` for the scope "${params.scope.join(' ').slice(0, 80)}"` : ''
-  return `A grant by ${keyName(state, params.apiKeyId)}${scope}`
+  const wrong = isWrong(state, params.apiKeyId, params.apiKeySecret) ? ' with a wrong secret' : ''
+  return `A grant by ${keyName(state, params.apiKeyId)}${wrong}${scope}`
 }
 
 function authorOf(state: State, { call }: CaseCall): string {
@@ -20,7 +21,7 @@ function authorOf(state: State, { call }: CaseCall): string {
     case 'none':
       return ' without authorization'
     case 'basic':
-      return ` with Basic credentials of ${keyName(state, auth.id)}`
+      return ` with ${isWrong(state, auth.id, auth.secret) ? 'wrong Basic credentials' : 'Basic credentials'} of ${keyName(state, auth.id)}`
     case 'signature':
       return ` with a signature of ${keyName(state, auth.fields[0])}`
     case 'token':
@@ -39,6 +40,12 @@ function tokenOf(state: State, text: string): string {
   const age =
     ['the', 'the once refreshed', 'the twice refreshed'][pair.generation] ?? `the ${pair.generation} times refreshed`
   return ` with ${age} access token of grant ${pair.line + 1}`
+}
+
+/** Whether this is not the secret of a known key. */
+function isWrong(state: State, id: unknown, secret: unknown): boolean {
+  const key = typeof id === 'string' ? state.keys.get(id) : undefined
+  return key !== undefined && key.secret !== secret
 }
 
 function keyName(state: State, id: unknown): string {
