@@ -26,7 +26,7 @@ export interface Core extends Availability {
   readonly names: Map<string, Value>
   readonly lines: Map<string, number>
   /** When wrong credentials were tried, for one key and for all. */
-  readonly tries: Map<string | null, number[]>
+  readonly tries: Map<string | null, { readonly ms: number; readonly entry: number }[]>
   /** The problems of answers since the last check. */
   readonly problems: Problem[]
   state: State
@@ -142,13 +142,15 @@ function textsOf(result: unknown): Value | null {
 const members = ['id', 'secret', 'accessToken', 'refreshToken', 'tokenType']
 
 /** Counts a call that was not right, for each key and for all: after some of them a server may lock a key or an address. */
-export function countTry({ state, tries }: Core, { verdict, answer, call: made, span }: Seen): void {
+export function countTry({ state, tries, log }: Core, { verdict, answer, call: made, span }: Seen): void {
   if (verdict.is === 'accepted' || answer.kind === 'accepted') return
+  // Right but for the doubt about its key: no attempt to guess a secret.
+  if (verdict.is === 'open' && verdict.requirement === 'keys/created-key-works') return
   const id = keyIdOf(state, made, readBody(made.body)) ?? ''
   for (const who of [id, null]) {
     const times = tries.get(who) ?? []
     tries.set(who, times)
-    times.push(span.to)
+    times.push({ ms: span.to, entry: log.length })
   }
 }
 

@@ -89,8 +89,8 @@ export interface Explorer {
   setSignatureClock(offsetMs: number, isSure: boolean): void
   /** The target's clock according to its last Date header, minus ours. In ms. */
   dateOffset(): number | null
-  /** Wrong attempts of the last day, on a key or on all keys. */
-  triesOf(id: string | null): number
+  /** Wrong attempts of the last day, on a key or on all keys. `isCounted`: whether one before this entry of the log counts. */
+  triesOf(id: string | null, isCounted?: (entry: number) => boolean): number
   /** The model's verdict on a step now; null if the step cannot be made. */
   foresee(step: CallStep): Verdict | null
   call(step: CallStep, only?: Verdict['is']): Promise<Seen | null>

@@ -75,10 +75,10 @@ function explorerOf(core: Core): Explorer {
       core.state = { ...core.state, signatureClock: isSure ? offsetMs : null }
     },
     dateOffset: () => core.dateOffset,
-    triesOf: (id) => {
+    triesOf: (id, isCounted = () => true) => {
       const sinceMs = options.wire.now() - longestLockMs
       const before = beganMs > sinceMs && !isOwnKey(core, id) ? options.triesBefore : 0
-      return before + (core.tries.get(id) ?? []).filter((when) => when > sinceMs).length
+      return before + (core.tries.get(id) ?? []).filter(({ ms, entry }) => ms > sinceMs && isCounted(entry)).length
     },
     foresee: (step) => foresee(core, step),
     call: (step, only) => call(core, step, only),

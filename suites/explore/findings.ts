@@ -7,7 +7,7 @@ import type { Finding, HistoryCall } from '../report/report.ts'
 import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
-import { isLocked, triesOfLock, watchLocks } from './locks.ts'
+import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import type { Step } from './step.ts'
 
@@ -27,7 +27,13 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   const found: Found[] = []
   const seen = new Map<string, number>()
   const isWayLocked = watchLocks(x)
-  const mayBeLocked = async (candidate: Candidate) => (await isLocked(x, candidate)) || isWayLocked(candidate)
+  // The length of the log when the candidates of a stage are taken. Between a candidate and that nothing can have locked its key.
+  let settledAt = 0
+  const mayBeLocked = async (candidate: Candidate): Promise<boolean> => {
+    if (candidate.entry >= settledAt) settledAt = x.log.length
+    const triesOf: TriesOf = (id) => x.triesOf(id, (entry) => entry <= candidate.entry || entry >= settledAt)
+    return (await isLocked(x, candidate, triesOf)) || isWayLocked(candidate, triesOf)
+  }
   return {
     found,
     seen,

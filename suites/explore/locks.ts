@@ -10,14 +10,17 @@ import type { CallStep, Step } from './step.ts'
 /** A server may lock a key, or an address, after this many wrong attempts. */
 export const triesOfLock = { key: 5, address: 20 }
 
+/** How many wrong attempts on a key, or on any, may have locked it. */
+export type TriesOf = (id: string | null) => number
+
 /** Whether the key of a refused call is refused everywhere after wrong attempts, which is open: it may be locked. */
-export async function isLocked(x: Explorer, { kind, entry }: Candidate): Promise<boolean> {
+export async function isLocked(x: Explorer, { kind, entry }: Candidate, triesOf: TriesOf): Promise<boolean> {
   if (kind === 'accepted' || kind === 'shape') return false
   const state = x.state()
   const ids = (x.log[entry]?.seen ?? []).flatMap(({ call }) => keyBehind(state, call) ?? [])
   for (const id of [...new Set([...ids, state.root])]) {
     const isAddress = id === state.root && !ids.includes(id)
-    const enough = isAddress ? x.triesOf(null) >= triesOfLock.address : x.triesOf(id) >= triesOfLock.key
+    const enough = isAddress ? triesOf(null) >= triesOfLock.address : triesOf(id) >= triesOfLock.key
     if (enough && (await isRefusedEverywhere(x, id))) return true
   }
   return false
@@ -56,13 +59,16 @@ const mostWaits = 2
  *
  * @returns whether a candidate may come from such a lock: its way is refused now and accepted after a while, or was so before
  */
-export function watchLocks(x: Explorer): (candidate: Candidate) => Promise<boolean> {
+export function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf) => Promise<boolean> {
   const locking = new Set<string>()
   let waitedInVain = 0
-  return async ({ kind, entry }) => {
+  return async ({ kind, entry }, triesOf) => {
     const step = x.log[entry]?.step
     if (step === undefined || kind === 'accepted' || kind === 'shape') return false
-    const perhapsLocked = plainCallsOf(step).filter(({ who }) => triesOfKey(x, who) >= triesOfLock.key)
+    const perhapsLocked = plainCallsOf(step).filter(({ who }) => {
+      const id = x.names.get(who)?.id
+      return id !== undefined && triesOf(id) >= triesOfLock.key
+    })
     if (perhapsLocked.some(({ way }) => locking.has(way))) return true
     if (waitedInVain >= mostWaits || (await areAccepted(x, perhapsLocked))) return false
     for (const ms of lockMs) {
@@ -82,11 +88,6 @@ const areAccepted = (x: Explorer, calls: readonly PlainCall[]): Promise<boolean>
     for (const { right } of calls) if ((await x.call(right))?.answer.kind !== 'accepted') return false
     return true
   })
-
-function triesOfKey(x: Explorer, who: string): number {
-  const id = x.names.get(who)?.id
-  return id === undefined ? 0 : x.triesOf(id)
-}
 
 /** The plainest right call that proves a key in one way. */
 interface PlainCall {
