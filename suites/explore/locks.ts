@@ -70,7 +70,7 @@ export function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf
       return id !== undefined && triesOf(id) >= triesOfLock.key
     })
     if (perhapsLocked.some(({ way }) => locking.has(way))) return true
-    if (waitedInVain >= mostWaits || (await areAccepted(x, perhapsLocked))) return false
+    if (waitedInVain >= mostWaits || !(await areRefused(x, perhapsLocked))) return false
     for (const ms of lockMs) {
       if (!x.options.wire.controlled && x.options.timeLeftMs() < 2 * ms) return false
       await x.wait(ms)
@@ -81,6 +81,12 @@ export function watchLocks(x: Explorer): (candidate: Candidate, triesOf: TriesOf
     waitedInVain += 1
     return false
   }
+}
+
+/** A lock refuses every time; a server that only refuses now and then has another mistake. */
+async function areRefused(x: Explorer, calls: readonly PlainCall[]): Promise<boolean> {
+  for (let again = 0; again < 3; again++) if (await areAccepted(x, calls)) return false
+  return true
 }
 
 const areAccepted = (x: Explorer, calls: readonly PlainCall[]): Promise<boolean> =>
