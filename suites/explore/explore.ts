@@ -135,10 +135,10 @@ async function tellFinding(
   candidate: Candidate,
   { say, onFinding }: Pick<ExploreOptions, 'say' | 'onFinding'>,
 ): Promise<void> {
-  const before = findings.found.length
+  const before = findings.found.at(-1)
   await findings.take(candidate)
   const found = findings.found.at(-1)
-  if (findings.found.length <= before || found === undefined) return
+  if (found === before || found === undefined) return
   say(`${found.requirement}: ${found.message}`)
   onFinding?.(found)
 }

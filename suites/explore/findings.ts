@@ -23,6 +23,12 @@ export interface Findings {
 /** How many findings are shortened; others keep their first sequence. */
 const mostShrunk = 12
 
+/** How many answers that break a requirement in one way are tried again, until one is seen again. */
+const mostChances = 4
+
+/** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict of a run. */
+export const isShownAgain = ({ reproduced: { failed, tries } }: Found): boolean => failed > 0 || tries === 0
+
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
   const found: Found[] = []
   const seen = new Map<string, number>()
@@ -42,7 +48,8 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       if (await mayBeLocked(candidate)) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
-      if (count > 1) return
+      const earlier = found.findIndex((one) => one.id === id && !isShownAgain(one))
+      if (count > 1 && (earlier < 0 || count > mostChances)) return
       const shrunk =
         found.length < mostShrunk
           ? await reproduce(x, candidate)
@@ -52,7 +59,10 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
         seen.delete(id)
         return
       }
-      found.push(findingOf(x, candidate, shrunk, requirements))
+      const finding = findingOf(x, candidate, shrunk, requirements)
+      if (earlier >= 0 && !isShownAgain(finding)) return
+      if (earlier >= 0) found.splice(earlier, 1)
+      found.push(finding)
     },
   }
 }

@@ -32,7 +32,15 @@ import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-v
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
 import { writtenAgain } from './written-bodies.ts'
-import { keysOfOneScope, noCredentials, ownPlaces, replays, wrongKinds, wrongSecrets } from './wrong-credentials.ts'
+import {
+  afterAnotherKey,
+  keysOfOneScope,
+  noCredentials,
+  ownPlaces,
+  replays,
+  wrongKinds,
+  wrongSecrets,
+} from './wrong-credentials.ts'
 
 /** The values that the stages share. */
 export interface Stages {
@@ -135,6 +143,7 @@ async function onlyRaces({ caller, plan, stage, sizes }: Stages): Promise<void> 
 export async function keyStages({ caller, stage, sizes }: Stages): Promise<void> {
   await stage('kinds', () => wrongKinds(caller, sizes.users))
   await stage('kinds', () => narrowKeys(caller))
+  await stage('kinds', () => afterAnotherKey(caller, Math.min(3, Math.max(2, sizes.users))))
   if (!caller.keyring.grants) await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('replays', () => replays(caller, sizes.users))
   await stage('bodies', () => writtenAgain(caller, sizes.everyForm))

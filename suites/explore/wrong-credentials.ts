@@ -8,6 +8,23 @@ import { wrongToken } from './refresh-chains.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 import type { Caller } from './table.ts'
 
+/** A key that was just accepted lends its secret to no other key. */
+export async function afterAnotherKey({ x, keyring }: Caller, users: number): Promise<void> {
+  x.script = 'after-another-key'
+  const keys = keyring.secret.slice(0, users)
+  for (const one of keys)
+    for (const other of keys.filter((who) => who !== one)) {
+      const place = `$${one}.secret`
+      await expectAccepted(x, list(hmac(one)))
+      await expectRefused(x, changed(list(hmac(other)), { field: 'secret', place }))
+      await expectAccepted(x, list(basic(one)))
+      await expectRefused(x, changed(list(basic(other)), { field: 'basic-secret', place }))
+      if (!keyring.grants) continue
+      await x.call(grant(one, ['solution']))
+      await expectRefused(x, changed(grant(other, ['solution']), { field: 'param apiKeySecret', place }))
+    }
+}
+
 /** The credentials of a key, each in the place of the other. */
 export async function ownPlaces({ x, keyring }: Caller, users: number): Promise<void> {
   x.script = 'own-places'

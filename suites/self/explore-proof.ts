@@ -11,8 +11,9 @@ import { levelOf } from '../engine/model/index.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
+import { isShownAgain } from '../explore/findings.ts'
 import { openMemoryWire } from '../explore/memory-wire.ts'
-import { afterCases, isRepeated } from '../run/explore/explore-after-cases.ts'
+import { afterCases } from '../run/explore/explore-after-cases.ts'
 import { openRun } from '../run/run.ts'
 import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
@@ -257,7 +258,7 @@ function openModel({ handle, server }: { handle: Handle; server: Context }, aske
     requirements: corpus.requirements,
     say: () => {},
     onFinding: (finding) => {
-      if (onlyRepeated && !isRepeated(finding)) return
+      if (onlyRepeated && !isShownAgain(finding)) return
       const { requirement, level, id, message, reproduced, steps } = finding
       const again = `${reproduced.failed}/${reproduced.tries}`
       const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length }

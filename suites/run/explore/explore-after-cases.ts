@@ -4,6 +4,7 @@ import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { ed25519KeyPair } from '../../engine/signer/pem.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
+import { isShownAgain } from '../../explore/findings.ts'
 import { openTarget } from '../../explore/open-target.ts'
 import { effortOf } from '../../explore/text.ts'
 import type { Wire } from '../../explore/wire.ts'
@@ -69,10 +70,6 @@ const narrowKey = (keys: readonly CreatedKey[]): CreatedKey[] =>
     .filter(({ member, secret, scope }) => member === undefined && secret !== undefined && scope?.join() === 'solution')
     .slice(0, 1)
 
-/** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict. */
-export const isRepeated = ({ reproduced: { failed, tries } }: Exploration['findings'][number]): boolean =>
-  failed > 0 || tries === 0
-
 /** The model among the cases of a run. */
 interface ModelOfRun {
   ask(): Promise<void>
@@ -124,11 +121,11 @@ export async function openModelOfRun(
       try {
         const explored = await exploration.finish()
         say(`The model made ${effortOf(explored)}`)
-        for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isRepeated(one)))
+        for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isShownAgain(one)))
           say(
             `Not counted, as ${reproduced.tries} further tries did not show it again: ${message} (${requirement}); explore reports it`,
           )
-        return { ...explored, findings: explored.findings.filter(isRepeated) }
+        return { ...explored, findings: explored.findings.filter(isShownAgain) }
       } finally {
         await close()
       }
