@@ -1,29 +1,9 @@
 import { expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
+import { ask, runOf } from '../../self/made-up-case.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
-import { parseScenario } from '../fixture/parse.ts'
 import type { CaseOutcome } from '../judge/outcome.ts'
-import { seededRandom } from '../random.ts'
-import type { Target } from '../target.ts'
-import { type Run, startRun } from './caller.ts'
-import { runCase } from './run-case.ts'
-import { noFacts } from './target-facts.ts'
-
-const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
-
-function runOf(target: Target, trace = false): Run {
-  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', trace })
-}
-
-function ask(run: Run, steps: string): Promise<CaseOutcome> {
-  const scenario = parseScenario(
-    `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`,
-    'fixtures/scenarios/a/b.yaml',
-  )
-  const [testCase] = scenario.cases
-  if (testCase === undefined) throw new Error('no case')
-  return runCase(run, scenario, testCase)
-}
+import type { Run } from './caller.ts'
 
 const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
 const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'

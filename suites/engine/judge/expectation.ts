@@ -137,6 +137,7 @@ function judgeTally(calls: Called[], tally: Tally): Judgement {
     const unclear = judgeUnclear(called)
     if (unclear !== undefined) return unclear
   }
+  if (isEnough(calls, tally)) return { kind: 'held', sides: ['accepted'] }
   const broken = calls.filter(({ answer }) => answer.outcome === 'broken')
   const judgements = broken.map(judgeBroken)
   const letIn = judgements.find(({ kind }) => kind === 'broke')
@@ -157,6 +158,12 @@ function judgeTally(calls: Called[], tally: Tally): Judgement {
     (side) => tally[side] !== undefined && (side === 'accepted' ? accepted : refused).length > 0,
   )
   return { kind: 'held', sides }
+}
+
+/** So many calls were accepted that the others do not matter, answered or not. */
+function isEnough(calls: Called[], { accepted, refused }: Tally): boolean {
+  const count = calls.filter(({ answer }) => answer.outcome === 'accepted').length
+  return refused === undefined && String(accepted).startsWith('at-least') && fits(count, accepted ?? 0)
 }
 
 function wrongCount(calls: Called[], side: Side, counted: number, wanted: number | string): Failure {

@@ -1,0 +1,25 @@
+/** Runs a case that is written in a test, against a target that is made up. */
+import { type Run, startRun } from '../engine/case/caller.ts'
+import { runCase } from '../engine/case/run-case.ts'
+import { noFacts } from '../engine/case/target-facts.ts'
+import { parseScenario } from '../engine/fixture/parse.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { seededRandom } from '../engine/random.ts'
+import type { Target } from '../engine/target.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+export function runOf(target: Target, trace = false): Run {
+  return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', trace })
+}
+
+/** @param steps the steps of a scenario, in YAML */
+export function ask(run: Run, steps: string): Promise<CaseOutcome> {
+  const scenario = parseScenario(
+    `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`,
+    'fixtures/scenarios/a/b.yaml',
+  )
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  return runCase(run, scenario, testCase)
+}
