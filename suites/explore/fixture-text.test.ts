@@ -3,9 +3,9 @@ import { grant, inDocumentOrder, list, refresh, token } from './calls.ts'
 import { fixtureText } from './fixture-text.ts'
 import type { Step } from './step.ts'
 
-const textOf = (steps: readonly Step[]): string =>
+const textOf = (steps: readonly Step[], requirement = 'refresh/revokes-access'): string =>
   fixtureText({
-    requirement: 'refresh/revokes-access',
+    requirement,
     part: '3',
     sentence: 'A refresh revokes the old access token',
     message: 'A call was accepted',
@@ -62,4 +62,18 @@ test('there are no words for different calls at once, and for one result of many
   expect(textOf([first, mixed])).toBe('')
   expect(textOf([first, mixed, list(token('pair7'))])).toBe('')
   expect(textOf([first, race('new'), list(token('x1'))])).toBe('')
+})
+
+test('a finding about sessions is written only where every reading has the same oldest session', () => {
+  const session = (name: string, who = 'root'): Step =>
+    grant(who, ['solution', `session:${name}`], { as: `pair${name}` })
+  const last = list(token('paira'))
+  const written = (steps: readonly Step[]): boolean => textOf([...steps, last], 'sessions/oldest-removed') !== ''
+  expect(written([session('a'), session('b')])).toBe(true)
+  // Used later, it is not the longest unused; what a name used again does is open, and whether other keys are other users.
+  expect(written([session('a'), session('b'), last])).toBe(false)
+  expect(written([session('a'), session('b'), refresh('paira', { as: 'next' })])).toBe(false)
+  expect(written([session('a'), session('a')])).toBe(false)
+  expect(written([session('a'), session('b', 'by-basic')])).toBe(false)
+  expect(written([session('a'), grant('root', ['solution'], { as: 'plain' })])).toBe(false)
 })

@@ -50,12 +50,13 @@ class Unsayable extends Error {}
  */
 function isSameInEveryReading(steps: readonly Step[]): boolean {
   const made = steps.slice(0, -1).filter((step) => step.do !== 'wait')
-  const sessions = made.flatMap((step) =>
-    step.do === 'call' && step.change === undefined && step.params.grantType === 'api_key_credentials'
-      ? [JSON.stringify(step.params.scope).match(/"session:[^"]*"/)?.[0] ?? '']
-      : [],
-  )
-  return sessions.length === made.length && new Set(sessions).size === sessions.length
+  const named = made.flatMap((step) => {
+    if (step.do !== 'call' || step.change !== undefined || step.params.grantType !== 'api_key_credentials') return []
+    const [session] = /"session:[^"]+"/.exec(JSON.stringify(step.params.scope)) ?? []
+    return session === undefined ? [] : [{ session, who: step.params.apiKeyId }]
+  })
+  const isNew = new Set(named.map(({ session }) => session)).size === made.length
+  return isNew && new Set(named.map(({ who }) => who)).size === 1
 }
 
 /** @returns null where the language has no words for a step, or the steps prove the finding only on this target */

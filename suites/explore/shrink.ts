@@ -1,6 +1,7 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
-import { inDocumentOrder, refresh } from './calls.ts'
+import { inDocumentOrder } from './calls.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import { withOtherPairs } from './other-pairs.ts'
 import { renamed } from './rename-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 
@@ -89,26 +90,6 @@ function* sequences(x: Explorer, { entry, script, kind }: Candidate, short: Step
     if (ofScript.length < length) yield steps(before)
     if (ofScript.length <= length && before.length <= length) return
   }
-}
-
-/** So many pairs that a server may have forgotten what it knew of older ones. */
-const otherPairs = 24
-
-/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
-function withOtherPairs(steps: readonly Step[]): Step[] {
-  const granted = steps.findLast(
-    (step): step is CallStep => step.do === 'call' && step.params.grantType === 'api_key_credentials',
-  )
-  if (granted === undefined || granted.change !== undefined) return [...steps]
-  const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
-    const { connection: _kept, ...plain } = granted
-    const pair = `other${at}`
-    return [
-      { ...plain, params: { ...plain.params, scope: ['solution'] }, as: pair },
-      refresh(pair, { as: `${pair}-next` }),
-    ]
-  })
-  return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
 }
 
 /** The order of params seldom matters; a reader expects that of the document. */
