@@ -52,6 +52,14 @@ function dependsOn(one: Touched, other: Touched): boolean {
   return mayBeOne && (one.isRefresh || other.line === 'unknown')
 }
 
+/** What is remembered of an exchange. A result may be megabytes long, and only the token in it is asked for later. */
+export function withShortAnswer(caseCall: CaseCall): CaseCall {
+  const { answer } = caseCall
+  if (answer.kind !== 'accepted') return caseCall
+  const accessToken = isObject(answer.result) ? answer.result.accessToken : undefined
+  return { ...caseCall, answer: { ...answer, result: { accessToken }, jsonrpc: undefined, id: undefined } }
+}
+
 /** Whether an earlier exchange granted or refreshed the pair that a later one presents. */
 export function made(state: State, { answer }: CaseCall, later: CaseCall): boolean {
   const { line } = touchedBy(state, later)

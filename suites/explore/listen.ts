@@ -11,7 +11,15 @@ import { readBody } from '../engine/model/parse.ts'
 import type { Fact, Problem, State, Verdict } from '../engine/model/types.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { type CaseCall, caseCallOf, type ExchangeMade, type SeenFrom, unknownAddress } from './case-call.ts'
-import { conflict, doubtNamedKeys, doubtTouched, forgetClocks, made, unknownTextsIn } from './case-call-state.ts'
+import {
+  conflict,
+  doubtNamedKeys,
+  doubtTouched,
+  forgetClocks,
+  made,
+  unknownTextsIn,
+  withShortAnswer,
+} from './case-call-state.ts'
 import { describeCaseCall } from './describe-case-call.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 
@@ -235,7 +243,7 @@ function take(listener: Listener, caseCall: CaseCall, known?: readonly Fact[]): 
   listener.state = learn(listener.state, call, answer, span, known)
   for (const text of unknownTextsIn(listener.state, caseCall)) listener.unknownTexts.add(text)
   listener.state = withClockOf(listener.state, caseCall)
-  listener.log.push(caseCall)
+  listener.log.push(withShortAnswer(caseCall))
   if (listener.log.length > remembered) listener.log.shift()
 }
 
