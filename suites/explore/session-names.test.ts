@@ -1,54 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { seededRandom } from '../engine/random.ts'
-import { bareSettings } from '../engine/target.ts'
-import { createHandler, createProfile, type ServerOptions } from '../targets/bundled.ts'
-import { basic, create } from './calls.ts'
-import { readDeviations } from './deviations.ts'
-import type { Candidate, Explorer } from './explorer-types.ts'
-import { keyringOf } from './keyring.ts'
-import { openMemoryWire } from './memory-wire.ts'
-import { openExplorer } from './open.ts'
-import { learnTokens } from './preflight.ts'
+import { createProfile, type ServerOptions } from '../targets/bundled.ts'
 import { confusableNames, sameNameTwice } from './session-names.ts'
 import { reproduce } from './shrink.ts'
 import type { Caller } from './table.ts'
-
-const operations = readDeviations()
-
-type Server = Omit<ServerOptions, 'clock'>
-
-/** Runs sequences against a server. @returns what they found */
-async function foundIn(
-  server: Server,
-  run: (caller: Caller) => Promise<void>,
-): Promise<{ readonly x: Explorer; readonly found: readonly Candidate[] }> {
-  const { handle, context } = createHandler({ clock: 'virtual', ...server })
-  const { id, secret } = context.root
-  const x: Explorer = openExplorer({
-    wire: openMemoryWire(handle, context.clock),
-    root: { kind: 'secret', id, secret },
-    settings: bareSettings,
-    operations,
-    random: seededRandom(1),
-    fresh: true,
-    loopback: true,
-    maxCalls: 2000,
-    timeLeftMs: () => 60_000,
-  })
-  const found: Candidate[] = []
-  x.report = (candidate) => void found.push(candidate)
-  await x.call(create(basic('root'), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
-  await learnTokens(x, 'root', undefined)
-  const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
-  await run({ x, keyring, pairs: new Map(), sinceControl: new Map(), turns: new Map(), asked: new Set() })
-  return { x, found }
-}
-
-/** The requirements that a server broke. */
-async function brokenBy(server: Server, run: (caller: Caller) => Promise<void>): Promise<readonly string[]> {
-  const { found } = await foundIn(server, run)
-  return found.map(({ requirement }) => requirement)
-}
+import { brokenBy, foundIn } from './test-findings.ts'
 
 const twice = (caller: Caller): Promise<void> => sameNameTwice(caller, caller.keyring.secret, 9)
 const confusable = (caller: Caller): Promise<void> =>

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { openCorpus } from '../run/corpus-cache.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
+import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
+import { expectRefused } from './expect-calls.ts'
+import { collectFindings, isShownAgain } from './findings.ts'
+import { reproduce } from './shrink.ts'
+import type { CallStep } from './step.ts'
+import type { Caller } from './table.ts'
+import { brokenBy, foundIn } from './test-findings.ts'
+import { afterAnotherKey } from './wrong-credentials.ts'
+
+type Rules = NonNullable<ServerOptions['rules']>
+
+/** Refreshes a pair and calls with its old access token, which must be refused. */
+async function useAfterRefresh({ x }: Caller, pair: string, scope: string[] = ['solution']): Promise<void> {
+  await x.call(grant('root', scope, { as: pair }))
+  await x.call(refresh(pair, { as: `${pair}-next` }))
+  await expectRefused(x, list(token(pair)))
+}
+
+describe('a finding is tried again', () => {
+  test('after other pairs were refreshed, if a server forgets what it revoked', async () => {
+    const revoked: unknown[] = []
+    const rules: Rules = {
+      endedBesideRefresh: (_all, old) => {
+        revoked.push(old)
+        return []
+      },
+      revokedTokenWorks: (_kind, pair) => !revoked.slice(-16).includes(pair),
+    }
+    const { x, found } = await foundIn({ rules }, async (caller) => {
+      const { x } = caller
+      await x.call(grant('root', ['solution'], { as: 'pair0' }))
+      await x.call(refresh('pair0', { as: 'pair0-next' }))
+      for (let at = 0; at < 20; at++) await useAfterRefresh(caller, `pair${at + 1}`)
+      await expectRefused(x, list(token('pair0')))
+    })
+    expect(found.length).toBe(1)
+    const [{ steps, failed } = { steps: [], failed: 0 }] = await Promise.all(found.map((one) => reproduce(x, one)))
+    expect(failed).toBe(3)
+    expect(steps.filter((step) => step.do === 'call' && step.params.grantType === 'refresh_token').length).toBe(17)
+  })
+
+  test('is not tried again if a creation came just before, because that would take a place', async () => {
+    let created = 0
+    const rules: Rules = {
+      keySecret: (fresh) => {
+        created += 1
+        return fresh
+      },
+      secretMatches: (received, expected) => received === expected || created-- > 1,
+    }
+    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+      await x.call(create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' }))
+      await expectRefused(x, wrongSecret('root'))
+    })
+    expect(found.length).toBe(1)
+    for (const one of found) expect(await reproduce(x, one)).toMatchObject({ failed: 0, tries: 0 })
+  })
+
+  test('with later answers of its kind, until one is seen again', async () => {
+    const { requirements } = await openCorpus()
+    let glitches = 1
+    const rules: Rules = { revokedTokenWorks: (_kind, { scope }) => scope.includes('context') || glitches-- > 0 }
+    const scopes = [['solution'], ['solution', 'context'], ['solution', 'context']]
+    const { x, found } = await foundIn({ rules }, async (caller) => {
+      for (const [at, scope] of scopes.entries()) await useAfterRefresh(caller, `pair${at}`, scope)
+    })
+    expect(found.length).toBe(3)
+    const findings = collectFindings(x, requirements)
+    const seenAgain: boolean[][] = []
+    for (const one of found) {
+      await findings.take(one)
+      seenAgain.push(findings.found.map(isShownAgain))
+    }
+    expect(seenAgain).toEqual([[false], [true], [true]])
+  })
+})
+
+describe('the secret of a key', () => {
+  const twoUsers = (caller: Caller): Promise<void> => afterAnotherKey(caller, 2)
+
+  test('is refused for another key after its own key was used', async () => {
+    expect(await brokenBy({}, twoUsers)).toEqual([])
+  })
+
+  test.each<['basic' | 'grant', string]>([
+    ['basic', 'basic/credentials'],
+    ['grant', 'grants/credentials'],
+  ])('is found to be taken for another key by a server that remembers the last one (%s)', async (means, broken) => {
+    let last = ''
+    const secretMatches: Rules['secretMatches'] = (received, expected, used) => {
+      if (received === expected) last = received
+      return received === expected || (used === means && received === last)
+    }
+    expect(await brokenBy({ rules: { secretMatches } }, twoUsers)).toContain(broken)
+  })
+})
+
+const wrongSecret = (who: string): CallStep =>
+  changed(list(basic(who)), { field: 'basic-secret', place: '$by-basic.secret' })
