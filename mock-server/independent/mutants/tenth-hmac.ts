@@ -45,7 +45,7 @@ export const tenthHmacMutants: IndependentMutant[] = [
     needsState: true,
     about: 'The body is kept in a field of the one verifier.',
     create: () => {
-      const seen = watch(() => ({ body: Buffer.alloc(0) }))
+      const seen = watch((): { body: Buffer } => ({ body: Buffer.alloc(0) }))
       const wait: Around = (handle) => (request) => {
         if (signedFields(request.headers.authorization).length === 0) return handle(request)
         seen.memory.body = request.body
@@ -59,17 +59,16 @@ export const tenthHmacMutants: IndependentMutant[] = [
   },
   {
     // "dataToSign = `<timestamp>;<nonce>;<requestData>`", with the timestamp of the header
-    id: 'timestamp-of-first-signature-of-key-signed-too',
+    id: 'timestamp-of-last-signature-of-key-signed-too',
     breaks: 'signatures/timestamp',
     needsState: true,
-    about: 'A client that keeps its first timestamp is let in, as long as the header shows a new one.',
+    about: 'The signed data may begin with the timestamp of the last accepted call, whatever the header shows.',
     create: () => {
-      const seen = watch(() => ({ firstOf: new Map<string, string>() }))
+      const seen = watch(() => ({ lastOf: new Map<string, string>() }))
       const note = answerThrough((answer, request) => {
         const [keyId, , timestamp] = signedFields(request.headers.authorization)
-        const { firstOf } = seen.memory
-        if (keyId !== undefined && timestamp !== undefined && isAccepted(answer) && !firstOf.has(keyId))
-          firstOf.set(keyId, timestamp)
+        const { lastOf } = seen.memory
+        if (keyId !== undefined && timestamp !== undefined && isAccepted(answer)) lastOf.set(keyId, timestamp)
         return answer
       })
       return {
@@ -77,7 +76,7 @@ export const tenthHmacMutants: IndependentMutant[] = [
         rules: {
           dataToSign: (parts) => {
             const key = callerOf(seen)
-            const timestamp = key?.publicKey === undefined ? seen.memory.firstOf.get(key?.id ?? '') : undefined
+            const timestamp = key?.publicKey === undefined ? seen.memory.lastOf.get(key?.id ?? '') : undefined
             return timestamp === undefined
               ? right.dataToSign(parts)
               : [...right.dataToSign(parts), ...right.dataToSign({ ...parts, timestamp })]
