@@ -58,6 +58,15 @@ import { secondSessionMutants } from './mutants/second-sessions.ts'
 import { secondSignatureMutants } from './mutants/second-signatures.ts'
 import { sessionMutants } from './mutants/sessions.ts'
 import { signedDataMutants } from './mutants/signed-data.ts'
+import { tenthCredentialMutants } from './mutants/tenth-credentials.ts'
+import { tenthEccMutants } from './mutants/tenth-ecc.ts'
+import { tenthEnvelopeMutants } from './mutants/tenth-envelope.ts'
+import { tenthHmacMutants } from './mutants/tenth-hmac.ts'
+import { tenthKeyMutants } from './mutants/tenth-keys.ts'
+import { tenthRefreshMutants } from './mutants/tenth-refresh.ts'
+import { tenthRestrictionMutants } from './mutants/tenth-restrictions.ts'
+import { tenthSessionMutants } from './mutants/tenth-sessions.ts'
+import { tenthTokenMutants } from './mutants/tenth-tokens.ts'
 import { thirdCredentialMutants } from './mutants/third-credentials.ts'
 import { thirdEnvelopeMutants } from './mutants/third-envelope.ts'
 import { thirdKeyMutants } from './mutants/third-keys.ts'
@@ -162,6 +171,19 @@ const ninthMutants: readonly IndependentMutant[] = [
   ...ninthEnvelopeMutants,
 ]
 
+/** The tenth set: another author, who does not know the cases (README.md). */
+const tenthMutants: readonly IndependentMutant[] = [
+  ...tenthHmacMutants,
+  ...tenthEccMutants,
+  ...tenthCredentialMutants,
+  ...tenthTokenMutants,
+  ...tenthRestrictionMutants,
+  ...tenthSessionMutants,
+  ...tenthRefreshMutants,
+  ...tenthKeyMutants,
+  ...tenthEnvelopeMutants,
+]
+
 /** Deliberately broken servers whose authors do not know the suite's cases, by the set that they belong to (README.md). */
 export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] } = {
   first: firstMutants,
@@ -171,6 +193,7 @@ export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] 
   fifth: fifthMutants,
   eighth: eighthMutants,
   ninth: ninthMutants,
+  tenth: tenthMutants,
 }
 
 /** All of them. */
