@@ -21,8 +21,10 @@ async function deadOf(c: Client, pairs: Pair[]): Promise<string> {
 
 describe('tenth set: sessions', () => {
   testWitnesses(tenthSessionMutants, {
-    'letter-case-of-session-names-ignored': async (c) =>
-      (await deadOf(c, [await named(c, 'Main'), await named(c, 'other'), await named(c, 'main')])) === '0',
+    'session-names-cut-at-colon': async (c) => {
+      const pairs = [await named(c, 'job:one'), await named(c, 'jobs:one'), await named(c, 'job:two')]
+      return (await deadOf(c, pairs)) === '0'
+    },
     'ended-sessions-keep-their-places': async (c) => {
       await inTurn(3, (index) => named(c, `early${index}`))
       c.clock.advance(8 * 24 * 3_600_000)

@@ -11,10 +11,11 @@ import { watch } from '../watch.ts'
 export const tenthSessionMutants: IndependentMutant[] = [
   {
     // "`session:NAME` | Creates a session with the given name"
-    id: 'letter-case-of-session-names-ignored',
+    id: 'session-names-cut-at-colon',
     breaks: 'sessions/sixteen-live',
-    about: 'The column compares without letter case, and a new session replaces the one of its name.',
-    create: () => ({ rules: { sessionName: (name) => name?.toLowerCase() } }),
+    about:
+      'It splits the entry at its colons and takes the second part, and a new session replaces the one of its name.',
+    create: () => ({ rules: { sessionName: (name) => name && (name.split(':')[0] || name) } }),
   },
   {
     // "One user can have up to 16 sessions"
