@@ -36,6 +36,11 @@ import { sixthMoreCombinedVariants } from './variants/sixth-more-combined.ts'
 import { sixthMoreKeyVariants } from './variants/sixth-more-keys.ts'
 import { sixthMoreTokenVariants } from './variants/sixth-more-tokens.ts'
 import { sixthTokenVariants } from './variants/sixth-tokens.ts'
+import { tenthAnswerVariants } from './variants/tenth-answers.ts'
+import { tenthCombinedVariants } from './variants/tenth-combined.ts'
+import { tenthKeyVariants } from './variants/tenth-keys.ts'
+import { tenthLimitVariants } from './variants/tenth-limits.ts'
+import { tenthTokenVariants } from './variants/tenth-tokens.ts'
 import { thirdAnswerVariants } from './variants/third-answers.ts'
 import { thirdCombinedVariants } from './variants/third-combined.ts'
 import { thirdKeyVariants } from './variants/third-keys.ts'
@@ -123,6 +128,15 @@ export const seventhVariants: readonly IndependentVariant[] = [
   ...seventhCombinedVariants,
 ]
 
+/** The tenth set: another author, who does not know the cases (README.md). */
+export const tenthVariants: readonly IndependentVariant[] = [
+  ...tenthAnswerVariants,
+  ...tenthKeyVariants,
+  ...tenthTokenVariants,
+  ...tenthLimitVariants,
+  ...tenthCombinedVariants,
+]
+
 /** Conforming servers, written without knowledge of the cases of the suite, by the set that they belong to: none of them may fail. */
 export const variantSets: { readonly [set: string]: readonly IndependentVariant[] } = {
   first: firstVariants,
@@ -132,6 +146,7 @@ export const variantSets: { readonly [set: string]: readonly IndependentVariant[
   fifth: fifthVariants,
   sixth: sixthVariants,
   seventh: seventhVariants,
+  tenth: tenthVariants,
 }
 
 /** All of them. */
