@@ -4,13 +4,14 @@ import type { MockAnswer, MockRequest } from '../../http.ts'
 import { changeAnswers, changeRefusals, textAnswer } from '../answers.ts'
 import { isAccepted, paramsOf, readMembers, scopeOf, tokenText } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
+import { isMethod } from '../requests.ts'
 
 type TokenReason = 'unknown' | 'revoked' | 'expired' | 'address' | 'other'
 
 /** Why a call with a Bearer token is refused; undefined for a call without one. */
 function tokenReason(request: MockRequest, context: ServerContext): TokenReason | undefined {
   const text = tokenText(request)
-  if (text === '') return undefined
+  if (text === '' || isMethod(request, 'manager/auth')) return undefined
   const token = context.state.tokens.get(text)
   if (token?.kind !== 'access') return 'unknown'
   const { pair } = token

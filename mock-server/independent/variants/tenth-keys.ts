@@ -33,6 +33,8 @@ export function storeNonces(storedAs: (nonce: string) => string, isStored: (answ
   }
 }
 
+const errorCode = ({ body }: MockAnswer): unknown => (readMembers(body)?.error as { code?: unknown } | undefined)?.code
+
 const asWritten = (nonce: string): string => nonce
 
 /** A nonce is used up only by a call that is accepted in the end. */
@@ -64,9 +66,8 @@ function answerCreationAgain(forMs: number): Around {
 
 /** Answers the eleventh creation as if the method did not exist. */
 const hideFullMethod: Around = changeAnswers((answer) => {
-  const members = readMembers(answer.body)
-  if ((members?.error as { code?: unknown } | undefined)?.code !== 24877) return answer
-  const body = JSON.stringify({ ...members, error: { code: -32601, message: 'Method not found' } })
+  if (errorCode(answer) !== 24877) return answer
+  const body = JSON.stringify({ ...readMembers(answer.body), error: { code: -32601, message: 'Method not found' } })
   return { ...answer, status: 404, body }
 })
 
@@ -112,7 +113,7 @@ export const tenthKeyVariants: IndependentVariant[] = [
     create: () =>
       storeNonces(
         (nonce) => nonce.toLowerCase(),
-        ({ body }) => !body.includes('24879'),
+        (answer) => errorCode(answer) !== 24879,
       ),
   },
   // Part 5.1 does not show uniqueness rules of nonces.

@@ -143,7 +143,7 @@ function banGuessers(most: number, banMs: number): Around {
   return (handle, context) => {
     const counted = changeAnswers((answer, request) => {
       const id = namedKeyId(request)
-      if (id === undefined || context.state.keys.has(id)) return answer
+      if (id === undefined || isAccepted(answer) || context.state.keys.has(id)) return answer
       const nowMs = context.now()
       const before = addresses(context).get(request.remoteAddress)?.guessesMs ?? []
       const guessesMs = [...before.filter((ms) => ms > nowMs - 10_000), nowMs]

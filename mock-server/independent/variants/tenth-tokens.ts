@@ -1,10 +1,11 @@
 import { callerAddress } from '../../caller.ts'
 import type { ServerContext } from '../../context.ts'
 import type { MockRequest } from '../../http.ts'
-import type { TokenPair } from '../../state.ts'
+import type { Token, TokenPair } from '../../state.ts'
 import { endPair, pairsOf } from '../../token-state.ts'
 import { answerThrough, isAccepted, paramsOf, readMembers, scopeOf, tokenText, withMembers } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
+import { isMethod } from '../requests.ts'
 import { watch } from '../watch.ts'
 
 type Parts = ReturnType<NonNullable<IndependentVariant['create']>>
@@ -24,9 +25,13 @@ function afterRefusal(react: (request: MockRequest, context: ServerContext, code
   })
 }
 
-/** The pair of the Bearer token that a call shows, if it is an access token of this server. */
-function shownPair(request: MockRequest, { state }: ServerContext): TokenPair | undefined {
-  const token = state.tokens.get(tokenText(request))
+/** The token of this server that a call shows in its header; a grant needs no header, and what it has there does not count. */
+function shownToken(request: MockRequest, { state }: ServerContext): Token | undefined {
+  return isMethod(request, 'manager/auth') ? undefined : state.tokens.get(tokenText(request))
+}
+
+function shownPair(request: MockRequest, context: ServerContext): TokenPair | undefined {
+  const token = shownToken(request, context)
   return token?.kind === 'access' ? token.pair : undefined
 }
 
@@ -38,8 +43,8 @@ export const withdrawAtForeignAddress: Around = afterRefusal((request, context) 
 })
 
 /** A refresh token in the Authorization header may have been seen by others, so its pair is withdrawn. */
-export const withdrawShownRefreshToken: Around = afterRefusal((request, { state }) => {
-  const token = state.tokens.get(tokenText(request))
+export const withdrawShownRefreshToken: Around = afterRefusal((request, context) => {
+  const token = shownToken(request, context)
   if (token?.kind === 'refresh') endPair(token.pair)
 })
 

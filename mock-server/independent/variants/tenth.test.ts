@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { tenthProbes } from '../../test-tenth-probes.ts'
 import { startVariantClient } from '../../test-variant-client.ts'
 import { testVariantsOneByOne } from '../../test-variant-probes.ts'
 import type { IndependentVariant } from '../independent-variant.ts'
 import { tenthVariants } from '../variants.ts'
-import { tenthProbes } from './test-tenth-probes.ts'
 
 const taken = [200, undefined]
 const withdrawn = [false, true]

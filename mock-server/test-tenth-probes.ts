@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { VariantClient } from '../../test-variant-client.ts'
+import type { VariantClient } from './test-variant-client.ts'
 import {
   created,
   creates,
@@ -12,7 +12,7 @@ import {
   refusal,
   root,
   signs,
-} from '../../test-variant-probes.ts'
+} from './test-variant-probes.ts'
 
 type Pair = { accessToken?: unknown; refreshToken?: unknown }
 
