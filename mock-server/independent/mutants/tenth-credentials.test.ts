@@ -1,15 +1,5 @@
 import { describe } from 'vitest'
-import {
-  accessWorks,
-  grantPair,
-  listingBody,
-  makeEccKey,
-  makeKey,
-  post,
-  refreshPair,
-  testWitnesses,
-  works,
-} from '../../test-witness.ts'
+import { listingBody, makeKey, post, testWitnesses, works } from '../../test-witness.ts'
 import { tenthCredentialMutants } from './tenth-credentials.ts'
 
 describe('tenth set: credentials', () => {
@@ -44,20 +34,6 @@ describe('tenth set: credentials', () => {
         return works(answer)
       }
       return (await beside(c.root.secret)) && !(await beside('wrong')) && !works(await c.list(bare))
-    },
-    'token-in-session-outlives-disabling-of-its-key': async (c) => {
-      const key = await makeKey(c)
-      const plain = await grantPair(c, ['solution'], key)
-      const bound = await grantPair(c, ['solution', 'session:one'], key)
-      await c.call('manager/updateApiKey', { id: key.id, enabled: false }, { basic: c.root })
-      return (await accessWorks(c, bound)) && !(await accessWorks(c, plain)) && !works(await c.list({ hmac: key }))
-    },
-    'deleted-key-refreshes-its-tokens': async (c) => {
-      const [key, other] = [await makeKey(c), await makeEccKey(c)]
-      const pair = await grantPair(c, ['solution'], key)
-      for (const { id } of [key, other]) await c.call('manager/deleteApiKey', { id }, { basic: c.root })
-      const accessEnded = !(await accessWorks(c, pair)) && !works(await c.list(other.auth))
-      return accessEnded && accessWorks(c, await refreshPair(c, pair))
     },
   })
 })

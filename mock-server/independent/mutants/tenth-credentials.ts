@@ -92,43 +92,4 @@ export const tenthCredentialMutants: IndependentMutant[] = [
       }
     },
   },
-  {
-    // "It can be disabled or deleted."
-    id: 'token-in-session-outlives-disabling-of-its-key',
-    breaks: 'keys/can-be-disabled',
-    about: 'A token of a session looks at the session only.',
-    create: () => {
-      const seen = watch()
-      return {
-        around: seen.around,
-        rules: {
-          ...seen.notePair,
-          disabledKeyWorks: (_key, means) => means === 'token' && seen.pair?.session !== undefined,
-        },
-      }
-    },
-  },
-  {
-    // "It can be disabled or deleted."
-    id: 'deleted-key-refreshes-its-tokens',
-    breaks: 'keys/can-be-deleted',
-    about: 'A soft delete: the refresh finds the row of the key, and gives a pair that works.',
-    create: () => {
-      const seen = watch(() => ({ givenLater: new Set<string>() }))
-      return {
-        around: seen.around,
-        rules: {
-          ...seen.notePair,
-          deletedKeyWorks: (_key, means) =>
-            means === 'token' &&
-            (paramsOf(seen.request).grantType === 'refresh_token' ||
-              seen.memory.givenLater.has(seen.pair?.accessToken ?? '')),
-          refreshResult: (result, { key }) => {
-            if (key.deleted) seen.memory.givenLater.add(result.accessToken)
-            return result
-          },
-        },
-      }
-    },
-  },
 ]

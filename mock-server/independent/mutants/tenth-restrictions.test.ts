@@ -34,13 +34,6 @@ async function makeKeyOn(c: Client, connection: number, scope: string[]): Promis
 
 describe('tenth set: restrictions', () => {
   testWitnesses(tenthRestrictionMutants, {
-    'area-named-twice-in-scope-is-withdrawn': async (c) => {
-      const listsWith = async (times: number) => {
-        const pair = await grantPair(c, ['context', ...Array<string>(times).fill('solution')])
-        return pair.scope.join() === 'context,solution' && (await accessWorks(c, pair))
-      }
-      return (await listsWith(1)) && !(await listsWith(2)) && listsWith(3)
-    },
     'solution-any-scope-creates-keys': async (c) => {
       const creates = async (scope: string[]) => createsKey(c, { token: (await grantPair(c, scope)).accessToken })
       return (await creates(['solution:*'])) && !(await creates(['solution', 'solution:abc']))

@@ -2,7 +2,7 @@ import { callerAddress } from '../../caller.ts'
 import { rules as right } from '../../rules.ts'
 import { effectiveKeyScope } from '../../scopes.ts'
 import { chain } from '../answers.ts'
-import { meet, paramsOf, scopeOf, tokenText } from '../calls.ts'
+import { meet, paramsOf, tokenText } from '../calls.ts'
 import type { Around, IndependentMutant } from '../independent-mutant.ts'
 import { watch } from '../watch.ts'
 
@@ -11,28 +11,6 @@ const isArea = (word: string): boolean => /^(solution|context|thread|store|inbox
 
 /** Part 5.4: scopes and addresses. */
 export const tenthRestrictionMutants: IndependentMutant[] = [
-  {
-    // "`solution` | Token limited to the Solution API.": however often it stands there
-    id: 'area-named-twice-in-scope-is-withdrawn',
-    breaks: 'scopes/area-opens',
-    about: 'Areas are bits, and each entry flips its bit; the result still names the area.',
-    create: () => {
-      const seen = watch()
-      return {
-        around: seen.around,
-        rules: {
-          grantResult: (result, pair) => {
-            const entries = scopeOf(seen.request)
-            pair.scope = pair.scope.filter((word) => {
-              const times = entries.filter((entry) => entry === word).length
-              return !isArea(word) || times === 0 || times % 2 === 1
-            })
-            return result
-          },
-        },
-      }
-    },
-  },
   {
     // "`solution:*` | Token may manage all Contexts.": and no keys
     id: 'solution-any-scope-creates-keys',
