@@ -202,7 +202,7 @@ async function refreshBesideNext(x: Explorer, who: string, pairs: readonly strin
 async function likeNames(x: Explorer, who: string, storm: string): Promise<string[]> {
   const made: string[] = []
   const digits = `7${digitsOf(storm)}$digits`
-  for (const name of [`long-${storm}-$unique--one`, `long-${storm}-$unique--two`, digits, `0${digits}`]) {
+  for (const name of [`long-${storm}-$unique-one`, `long-${storm}-$unique-two`, digits, `0${digits}`]) {
     const as = freshName(x)
     await x.call(grant(who, ['solution', `session:${name}`], { as }))
     if (x.lines.has(as)) made.push(as)

@@ -8,12 +8,12 @@ import { isStrings, type JsonObject } from './parse.ts'
 import { isFreeName } from './sessions.ts'
 import type { Fact, Key, State } from './types.ts'
 
-/** Names that every server accepts; which others are accepted, such as those with capitals, is open. */
-const isPlainName = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name)
+/** Names that every server accepts; which others are accepted, such as those with capitals or with two hyphens in a row, is open. */
+const isPlainName = (name: string): boolean => name.length <= 64 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
 
 /** Which names of sessions are accepted is open: other names than short ones may be refused, until a long one with hyphens inside was accepted. */
 const isPlainSession = ({ terms }: State, name: string): boolean =>
-  /^[a-z0-9]{1,8}$/.test(name) || (terms.longSessionNames === true && /^[a-z0-9][a-z0-9-]{0,30}[a-z0-9]$/.test(name))
+  /^[a-z0-9]{1,8}$/.test(name) || (terms.longSessionNames === true && name.length <= 32 && isPlainName(name))
 
 /** The longest lifetime that every server must keep exactly; a maximum is open. */
 export const longestKeptMs = 15_000
