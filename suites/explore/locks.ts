@@ -23,7 +23,17 @@ export async function isLocked(x: Explorer, { kind, entry }: Candidate, triesOf:
     const enough = isAddress ? triesOf(null) >= triesOfLock.address : triesOf(id) >= triesOfLock.key
     if (enough && (await isRefusedEverywhere(x, id))) return true
   }
-  return false
+  // A lost key is no locked address: another key must be refused, too.
+  return ids.includes(state.root) && triesOf(null) >= triesOfLock.address && (await areKeysRefused(x))
+}
+
+/** Whether the initial key and another one are refused everywhere. */
+async function areKeysRefused(x: Explorer): Promise<boolean> {
+  const state = x.state()
+  const other = [...state.keys.values()].find(
+    ({ id, scope, ended }) => id !== state.root && ended === undefined && scope?.includes('solution') !== false,
+  )
+  return other !== undefined && (await isRefusedEverywhere(x, state.root)) && (await isRefusedEverywhere(x, other.id))
 }
 
 /** The key of a call, direct or through a token. */
