@@ -3,8 +3,9 @@
 import { authorizationOf } from '../engine/model/facts.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
 import type { State } from '../engine/model/index.ts'
-import { doubtLine, forgetSessions } from '../engine/model/learn.ts'
+import { forgetSessions } from '../engine/model/learn.ts'
 import { presentedToken } from '../engine/model/learn-pair.ts'
+import { doubtLine } from '../engine/model/misuse.ts'
 import { isObject, readBody } from '../engine/model/parse.ts'
 import type { CaseCall } from './case-call.ts'
 

@@ -4,6 +4,7 @@ import { seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { allPairs } from './covering.ts'
 import { readDeviations } from './deviations.ts'
+import { waysToEndKeys } from './ended-keys.ts'
 import { exploreTarget } from './explore-target.ts'
 import type { Candidate } from './explorer-types.ts'
 import { collectFindings, type Findings, type Found } from './findings.ts'
@@ -96,6 +97,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     ...allow,
     newKeys,
     fillsKeys,
+    waysToEndKeys: fillsKeys ? waysToEndKeys(options.settings) : [],
     only,
     tokenPrefix: options.settings.tokenPrefix,
     random,

@@ -11,13 +11,14 @@ import {
   type Verdict,
 } from '../engine/model/index.ts'
 import { doubted, forgetSessions } from '../engine/model/learn.ts'
+import { doubtLine } from '../engine/model/misuse.ts'
 import { countAnswer } from './answer.ts'
 import { type Core, callOf, countTry, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import type { Rendered } from './render.ts'
 import { runBurst } from './run-burst.ts'
-import type { CallStep } from './step.ts'
+import { type CallStep, namesIn } from './step.ts'
 import type { Response } from './wire.ts'
 
 const mostThrottled = 6
@@ -95,6 +96,17 @@ function explorerOf(core: Core): Explorer {
       const keys = new Map([...core.state.keys].map(([id, key]) => [id, doubted(core.state, key)]))
       const crowded = { ...core.state, keys, created: Math.max(10, core.state.created) }
       core.state = forgetSessions(crowded, { from: now, to: now })
+    },
+    endKey: (name, ended) => {
+      const key = core.state.keys.get(names.get(name)?.id ?? '')
+      if (key === undefined) return
+      const keys = new Map([...core.state.keys].map(([id, other]) => [id, doubted(core.state, other)]))
+      // Whether its place is free now is open, too.
+      core.state = {
+        ...core.state,
+        keys: keys.set(key.id, { ...key, ended }),
+        terms: { ...core.state.terms, fresh: false },
+      }
     },
     addresses: options.addresses,
     oneSolution: new Map(),
@@ -177,11 +189,18 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   const certain = late ? facts(core.state, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, span }
   takeAnswer(core, seen, certain)
+  doubtAltered(core, seen)
   countTry(core, seen)
   core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: span.from })
   findIn(core, seen)
   noticeBroken(core, answer)
   return seen
+}
+
+/** An altered token may have ended the right one, where the target has shown that it does. */
+function doubtAltered(core: Core, { step, answer }: Seen): void {
+  if (step.change === undefined || answer.kind === 'accepted' || !core.state.terms.withdraws?.has('altered')) return
+  for (const name of namesIn(step)) core.state = doubtLine(core.state, core.lines.get(name) ?? -1)
 }
 
 function findIn(core: Core, { verdict, answer, step }: Seen): void {

@@ -61,3 +61,11 @@ async function useEveryKey(x: Explorer): Promise<void> {
   }
   await expectAccepted(x, list(basic('root')))
 }
+
+/** The control of every refused creation: checks that a right one is still accepted. */
+export async function rightCreation({ x, keyring }: Caller): Promise<void> {
+  x.script = 'right-creation'
+  const [maker = basic('root')] = keyring.ecc.map(ecc)
+  if (keyring.keys && x.state().created < 9)
+    await x.call(create(maker, { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
+}

@@ -1,5 +1,6 @@
 /** What an exploration may do, and the listener for its findings. */
 import type { Random } from '../engine/random.ts'
+import type { WayToEndKey } from './ended-keys.ts'
 import type { Candidate } from './explorer-types.ts'
 import type { KeyMaker } from './fill-keyring.ts'
 import type { Caller } from './table.ts'
@@ -12,6 +13,8 @@ export interface Plan extends KeyMaker {
   readonly only: readonly string[] | null
   /** Whether the last places for keys may be filled. */
   readonly fillsKeys: boolean
+  /** How the target disables and deletes keys; empty where that is unknown, or the keys are still needed. */
+  readonly waysToEndKeys: readonly WayToEndKey[]
   /** A token prefix that the user names. */
   readonly tokenPrefix: string | undefined
   readonly random: Random

@@ -1,5 +1,7 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
+import { hasDocumentedResult } from '../engine/document.ts'
 import { inDocumentOrder } from './calls.ts'
+import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { withOtherPairs } from './other-pairs.ts'
 import { renamed } from './rename-steps.ts'
@@ -39,7 +41,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   if (entry === undefined) return { steps: [], outcomes: [], failed: 1, tries: 1 }
   const short = closure(x, candidate.entry)
   const seen = outcomesOf(x, short)
-  if (isCreation(entry.step)) return once(x, withGaps(x, short, candidate.entry))
+  if (isCreation(entry.step) || isOfEndedKey(candidate)) return once(x, withGaps(x, short, candidate.entry))
   return x.beyondBudget(callsPerFinding, async () => {
     for (const steps of sequences(x, candidate, short)) {
       const shown = await shows(x, candidate, steps)
@@ -60,6 +62,9 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     return { ...last, failed, tries: longRuns }
   })
 }
+
+/** A key ends only once, and another one would take a place. */
+const isOfEndedKey = ({ requirement }: Candidate): boolean => requirement.startsWith('keys/can-be-')
 
 /** A finding that was not tried again, with the pauses that were made before it. */
 const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
@@ -169,11 +174,23 @@ export function closure(x: Explorer, at: number, uses = false): Step[] {
   const entry = x.log[at]
   if (entry === undefined) return []
   const lines = linesOf(x, at)
+  const names = namesIn(entry.step)
   const before = x.log
     .slice(0, at)
-    .filter((one) => touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted')))
+    .filter(
+      (one) =>
+        endsOneOf(one, names) ||
+        (touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted'))),
+    )
   return [...before.map(({ step }) => step), entry.step]
 }
+
+/** The call that disabled or deleted one of these keys. */
+const endsOneOf = ({ step, script }: Entry, names: readonly string[]): boolean =>
+  script === scriptOfEndedKeys &&
+  step.do === 'call' &&
+  !hasDocumentedResult(step.method) &&
+  namesIn(step).some((name) => name !== 'root' && names.includes(name))
 
 function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
   if (takesPlace(entry)) return false

@@ -2,9 +2,9 @@
 import { addresses } from './address-chains.ts'
 import { afterRefusals } from './after-refusals.ts'
 import type { Sizes } from './budget.ts'
-import { refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
+import { pairsAtOnce, refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
 import { callCells, grantsNothing, type Table } from './call-cells.ts'
-import { basic, create, ecc } from './calls.ts'
+import { endKeys } from './ended-keys.ts'
 import {
   beginExpiry,
   type Expiring,
@@ -15,7 +15,7 @@ import {
   usedBeforeExpiry,
   useWhileWaiting,
 } from './expiry.ts'
-import { keyLimit } from './key-limit.ts'
+import { keyLimit, rightCreation } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
 import { kindsOfPairs } from './kinds-of-pairs.ts'
 import { lifetimes } from './lifetimes.ts'
@@ -251,6 +251,7 @@ export async function lastStages(all: Stages): Promise<void> {
   await stage('revoked again', () => retryRevoked(x, sizes.revokedTries, pick))
   await stage('time', () => letTimePass(caller, pick))
   await stage('still valid', () => checkStillValid(caller, pick))
+  await stage('ended keys', () => endKeys(caller, plan.waysToEndKeys))
 }
 
 /** Chains of every kind: plain, with apikey, bound to a session, an address or a lifetime. */
@@ -267,7 +268,10 @@ function chainKind({ x }: Caller, who: string, at: number): PairKind {
 
 async function races(caller: Caller, rounds: number): Promise<void> {
   const [first = 'root', second = first] = caller.keyring.secret
-  for (const on of ['warm', 'new'] as const) await wrongBesideRight(caller, second, on)
+  for (const on of ['warm', 'new'] as const) {
+    await wrongBesideRight(caller, second, on)
+    await pairsAtOnce(caller, second, on)
+  }
   for (let round = 0; round < rounds; round++) {
     for (const on of ['warm', 'new'] as const) {
       const generation = (on === 'warm') === (round % 2 === 0) ? 0 : 1
@@ -289,12 +293,4 @@ async function places(caller: Caller, credentials: number): Promise<void> {
     const right = await rightCall(caller, way, turn++)
     if (right !== undefined) await deviate(caller, right, change)
   }
-}
-
-/** The control of every refused creation: checks that a right one is still accepted. */
-async function rightCreation({ x, keyring }: Caller): Promise<void> {
-  x.script = 'right-creation'
-  const [maker = basic('root')] = keyring.ecc.map(ecc)
-  if (keyring.keys && x.state().created < 9)
-    await x.call(create(maker, { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
 }

@@ -78,7 +78,7 @@ export function refreshFacts(state: State, token: string, from: string, span: Sp
   ]
 }
 
-/** The key of the pair works, and too few newer tokens were granted for a bound to have ended this one. */
+/** The key of the pair works (what becomes of the tokens of one that was disabled or deleted is open), and too few newer tokens were granted for a bound to have ended this one. */
 function standingFacts(state: State, pair: Pair, span: Span): Fact[] {
   const key = state.keys.get(pair.key)
   const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
@@ -87,7 +87,9 @@ function standingFacts(state: State, pair: Pair, span: Span): Fact[] {
   const safe = isInSession ? safeNewer.ofKeyInSessions : (state.terms.liveTokens ?? safeNewer.ofKey)
   const crowded = newer > safe || (newerOfAll > safeNewer.ofAll && span.to - pair.made.to > 2000)
   return [
-    ...(key === undefined || key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),
+    ...(key === undefined || key.works === 'unknown' || key.ended !== undefined
+      ? [unsure('keys/created-key-works')]
+      : []),
     ...(crowded ? [unsure('tokens/authorize')] : []),
   ]
 }

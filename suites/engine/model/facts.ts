@@ -127,8 +127,12 @@ function secretFacts(key: Key | undefined, secret: string, way: 'basic' | 'grant
   return [key.secret === secret ? yes(`${way}/credentials`, key.origin) : no(`${way}/credentials`)]
 }
 
-/** Whether the key may have been removed for a later one or locked for a while; the document shows neither. */
+/**
+ * keys/can-be-disabled, keys/can-be-deleted: such a key authorizes nothing. Whether another may have been removed for a later one or locked for a
+ * while, the document does not show.
+ */
 function keyWorksFacts(state: State, key: Key): Fact[] {
+  if (key.ended !== undefined) return [no(key.ended)]
   const tries = state.wrongTries.get(key.id) ?? 0
   return [
     ...(key.works === 'unknown' ? [unsure('keys/created-key-works')] : []),

@@ -6,7 +6,8 @@ import { authorizationOf, facts, kindOfBody, scopeOfCaller } from './facts.ts'
 import { beyondCreator } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { judge } from './judge.ts'
-import { learnPair, ofLine, presentedToken } from './learn-pair.ts'
+import { learnPair, presentedToken } from './learn-pair.ts'
+import { doubtLine, withMisuse, withReuse } from './misuse.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
 import { observeAll, touchAll } from './session-tables.ts'
 import { blurSessions, type Touch } from './sessions.ts'
@@ -56,14 +57,13 @@ function accepted(state: State, seen: Learnt & { result: unknown }): State {
 }
 
 function refused(state: State, seen: Learnt): State {
-  const { call, body, verdict } = seen
+  const { call, body, known, verdict } = seen
   const id = keyIdOf(state, call, body)
   const tries = verdict.is === 'accepted' || isRightKey(seen) ? state : withTry(state, id)
-  if (body.method !== 'manager/auth') return useAccess(tries, seen, 'refused')
+  if (body.method !== 'manager/auth') return withMisuse(useAccess(tries, seen, 'refused'), call, known)
   const refresh = refreshed(tries, body)
-  if (refresh === undefined) return tries
-  // Whether presenting a used refresh token revokes the newer pair is open (refresh/family).
-  if (refresh.standing === 'dead') return doubtLine(tries, refresh.line)
+  if (refresh === undefined) return withMisuse(tries, call, known)
+  if (refresh.standing === 'dead') return withReuse(tries, refresh)
   return verdict.is === 'accepted' ? withStanding(tries, refresh, 'unknown') : tries
 }
 
@@ -152,16 +152,6 @@ function withStanding(state: State, pair: Pair, standing: Pair['standing']): Sta
   const index = state.access.get(pair.access)
   if (index === undefined || state.pairs.get(index)?.standing === standing) return state
   return { ...state, pairs: state.pairs.with([[index, { ...pair, standing }]]) }
-}
-
-/** Makes every pair of a line unknown. */
-export function doubtLine(state: State, line: number): State {
-  return {
-    ...state,
-    pairs: state.pairs.with(
-      ofLine(state, line, 'newest').map(([index, pair]) => [index, { ...pair, standing: 'unknown' }]),
-    ),
-  }
 }
 
 /** limits/ten-keys: a created key was accepted. */

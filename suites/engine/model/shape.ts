@@ -1,4 +1,5 @@
 /** Whether an accepted answer looks as the document says. */
+import { hasDocumentedResult } from '../document.ts'
 import { lifetimeOf } from './fact.ts'
 import { longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
 import { areas, isRestriction } from './facts-of-scope.ts'
@@ -28,9 +29,12 @@ export function shape(state: State, call: Call, answer: Answer, span: Span): Pro
     problems.push(problem('envelope/response-jsonrpc', `jsonrpc is ${show(answer.jsonrpc)}`))
   if (Number.isSafeInteger(body.id) && !body.duplicates && answer.id !== body.id)
     problems.push(problem('envelope/id-echo', `The request has the id ${show(body.id)}, the answer ${show(answer.id)}`))
-  if (!isObject(answer.result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
-  else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, body.params, answer.result))
-  else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, answer.result, span))
+  const { result } = answer
+  if (hasDocumentedResult(String(body.method))) {
+    if (!isObject(result)) problems.push(problem('envelope/result-object', 'The result is not an object'))
+    else if (body.method === 'manager/createApiKey') problems.push(...createShape(state, body.params, result))
+    else if (body.method === 'manager/auth') problems.push(...grantShape(state, body.params, result, span))
+  }
   return [...problems, ...tenKeys(state, keyIdOf(state, call, body))]
 }
 

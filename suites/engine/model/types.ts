@@ -60,6 +60,8 @@ export interface Key {
   readonly doubtful: readonly string[]
   /** unknown: an eleventh creation may have removed it, or an answer contradicted the model. */
   readonly works: 'yes' | 'unknown'
+  /** The requirement that says that it authorizes nothing, once it was disabled or deleted. */
+  readonly ended?: 'keys/can-be-disabled' | 'keys/can-be-deleted'
   /** Who authorized its creation, for names of facts. */
   readonly origin: string
 }
@@ -87,6 +89,12 @@ export interface Pair {
   readonly countOfAll: number
 }
 
+/**
+ * A misuse of a token that costs its holder more than the refused call, because the outcome of a rejected token is open (errors/outcomes): use from
+ * another address, outside its scope, as the other kind of token, altered, or a refresh token used again. The last may end every pair of the key.
+ */
+export type Misuse = 'address' | 'scope' | 'kind' | 'altered' | 'reuse'
+
 export interface Terms {
   /** The scheme word of signatures. */
   readonly scheme: string
@@ -100,6 +108,8 @@ export interface Terms {
   readonly fresh: boolean
   /** How many newer tokens of its key a token without a session outlived (limits/live-tokens); absent: not known. */
   readonly liveTokens?: number
+  /** The misuses after which a token was refused; absent: not known. */
+  readonly withdraws?: ReadonlySet<Misuse>
   /** Whether a session name with hyphens and more than eight characters was accepted (sessions/name-rules); absent: not known. */
   readonly longSessionNames?: boolean
 }

@@ -42,7 +42,7 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
     const recorded = openRecordedKeys(keys)
     const created = recorded.keys.length + recorded.unanswered.length
     const { options, close } = await openTarget(target)
-    const wire = endedWire(recordingWire(options.wire, recorded), endings.cases)
+    const wire = endedWire(recordingWire(options.wire, recorded, target.settings.cleanup?.method), endings.cases)
     exploration = await explore({
       ...effort,
       ...options,

@@ -46,3 +46,21 @@ test('a refused creation leaves no key, and an unanswered one perhaps does', asy
   ).send(creation('lost'))
   expect(keys).toMatchObject({ keys: [], unanswered: ['lost'] })
 })
+
+test('a key that explore deletes is no longer recorded, unless the deletion was refused', async () => {
+  const keys = openCreatedKeys()
+  for (const id of ['k1', 'k2']) keys.created({ id, name: id })
+  const deletion = (id: string): Request => ({
+    ...creation(''),
+    body: JSON.stringify({ method: 'manager/deleteApiKey', params: { id } }),
+  })
+  const answering = (body: unknown) =>
+    recordingWire(
+      wireWith(async () => answer(200, body)),
+      keys,
+      'manager/deleteApiKey',
+    )
+  await answering({ result: 'OK' }).send(deletion('k1'))
+  await answering({ error: { code: 1 } }).send(deletion('k2'))
+  expect(keys.keys.map(({ id }) => id)).toEqual(['k2'])
+})

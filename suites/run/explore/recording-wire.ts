@@ -3,11 +3,21 @@ import { membersOf, parseJson } from '../../engine/json.ts'
 import { countAnswer } from '../../explore/answer.ts'
 import type { Response, Wire } from '../../explore/wire.ts'
 
-/** Records each key that an exploration creates, before the call that creates it. */
-export function recordingWire(wire: Wire, keys: Pick<CreatedKeys, 'intend' | 'created' | 'notCreated'>): Wire {
+/**
+ * Records each key that an exploration creates, before the call that creates it, and each that it deletes.
+ *
+ * @param deletes the method that deletes keys, if the target file names one
+ */
+export function recordingWire(wire: Wire, keys: CreatedKeys, deletes?: string): Wire {
   return {
     ...wire,
     send: async (request) => {
+      if (deletes !== undefined && membersOf(parseJson(request.body)).method === deletes) {
+        const response = await wire.send(request)
+        const deleted = keys.keys.filter(({ id }) => request.body.includes(JSON.stringify(id)))
+        if (countAnswer(response).kind === 'accepted') for (const { id } of deleted) keys.removed(id)
+        return response
+      }
       if (!request.body.includes('createApiKey')) return wire.send(request)
       const name = nameIn(request.body)
       keys.intend(name)

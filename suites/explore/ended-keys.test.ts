@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import type { ServerOptions } from '../targets/bundled.ts'
+import { bundledSettings } from '../targets/bundled-settings.ts'
+import { basic, create } from './calls.ts'
+import { endKeys, waysToEndKeys } from './ended-keys.ts'
+import { fixtureText } from './fixture-text.ts'
+import { keyringOf } from './keyring.ts'
+import { keyPairMaker } from './open.ts'
+import { reproduce } from './shrink.ts'
+import { foundIn } from './test-findings.ts'
+
+const ways = waysToEndKeys(bundledSettings([]))
+const scope = ['apikey', 'apiKey', 'solution', 'context']
+
+/** What is found where a key of each kind is disabled, and one of each deleted. */
+const endedIn = (rules: NonNullable<ServerOptions['rules']>) =>
+  foundIn({ rules }, async (caller) => {
+    const { x } = caller
+    x.setSignatureClock(0, true)
+    await x.call(create(basic('root'), { name: 'child', scope }, { as: 'by-child' }))
+    for (const name of ['ecc-a', 'ecc-b']) {
+      const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.random)()
+      x.names.set(`${name}-own`, { seed, publicKey })
+      await x.call(create(basic('root'), { name, scope, publicKey: `$${name}-own.publicKey` }, { as: name }))
+    }
+    await endKeys({ ...caller, keyring: keyringOf(x, { grants: true, keys: true, limits: true }) }, ways)
+  })
+
+describe('a key that was disabled or deleted', () => {
+  test('is tried in every way, and nothing is found at the reference server', async () => {
+    const { x, found } = await endedIn({})
+    const ended = [...x.state().keys.values()].map((key) => key.ended ?? '')
+    expect(found).toEqual([])
+    expect(ended.toSorted()).toEqual([
+      '',
+      'keys/can-be-deleted',
+      'keys/can-be-deleted',
+      'keys/can-be-disabled',
+      'keys/can-be-disabled',
+    ])
+  })
+
+  test.each<[string, string, NonNullable<ServerOptions['rules']>]>([
+    ['a deleted key that still signs', 'keys/can-be-deleted', { deletedKeyWorks: (_key, means) => means === 'ecc' }],
+    [
+      'a disabled key that gets tokens',
+      'keys/can-be-disabled',
+      { disabledKeyWorks: (_key, means) => means === 'grant' },
+    ],
+  ])('shows %s', async (_what, requirement, rules) => {
+    const { x, found } = await endedIn(rules)
+    const [first] = found
+    expect(first?.requirement).toBe(requirement)
+    if (first === undefined) return
+    const { steps, tries } = await reproduce(x, first)
+    // The call that ended the key is shown, and neither is made again.
+    expect(tries).toBe(0)
+    expect(steps.slice(-2).map((step) => step.do === 'call' && step.method)).toEqual([
+      expect.stringMatching(/^manager\/(update|delete)ApiKey$/),
+      expect.any(String),
+    ])
+    const input = { requirement, part: '2', sentence: '', message: '', steps, outcomes: [], expect: 'refused' } as const
+    expect(fixtureText(input)).toBeNull()
+  })
+})

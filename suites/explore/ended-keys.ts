@@ -1,0 +1,87 @@
+/** Disables and deletes keys with the methods that the user names: nothing that such a key authorizes may be accepted any more. */
+import type { Key } from '../engine/model/index.ts'
+import type { TargetSettings } from '../engine/target.ts'
+import { basic, ecc, grant, hmac, list } from './calls.ts'
+import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
+import type { Explorer } from './explorer-types.ts'
+import type { Keyring } from './keyring.ts'
+import type { CallStep, Json } from './step.ts'
+import type { Caller } from './table.ts'
+
+/** A method of the target that the document does not show; `$id` in its params stands for the id of the key. */
+export interface WayToEndKey {
+  readonly requirement: NonNullable<Key['ended']>
+  readonly method: string
+  readonly params: unknown
+}
+
+export function waysToEndKeys({ cleanup, probes: { disable } }: TargetSettings): WayToEndKey[] {
+  return [
+    ...(disable === undefined ? [] : [{ ...disable, requirement: 'keys/can-be-disabled' as const }]),
+    ...(cleanup === undefined ? [] : [{ ...cleanup, requirement: 'keys/can-be-deleted' as const }]),
+  ]
+}
+
+/** What the calls of this part are noted as. */
+export const scriptOfEndedKeys = 'ended-keys'
+
+const hoursMs = [61 * 60_000, 26 * 3_600_000]
+
+/** Ends a key of each kind in each way, and tries everything that it authorized; where the clock can be moved, hours and days later too. */
+export async function endKeys({ x, keyring }: Caller, ways: readonly WayToEndKey[]): Promise<void> {
+  x.script = scriptOfEndedKeys
+  if (!keyring.keys) return
+  const isOwn = (name: string): boolean => name !== 'root' && !x.options.knownKeys.some((known) => known.name === name)
+  const secretKeys = keyring.secret.filter(isOwn)
+  const eccKeys = [...keyring.ecc, ...keyring.narrowEcc].filter(isOwn)
+  const ended: CallStep[] = []
+  for (const [at, way] of ways.entries()) {
+    for (const who of secretKeys.slice(-1 - at).slice(0, 1))
+      ended.push(...(await endKey(x, who, way, callsOfSecret(keyring, who))))
+    for (const who of eccKeys.slice(-1 - at).slice(0, 1)) ended.push(...(await endKey(x, who, way, callsOfEcc(who))))
+  }
+  for (const ms of x.options.wire.controlled ? hoursMs : []) {
+    await x.wait(ms)
+    for (const step of ended) await expectRefused(x, step)
+  }
+}
+
+/** A connection that a key used before it ended. */
+const usedBefore = 60
+
+/** @returns the calls that must be refused from now on; none if the key did not work before, or did not end */
+async function endKey(
+  x: Explorer,
+  who: string,
+  { requirement, method, params }: WayToEndKey,
+  calls: readonly CallStep[],
+): Promise<readonly CallStep[]> {
+  const [control] = calls
+  if (control === undefined || (await x.call(control))?.answer.kind !== 'accepted') return []
+  const auth = x.names.get('root')?.seed === undefined ? basic('root') : ecc('root')
+  const ending = await x.call({ do: 'call', method, params: paramsFor(params, who), auth })
+  if (ending?.answer.kind !== 'accepted') return []
+  x.endKey(who, requirement)
+  for (const step of calls) await expectRefused(x, step)
+  await expectAccepted(x, list(auth))
+  for (const step of calls) await expectRefused(x, { ...step, connection: 'new' })
+  return calls
+}
+
+function callsOfSecret({ grants }: Keyring, who: string): CallStep[] {
+  const ofGrants = [['solution'], ['context', 'session:ended-$unique']].map((scope) => grant(who, scope))
+  return [
+    list(hmac(who), { connection: usedBefore }),
+    list(basic(who), { connection: usedBefore }),
+    ...(grants ? ofGrants : []),
+    creation(hmac(who)),
+    creation(basic(who)),
+  ]
+}
+
+const callsOfEcc = (who: string): CallStep[] => [list(ecc(who), { connection: usedBefore }), creation(ecc(who))]
+
+const paramsFor = (params: unknown, who: string): CallStep['params'] =>
+  JSON.parse(JSON.stringify(params).replaceAll('"$id"', `"$${who}.id"`).replaceAll('"$name"', `"$${who}.name"`)) as {
+    [name: string]: Json
+  }
