@@ -22,6 +22,7 @@ import {
 } from './stages.ts'
 import { expectEveryKeyAccepted } from './still-valid.ts'
 import { type Caller, cells } from './table.ts'
+import { learnWithdrawals } from './withdrawals.ts'
 
 interface AskedOfTarget {
   readonly rootAccepted: boolean
@@ -143,6 +144,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   if (hasTokens) await learnLiveTokens(x, first, sizesFor(callsOf(x)).otherTokens)
   await learnSignatures(x)
   await learnAddresses(x, first ?? 'root', hasTokens)
+  if (hasTokens) await learnWithdrawals(x, first, plan.keys)
   const { seed, publicKeyPem } = plan.makeKeyPair()
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (plan.keys) await fillKeyring(x, pairs, { ...plan, hasTokens })

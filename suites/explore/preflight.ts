@@ -102,7 +102,21 @@ export async function learnLiveTokens(x: Explorer, who: string, others: number):
   await x.call(grant(who, ['solution'], { as: first }))
   if (!x.lines.has(first)) return
   for (let at = 0; at < others; at++) await x.call(grant(who, ['solution']))
-  if ((await x.call(list(token(first))))?.answer.kind === 'accepted') x.setTerms({ liveTokens: others })
+  if ((await x.call(list(token(first))))?.answer.kind === 'accepted') return x.setTerms({ liveTokens: others })
+  // A grant may take the place of one for the same scope.
+  x.setTerms({ liveTokens: 0 })
+  const [same, another] = [await outlivesOne(x, who, ['solution']), await outlivesOne(x, who, ['solution', 'context'])]
+  if (same || !another) x.setTerms({ liveTokens: fewTokens })
+}
+
+/** So many newer tokens end an older one at no server, as far as one is known. */
+const fewTokens = 2
+
+async function outlivesOne(x: Explorer, who: string, scope: readonly string[]): Promise<boolean> {
+  const first = freshName(x)
+  await x.call(grant(who, ['solution'], { as: first }))
+  await x.call(grant(who, scope))
+  return (await x.call(list(token(first))))?.answer.kind === 'accepted'
 }
 
 /**

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
+import { list, token } from './calls.ts'
+import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { granted } from './keyring.ts'
+import { learnAddresses, learnLiveTokens } from './preflight.ts'
+import { foundIn } from './test-findings.ts'
+import { learnWithdrawals } from './withdrawals.ts'
+
+type Server = Omit<ServerOptions, 'clock'>
+
+const variants = await loadIndependentVariants()
+function serverOf(id: string): Server {
+  const variant = variants.find((one) => one.id === id)
+  if (variant === undefined) throw new Error(`There is no variant "${id}"`)
+  return { ...(variant.profile === undefined ? {} : { profile: variant.profile }), ...variant.create?.() }
+}
+
+const learntFrom = (server: Server) =>
+  foundIn(server, async ({ x }) => {
+    await learnAddresses(x, 'root', true)
+    await learnLiveTokens(x, 'root', 5)
+    await learnWithdrawals(x, 'root', true)
+  })
+
+describe('what a misused token costs', () => {
+  test('is nothing at the reference server', async () => {
+    const { x, found } = await learntFrom({})
+    expect([x.state().terms.withdraws?.size, x.state().terms.liveTokens, found]).toEqual([0, 5, []])
+  })
+
+  test.each([
+    ['access-token-from-a-foreign-address-is-withdrawn', ['address']],
+    ['access-token-used-outside-its-scope-is-withdrawn', ['scope']],
+    ['refresh-token-shown-as-access-token-is-withdrawn', ['kind']],
+    ['altered-refresh-token-ends-the-line-that-it-names', ['altered']],
+    ['used-refresh-token-ends-every-line-of-its-key', ['reuse']],
+  ])('is learnt from %s, and nothing is found', async (id, withdraws) => {
+    const { x, found } = await learntFrom(serverOf(id))
+    expect([[...(x.state().terms.withdraws ?? [])], found]).toEqual([withdraws, []])
+  })
+
+  test('leaves open whether the token works, until it is accepted again', async () => {
+    const { x, found } = await foundIn(serverOf('access-token-from-a-foreign-address-is-withdrawn'), async ({ x }) => {
+      await learnAddresses(x, 'root', true)
+      await learnWithdrawals(x, 'root', true)
+      const pair = await granted(x, { who: 'root', scope: ['solution', 'ipAddr:'] })
+      const call = list(token(pair ?? ''))
+      expect(x.foresee(call)?.is).toBe('accepted')
+      await expectRefused(x, { ...call, from: 'second-address' })
+      expect(x.foresee(call)?.is).toBe('open')
+      expect((await expectAccepted(x, call))?.answer.kind).toBe('refused')
+    })
+    expect([x.calls() > 20, found]).toEqual([true, []])
+  })
+})
+
+test('a server where a grant takes the place of one for the same scope keeps no earlier token for sure', async () => {
+  const { x, found } = await learntFrom(serverOf('same-grant-again-ends-the-pair-before'))
+  expect([x.state().terms.liveTokens, found]).toEqual([0, []])
+})
