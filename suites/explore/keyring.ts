@@ -115,7 +115,7 @@ export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' 
     secret: [...(rootIsSecret ? ['root'] : []), ...['by-basic', 'by-ecc', 'by-token', 'by-child'].filter(has)],
     ecc: [...(rootIsSecret ? [] : ['root']), ...['ecc-a', 'ecc-b'].filter(has)],
     narrow: ['context-key', 'solution-key'].filter(has),
-    narrowEcc: ['ecc-context', 'ecc-solution', 'ecc-by-ecc'].filter(has),
+    narrowEcc: ['ecc-solution', 'ecc-by-ecc'].filter(has),
     ...allowed,
   }
 }

@@ -1,6 +1,6 @@
 /** Checks which methods the scopes of tokens and keys open, refresh after refresh. */
 
-import { basic, ecc, hmac, list, refresh, token } from './calls.ts'
+import { basic, changed, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName, granted } from './keyring.ts'
@@ -34,14 +34,19 @@ const opening: readonly (readonly string[])[] = [
   ['context', 'solution', 'expiresIn:15000', 'session:'],
 ]
 
+const wrongSecret = { field: 'param apiKeySecret', operation: 'inside-changed' }
+
 /** Checks that tokens are limited to their areas, even if wider tokens of the same key exist. */
 export async function scopeLimits(caller: Caller, who: string, isFirst: boolean): Promise<void> {
   const { x, keyring } = caller
   x.script = `scopes/${who}`
   const wide = await granted(x, { who, scope: ['solution', ...(apikeyScope(x) ?? [])] })
   const creates = (): boolean => keyring.keys && x.state().created <= 9
+  const everything = ['solution', ...otherAreas, ...(apikeyScope(x) ?? [])]
   const asked = isFirst ? limits : limits.slice(0, 5)
   for (const scope of asked) {
+    // The scope of a refused grant must not be added to that of the next one.
+    if (scope.length === 1) await expectRefused(x, changed(grant(who, everything), wrongSecret))
     const narrow = await granted(x, { who, scope })
     if (narrow === undefined) continue
     if (wide !== undefined) await expectAccepted(x, list(token(wide)))

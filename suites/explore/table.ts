@@ -204,7 +204,7 @@ function rightCallOf(keyring: Keyring, way: string, user: number): CallStep | un
   const listing = keyring.narrow.filter((one) => one === 'solution-key')
   const who =
     way === 'ecc'
-      ? [...keyring.ecc, ...keyring.narrowEcc.filter((one) => one === 'ecc-solution')][user]
+      ? [...keyring.ecc, ...keyring.narrowEcc.slice(0, 1)][user]
       : [...keyring.secret.slice(0, 3), ...listing, ...keyring.secret.slice(3)][user]
   if (who === undefined) return undefined
   if (way === 'grant') return keyring.grants ? grant(who, ['solution']) : undefined
