@@ -1,5 +1,10 @@
 import type { IndependentVariant } from './independent-variant.ts'
 import { combinedVariants } from './variants/combined.ts'
+import { eleventhAnswerVariants } from './variants/eleventh-answers.ts'
+import { eleventhKeyVariants } from './variants/eleventh-keys.ts'
+import { eleventhLimitVariants } from './variants/eleventh-limits.ts'
+import { eleventhSessionVariants } from './variants/eleventh-sessions.ts'
+import { eleventhTokenVariants } from './variants/eleventh-tokens.ts'
 import { envelopeVariants } from './variants/envelope.ts'
 import { errorObjectVariants } from './variants/error-objects.ts'
 import { fifthAnswerVariants } from './variants/fifth-answers.ts'
@@ -137,6 +142,15 @@ export const tenthVariants: readonly IndependentVariant[] = [
   ...tenthCombinedVariants,
 ]
 
+/** The eleventh set, of variants only: another author, who does not know the cases (README.md). */
+export const eleventhVariants: readonly IndependentVariant[] = [
+  ...eleventhAnswerVariants,
+  ...eleventhKeyVariants,
+  ...eleventhTokenVariants,
+  ...eleventhSessionVariants,
+  ...eleventhLimitVariants,
+]
+
 /** Conforming servers, written without knowledge of the cases of the suite, by the set that they belong to: none of them may fail. */
 export const variantSets: { readonly [set: string]: readonly IndependentVariant[] } = {
   first: firstVariants,
@@ -147,6 +161,7 @@ export const variantSets: { readonly [set: string]: readonly IndependentVariant[
   sixth: sixthVariants,
   seventh: seventhVariants,
   tenth: tenthVariants,
+  eleventh: eleventhVariants,
 }
 
 /** All of them. */
