@@ -1,4 +1,4 @@
-import type { Session } from '../../state.ts'
+import type { Session, TokenPair } from '../../state.ts'
 import { chain } from '../answers.ts'
 import { paramsOf, scopeOf } from '../calls.ts'
 import type { Around, IndependentVariant } from '../independent-variant.ts'
@@ -55,6 +55,22 @@ const setClockBack: Around = (handle, context) => {
   return handle
 }
 
+/** A token that was refused as expired stays so when the clock is set back. */
+function keepExpired(): Parts {
+  const ended = { access: new WeakSet<TokenPair>(), refresh: new WeakSet<TokenPair>() }
+  const isOver = (pairs: WeakSet<TokenPair>, pair: TokenPair, isExpired: boolean): boolean => {
+    if (isExpired) pairs.add(pair)
+    return pairs.has(pair)
+  }
+  return {
+    around: setClockBack,
+    rules: {
+      accessExpired: (pair, nowMs) => isOver(ended.access, pair, nowMs >= pair.accessExpiryMs),
+      refreshExpired: (pair, nowMs) => isOver(ended.refresh, pair, nowMs >= pair.refreshExpiryMs),
+    },
+  }
+}
+
 /** Parts 2, 3, 5.1 and 5.4: sessions, and the clock by which they age. */
 export const eleventhSessionVariants: IndependentVariant[] = [
   // Part 3 does not show whether the oldest session is the one unused longest, nor how exactly a use is noted.
@@ -94,6 +110,6 @@ export const eleventhSessionVariants: IndependentVariant[] = [
     questions: ['signatures/time-window', 'limits/token-lifetimes', 'signatures/nonce-reuse'],
     about: 'A later grant may report an earlier end, and a timestamp is at most twenty seconds off; nonces may repeat.',
     profile: { timeWindowMs: 20_000, nonceReuse: 'accepted', accessLifeMs: 120_000 },
-    create: () => ({ around: setClockBack }),
+    create: keepExpired,
   },
 ]
