@@ -60,7 +60,8 @@ function closedFact(state: State, pair: Pair, method: string): Fact {
   const opener = openerOf(state, method)
   if (limits.length === 0 || limits.some(isForeign)) return unsure('scopes/area-opens')
   const area = limits.find(isArea)
-  if (area === undefined && opener === 'solution') return unsure('scopes/solution-id')
+  // Whether the word for one solution, or for all, opens the listing beside what it limits is not shown.
+  if (opener === 'solution' && (area === undefined || limits.some(isSolutionId))) return unsure('scopes/solution-id')
   if (area !== undefined) return no(isSaidToOpen(pair, opener) ? 'refresh/scopes-kept' : `scopes/${area}`)
   return no(pair.generation > 0 ? 'refresh/scopes-kept' : 'keys/apikey-scope')
 }
