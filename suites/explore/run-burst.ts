@@ -51,7 +51,7 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     const one = seen[index]
     if (one === undefined) continue
     const verdict = judge(core.state, facts(core.state, one.call, one.span))
-    if (!isTold && found.is === 'impossible' && contradicts(verdict, one.answer)) {
+    if (!isTold && found.is === 'impossible' && contradicts(verdict, one.answer) && !mayBeLimit(one)) {
       isTold = true
       reportHistory(core, { ...one, verdict }, found.part.length)
     }
@@ -62,6 +62,10 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
   // Their real order is not known, so nothing may follow from the one in which they were taken.
   if (found.is !== 'explained') core.state = doubtTouched(core.state, seen)
 }
+
+/** A server may let calls that change something wait for one another, and refuse some: how many at once it takes is open (limits/rate). */
+const mayBeLimit = ({ step, answer }: Seen): boolean =>
+  answer.kind === 'refused' && step.method !== 'solution/listSolutions' && step.change === undefined
 
 function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, calls: number): void {
   const message = `${contradiction(step, verdict, answer)}: no order of the ${calls} calls at once is one that the document allows`

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { loadIndependentMutants, loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
+import { pairsAtOnce, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
+import { learnAddresses } from './preflight.ts'
+import type { Caller } from './table.ts'
+import { brokenBy } from './test-findings.ts'
+
+async function everyBurst(caller: Caller): Promise<void> {
+  await learnAddresses(caller.x, 'root', true)
+  for (const on of ['new', 'warm'] as const) {
+    await wrongBesideRight(caller, 'root', on)
+    await pairsAtOnce(caller, 'root', on)
+    await refreshRace(caller, { who: 'root', on, count: 8, generation: 0 })
+  }
+  await sessionRace(caller, 'by-basic', 'new', 20)
+}
+
+const mutants = await loadIndependentMutants()
+const variants = await loadIndependentVariants()
+const withId = <One extends { id: string }>(all: readonly One[], id: string): One => {
+  const found = all.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`There is no server "${id}"`)
+  return found
+}
+
+describe('calls at once', () => {
+  test.each(['writes-of-one-key-in-flight-together-conflict', 'refresh-in-work-makes-the-others-come-again'])(
+    'accuse no server that lets writes wait for one another: %s',
+    async (id) => {
+      const { profile, create } = withId(variants, id)
+      const server: Omit<ServerOptions, 'clock'> = { ...(profile === undefined ? {} : { profile }), ...create?.() }
+      expect(await brokenBy(server, everyBurst)).toEqual([])
+    },
+  )
+
+  test.each([
+    ['calls-in-flight-share-the-address-of-the-last-one', 'addresses/bound'],
+    ['bare-call-beside-authorized-call-in-flight-let-in', 'authorization/required'],
+    ['last-of-refreshes-in-flight-undoes-revocations-of-the-others', 'refresh/revokes-access'],
+  ])('show what they share in vain: %s', async (id, requirement) => {
+    expect(await brokenBy(withId(mutants, id).create(), everyBurst)).toContain(requirement)
+  })
+})
