@@ -47,6 +47,11 @@ describe('a key that was disabled or deleted', () => {
       'keys/can-be-disabled',
       { disabledKeyWorks: (_key, means) => means === 'grant' },
     ],
+    [
+      'a disabled key that works again once it is deleted',
+      'keys/can-be-disabled',
+      { disabledKeyWorks: (key) => key.deleted, deletedKeyWorks: (key) => !key.enabled },
+    ],
   ])('shows %s', async (_what, requirement, rules) => {
     const { x, found } = await endedIn(rules)
     const [first] = found
@@ -55,10 +60,9 @@ describe('a key that was disabled or deleted', () => {
     const { steps, tries } = await reproduce(x, first)
     // The call that ended the key is shown, and neither is made again.
     expect(tries).toBe(0)
-    expect(steps.slice(-2).map((step) => step.do === 'call' && step.method)).toEqual([
-      expect.stringMatching(/^manager\/(update|delete)ApiKey$/),
-      expect.any(String),
-    ])
+    expect(steps.slice(0, -1).some((step) => step.do === 'call' && /(update|delete)ApiKey$/.test(step.method))).toBe(
+      true,
+    )
     const input = { requirement, part: '2', sentence: '', message: '', steps, outcomes: [], expect: 'refused' } as const
     expect(fixtureText(input)).toBeNull()
   })

@@ -35,11 +35,18 @@ export async function endKeys({ x, keyring }: Caller, ways: readonly WayToEndKey
   const secretKeys = keyring.secret.filter(isOwn)
   const eccKeys = [...keyring.ecc, ...keyring.narrowEcc].filter(isOwn)
   const ended: CallStep[] = []
-  for (const [at, way] of ways.entries()) {
-    for (const who of secretKeys.slice(-1 - at).slice(0, 1))
-      ended.push(...(await endKey(x, who, way, callsOfSecret(keyring, who))))
-    for (const who of eccKeys.slice(-1 - at).slice(0, 1)) ended.push(...(await endKey(x, who, way, callsOfEcc(who))))
+  const end = async (who: string | undefined, way: WayToEndKey, calls: (who: string) => CallStep[]): Promise<void> => {
+    if (who !== undefined) ended.push(...(await endKey(x, who, way, calls(who))))
   }
+  for (const [at, way] of ways.entries()) {
+    await end(secretKeys.at(-1 - at), way, (who) => callsOfSecret(keyring, who))
+    await end(eccKeys.at(-1 - at), way, callsOfEcc)
+  }
+  // A deletion must not bring a disabled key back.
+  const [, deletion] = ways
+  for (const who of deletion === undefined ? [] : [secretKeys.at(-1), eccKeys.at(-1)])
+    if (who !== undefined && deletion !== undefined) await x.call(endingOf(x, who, deletion))
+  for (const step of ended) await expectRefused(x, step)
   for (const ms of x.options.wire.controlled ? hoursMs : []) {
     await x.wait(ms)
     for (const step of ended) await expectRefused(x, step)
@@ -53,19 +60,23 @@ const usedBefore = 60
 async function endKey(
   x: Explorer,
   who: string,
-  { requirement, method, params }: WayToEndKey,
+  way: WayToEndKey,
   calls: readonly CallStep[],
 ): Promise<readonly CallStep[]> {
   const [control] = calls
   if (control === undefined || (await x.call(control))?.answer.kind !== 'accepted') return []
-  const auth = x.names.get('root')?.seed === undefined ? basic('root') : ecc('root')
-  const ending = await x.call({ do: 'call', method, params: paramsFor(params, who), auth })
-  if (ending?.answer.kind !== 'accepted') return []
-  x.endKey(who, requirement)
+  const ending = endingOf(x, who, way)
+  if ((await x.call(ending))?.answer.kind !== 'accepted') return []
+  x.endKey(who, way.requirement)
   for (const step of calls) await expectRefused(x, step)
-  await expectAccepted(x, list(auth))
+  await expectAccepted(x, list(ending.auth))
   for (const step of calls) await expectRefused(x, { ...step, connection: 'new' })
   return calls
+}
+
+function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
+  const auth = x.names.get('root')?.seed === undefined ? basic('root') : ecc('root')
+  return { do: 'call', method, params: paramsFor(params, who), auth }
 }
 
 function callsOfSecret({ grants }: Keyring, who: string): CallStep[] {
