@@ -11,10 +11,14 @@ export const creation = (auth: Auth, publicKey?: string): CallStep =>
 export const expectRefused = (x: Explorer, step: CallStep) => x.call(step, 'refused')
 
 /**
- * Makes a right call only if the model says that it must be accepted. A listing changes nothing, so it is made also where that is open, such as
- * after wrong calls that may have locked the key: if it is accepted, what follows can be judged again.
+ * Makes a right call only if the model says that it must be accepted. A listing is made also where wrong calls before may have locked the key, or a
+ * misuse may have ended the token: if it is accepted, what follows can be judged again.
  */
 export async function expectAccepted(x: Explorer, step: CallStep): Promise<Seen | null> {
-  const isOpen = step.method === 'solution/listSolutions' && x.foresee(step)?.is === 'open'
-  return x.call(step, isOpen ? 'open' : 'accepted')
+  const verdict = x.foresee(step)
+  const mayHaveEnded = verdict?.is === 'open' && doubts.includes(verdict.requirement)
+  return x.call(step, mayHaveEnded && step.method === 'solution/listSolutions' ? 'open' : 'accepted')
 }
+
+/** What is in doubt after wrong calls with a key, or with a token. */
+const doubts: readonly string[] = ['keys/created-key-works', 'refresh/new-pair']

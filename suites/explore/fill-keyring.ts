@@ -5,7 +5,7 @@ import { describeStep } from './describe-step.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, everyScope, freshName, granted, pairOf } from './keyring.ts'
-import type { Auth, CallStep } from './step.ts'
+import type { Auth } from './step.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
 const plainScope = ['apikey', 'solution', 'context']
@@ -70,13 +70,7 @@ export async function fillKeyring(
   { makeKeyPair, newKeys, hasTokens }: KeyMaker & { readonly hasTokens: boolean },
 ): Promise<void> {
   const revoked = hasTokens ? await revokedPair(x) : undefined
-  const all = wantedOf(x, newKeys)
-  const together = all.filter(({ name }) => createdTogether.includes(name))
-  for (const { name, scope, withPublicKey, by: how } of all) {
-    if (together.length === 2 && name === together[0]?.name)
-      for (const creator of await createTogether(x, pairs, together, makeKeyPair))
-        await afterCreation(x, creator, revoked)
-    if (x.names.has(name)) await tryFirst(x, name, withPublicKey === true)
+  for (const { name, scope, withPublicKey, by: how } of wantedOf(x, newKeys)) {
     const ways = [await how(x, pairs), basic('root'), hmac('root'), ecc('root')]
     for (const auth of ways) {
       if (auth === undefined || x.names.has(name)) continue
@@ -104,37 +98,6 @@ async function afterCreation(x: Explorer, creator: Auth, revoked: string | undef
   await x.call(refresh(used, { as: freshName(x) }))
 }
 
-/** Keys with public keys that are created at once, because a server may mix up what two calls bring. */
-const createdTogether = ['ecc-b', 'ecc-solution', 'ecc-by-ecc']
-
-/**
- * The document says nothing about creations at once, so a refusal is open; a key that was refused is created afterwards.
- *
- * @returns who created them
- */
-async function createTogether(
-  x: Explorer,
-  pairs: Map<string, string>,
-  both: readonly Wanted[],
-  makeKeyPair: KeyMaker['makeKeyPair'],
-): Promise<readonly Auth[]> {
-  const calls: CallStep[] = []
-  for (const { name, scope, by: how } of both) {
-    const auth = await how(x, pairs)
-    const [first] = scope
-    const [label] = labelsOf(x, name)
-    if (auth === undefined || first === undefined || label === undefined) return []
-    if (auth.kind === 'ecc') await x.call(list(auth))
-    rememberPair(x, name, sharedPair(x, name) ?? keyPairOf(name, makeKeyPair))
-    calls.push(create(auth, { name: label, scope: first, publicKey: `$${name}-own.publicKey` }, { as: name }))
-  }
-  const { fresh } = x.state().terms
-  x.setTerms({ fresh: false })
-  await x.burst({ do: 'burst', calls, on: 'new' })
-  x.setTerms({ fresh })
-  return calls.map(({ auth }) => auth)
-}
-
 /** Whether two keys may have one public key is open; where they may, both work. */
 const sharedPair = (x: Explorer, name: string): KeyPair | undefined =>
   name === 'ecc-by-ecc' && !isBesideTestKeys(x, name) ? ownOf(x, 'ecc-a') : undefined
@@ -156,7 +119,7 @@ async function tryFirst(x: Explorer, name: string, hasPublicKey: boolean): Promi
   })
   const asSecret = hasPublicKey ? [list(basic(name)), list(hmac(name)), grant(name, ['solution'])] : []
   // A server may check a public key only from its first signature on.
-  const isSecretFirst = hasPublicKey && name !== 'ecc-a'
+  const isSecretFirst = name === 'ecc-b' || name === 'ecc-solution'
   for (const step of isSecretFirst ? asSecret : [wrongSignature, ...wrongSecret]) await expectRefused(x, step)
   // Between wrong calls, so that the key is not locked.
   await x.call(list(hasPublicKey ? ecc(name) : hmac(name)))

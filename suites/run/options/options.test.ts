@@ -259,8 +259,8 @@ describe('the calls of the model', () => {
     expect(read({ disposable: true, explore: false })).toBeNull()
   })
 
-  test('15000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
-    expect(read({ disposable: true })).toEqual({ calls: 15000, only: null })
+  test('16000 calls on the loopback, 1000 elsewhere, or as many as are wanted', () => {
+    expect(read({ disposable: true })).toEqual({ calls: 16000, only: null })
     expect(read({ explore: true }, 'https://service.example')).toEqual({ calls: 1000, only: null })
     expect(read({ explore: true, exploreCalls: '70' })).toEqual({ calls: 70, only: null })
   })
@@ -268,7 +268,7 @@ describe('the calls of the model', () => {
   test('rows of the table or the matrix that --only names, and then no cases', () => {
     const flags = { url: 'http://127.0.0.1:1', keyId: 'id', keySecret: 'secret', only: ['table/basic/basic-secret'] }
     const { explore, selection } = readRunOptions(flags, {})
-    expect(explore).toEqual({ calls: 15000, only: ['table/basic/basic-secret'] })
+    expect(explore).toEqual({ calls: 16000, only: ['table/basic/basic-secret'] })
     expect(selection).toMatchObject({ only: [], rowsAlone: true })
   })
 

@@ -90,7 +90,7 @@ export function readRunOptions(flags: RunFlags, env: Environment): RunOptions {
   }
 }
 
-const exploreCallsNearby = 15_000
+const exploreCallsNearby = 16_000
 const exploreCallsElsewhere = 1000
 
 /** The model makes the calls of the rows of the table and of the matrix. */
