@@ -186,7 +186,7 @@ const besideTestKeys: readonly Wanted[] = [
   {
     name: 'by-token',
     scope: [['apikey', 'apiKey', 'solution', 'context'], ...wide],
-    by: byToken('root', 0, ['context', 'ipAddr:', 'expiresIn:15000']),
+    by: byToken('root', 1, ['context', 'ipAddr:', 'expiresIn:15000']),
   },
   {
     name: 'ecc-solution',

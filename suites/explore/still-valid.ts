@@ -25,7 +25,7 @@ export async function expectEveryKeyAccepted(x: Explorer, keyring: Keyring): Pro
     await expectAccepted(x, list(basic(who)))
     await expectAccepted(x, list(hmac(who)))
   }
-  for (const who of keyring.ecc) await expectAccepted(x, list(ecc(who)))
+  for (const who of [...keyring.ecc, ...keyring.narrowEcc]) await expectAccepted(x, list(ecc(who)))
 }
 
 /** Checks that keys of every kind and valid pairs still work. */
