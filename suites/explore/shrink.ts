@@ -32,6 +32,8 @@ const quietMs = 1300
 /** Pauses in a sequence that are repeated. */
 const notableGapMs = 900
 const longestWaitMs = 8000
+/** How long a key may be locked after wrong calls, as a rule. */
+const lockMs = 5000
 /** The longest time for shortening a finding on a running clock, and for running its shortest form. */
 const longestShrinkMs = 25_000
 
@@ -113,6 +115,8 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
   let tries = 0
   while (tries < runs || (failed === 0 && tries < most && !isLate() && !x.isOver())) {
     tries += 1
+    // The longer forms, or the tries before, may have locked the key for a while.
+    if (candidate.kind === 'refused' && (tries === 1 || outcomes.slice(0, -1).includes('refused'))) await x.wait(lockMs)
     if ((await shows(x, candidate, steps)) !== null) failed += 1
   }
   return { steps, outcomes, failed, tries }
