@@ -5,7 +5,8 @@ import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { withOtherPairs } from './other-pairs.ts'
 import { renamed } from './rename-steps.ts'
-import { type CallStep, namesIn, type Step } from './step.ts'
+import { namesIn, type Step } from './step.ts'
+import { callsOf, isWhole, madeBy, whole } from './whole-sequence.ts'
 
 export type Outcome = 'accepted' | 'refused' | 'broken'
 
@@ -163,9 +164,6 @@ function isCreation(step: Step): boolean {
 const takesPlace = ({ step, seen }: Entry): boolean =>
   isCreation(step) && !seen.every(({ verdict, answer }) => verdict.is === 'refused' && answer.kind === 'refused')
 
-const callsOf = (step: Step): readonly CallStep[] =>
-  step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
-
 /** Steps that name the same pairs. */
 const longestUse = 300
 
@@ -241,27 +239,6 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
       least = (await shows(x, candidate, without)) ?? least
     }
   return least
-}
-
-/** Whether every pair that a step names is made by an earlier one. */
-const isWhole = (steps: readonly Step[]): boolean => whole(steps).length === steps.length
-
-/** The steps that name only pairs which earlier ones make: a part of the log may begin after the grant of a pair. */
-function whole(steps: readonly Step[]): Step[] {
-  const made = new Set<string>()
-  return steps.filter((step) => {
-    const own = madeBy(step)
-    if (namesIn(step).some((name) => isMade(name) && !made.has(name) && !own.includes(name))) return false
-    for (const name of own) made.add(name)
-    return true
-  })
-}
-
-/** Names of what a sequence makes, as `freshName` gives them; those of keys are not. */
-const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d/.test(name)
-
-function madeBy(step: Step): string[] {
-  return callsOf(step).flatMap(({ as }) => as ?? [])
 }
 
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
