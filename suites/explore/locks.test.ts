@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { createHandler } from '../targets/bundled.ts'
+import { createHandler, type ServerOptions } from '../targets/bundled.ts'
+import { basic, list } from './calls.ts'
 import { type Exploration, explore } from './explore.ts'
+import { isLocked } from './locks.ts'
 import { openMemoryWire } from './memory-wire.ts'
+import { foundIn } from './test-findings.ts'
 
 const { requirements } = await openCorpus()
 
@@ -63,3 +66,24 @@ test.each([
     expect(locked).toBeGreaterThan(0)
   },
 )
+
+test.each([
+  ['an address is banned', true],
+  ['a key is lost', false],
+])('if %s, the initial key is refused everywhere, and so is another key: %s', async (_what, isBanned) => {
+  let isOver = true
+  const around: NonNullable<ServerOptions['around']> =
+    (handle, { root }) =>
+    async (request) => {
+      const names = Buffer.from(String(request.headers.authorization).replace('Basic ', ''), 'base64').toString()
+      const isOfRoot = [names, String(request.headers.authorization)].some((text) => text.includes(root.id))
+      return !isOver && (isBanned || isOfRoot) ? { status: 403, headers: {}, body: '' } : handle(request)
+    }
+  const { x, found } = await foundIn({ around }, async ({ x }) => {
+    isOver = false
+    await x.call(list(basic('root')))
+  })
+  const triesOf = (id: string | null) => (id === null ? 20 : 0)
+  expect(found.length).toBe(1)
+  for (const one of found) expect(await isLocked(x, one, triesOf)).toBe(isBanned)
+})
