@@ -63,7 +63,7 @@ function answerOf(wire: WireAnswer): Answer | null {
   const body = new TextDecoder().decode(wire.body)
   const counted = countAnswer({ kind: 'answer', status, retryAfter: headers['retry-after'], date: undefined, body })
   if (counted.kind === 'throttled') return null
-  // Any text is as wrong as any other in place of an object, and this one may be megabytes long.
+  // A text where an object belongs is wrong whatever it says, and it may be megabytes long, so it is not kept.
   return counted.kind === 'accepted' && typeof counted.result === 'string' ? { ...counted, result: '' } : counted
 }
 

@@ -70,7 +70,7 @@ function limitCallsInWork(most: number): Around {
   }
 }
 
-/** Answers every `interval`th call with 503, before it has any effect. */
+/** Answers one call in `interval` with 503, before it has any effect. */
 function shedEvery(interval: number): Around {
   const calls = createMemory(() => ({ count: 0 }))
   return (handle, context) => (request) => {

@@ -55,7 +55,7 @@ export const sixthMoreKeyVariants: IndependentVariant[] = [
   {
     id: 'session-joined-by-the-same-scope-and-replaced-by-another',
     questions: ['sessions/reused-name', 'grants/scope-echo'],
-    about: 'A session has the scope of its first grant; another list for its name begins it anew.',
+    about: 'A session has the scope of its first grant. A grant of its name with another scope replaces the session.',
     profile: { scopeEcho: 'sorted' },
     create() {
       const seen = watch(() => new Map<string, string>())

@@ -71,7 +71,7 @@ const hideFullMethod: Around = changeAnswers((answer) => {
   return { ...answer, status: 404, body }
 })
 
-/** The bytes of a MAC in BASE64 with or without padding, whatever its two spare bits are. */
+/** The bytes of a MAC in BASE64. Padding may be missing, and the two spare bits do not matter. */
 function macBytes(text: string): Buffer | undefined {
   return /^[A-Za-z0-9+/]{27}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }

@@ -78,7 +78,10 @@ export function refreshFacts(state: State, token: string, from: string, span: Sp
   ]
 }
 
-/** The key of the pair works (what becomes of the tokens of one that was disabled or deleted is open), and too few newer tokens were granted for a bound to have ended this one. */
+/**
+ * Whether the key of the pair works, and whether a limit on live tokens may have ended this one. What becomes of the tokens of a disabled or
+ * deleted key is open.
+ */
 function standingFacts(state: State, pair: Pair, span: Span): Fact[] {
   const key = state.keys.get(pair.key)
   const newer = (state.grants.get(pair.key) ?? 0) - pair.countOfKey
