@@ -45,7 +45,7 @@ export interface Core extends Availability {
 }
 
 function surroundings(core: Core): Surroundings {
-  const { wire, operations, random, unique } = core.options
+  const { wire, operations, values, unique } = core.options
   const { scheme, tokenPrefix, uri } = core.state.terms
   return {
     scheme,
@@ -56,7 +56,7 @@ function surroundings(core: Core): Surroundings {
     shortSessionNames: core.state.terms.longSessionNames === false,
     lookUp: (name) => core.names.get(name),
     nextId: () => ++core.lastId,
-    nextNonce: (kind) => nonceOf(kind, random),
+    nextNonce: (kind) => nonceOf(kind, values),
     timestamp: () => Math.floor(wire.now() + core.sentOffset),
   }
 }
@@ -168,8 +168,8 @@ export function reportProblems({ problems, log, shown }: Core): void {
     shown.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
 }
 
-function nonceOf(kind: CallStep['nonce'], random: Random): string {
-  const bytes = random.bytes(24)
+function nonceOf(kind: CallStep['nonce'], values: Random): string {
+  const bytes = values.bytes(24)
   if (kind === 'digits') return `00${Array.from(bytes.slice(0, 22), (byte) => byte % 10).join('')}`
   if (kind === 'padded') return toBase64(bytes.slice(0, 16))
   if (kind === 'marks') return `${toBase64(bytes.slice(0, 12))}////++++`

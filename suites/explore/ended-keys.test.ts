@@ -19,7 +19,7 @@ const endedIn = (rules: NonNullable<ServerOptions['rules']>) =>
     x.setSignatureClock(0, true)
     await x.call(create(basic('root'), { name: 'child', scope }, { as: 'by-child' }))
     for (const name of ['ecc-a', 'ecc-b']) {
-      const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.random)()
+      const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.values)()
       x.names.set(`${name}-own`, { seed, publicKey })
       await x.call(create(basic('root'), { name, scope, publicKey: `$${name}-own.publicKey` }, { as: name }))
     }

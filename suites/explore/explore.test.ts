@@ -6,9 +6,10 @@ import { openCorpus } from '../run/corpus-cache.ts'
 import { createHandler, loadMutants, type ServerOptions } from '../targets/bundled.ts'
 import { allPairs, coveringArray, pairsOf } from './covering.ts'
 import { readDeviations } from './deviations.ts'
-import { explore } from './explore.ts'
+import { type ExploreOptions, explore } from './explore.ts'
 import { readMatrix } from './matrix.ts'
 import { openMemoryWire } from './memory-wire.ts'
+import { openTarget } from './open-target.ts'
 import { changeBytes } from './operations.ts'
 import { cells } from './table.ts'
 import { changeText } from './text-operations.ts'
@@ -20,7 +21,14 @@ async function exploreServer(
   maxCalls: number,
   { seed = 1, controlled = true } = {},
 ) {
-  const { handle, context } = createHandler({ clock: 'virtual', ...server })
+  return exploreHandler(createHandler({ clock: 'virtual', ...server }), maxCalls, { seed, controlled })
+}
+
+async function exploreHandler(
+  { handle, context }: Pick<ReturnType<typeof createHandler>, 'handle' | 'context'>,
+  maxCalls: number,
+  { seed = 1, controlled = true, ...more }: Partial<Pick<ExploreOptions, 'seed' | 'values'>> & { controlled?: boolean },
+) {
   const { id, secret } = context.root
   return explore({
     wire: { ...openMemoryWire(handle, context.clock), controlled },
@@ -35,8 +43,18 @@ async function exploreServer(
     walks: 3,
     requirements,
     say: () => {},
+    ...more,
   })
 }
+
+/** Nothing is sent to it. */
+const nowhere = {
+  url: 'http://127.0.0.1:1',
+  root: { kind: 'secret', id: 'root', secret: 'secret' },
+  settings: bareSettings,
+  requestTimeoutMs: 1000,
+  disposable: true,
+} as const
 
 const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
   const mutant = (await loadMutants()).find((one) => one.id === id)
@@ -50,6 +68,34 @@ describe('an exploration', () => {
     expect(findings).toEqual([])
     expect(rootAccepted).toBe(true)
     expect(calls).toBeGreaterThan(800)
+  })
+
+  test('finds nothing when it is made again at a URL with the same seed, and uses no nonce, session or public key twice', {
+    timeout: 30_000,
+  }, async () => {
+    const { wire, root, settings, loopback, ...ofUrl } = (await openTarget(nowhere)).options
+    wire.close()
+    const { handle, context } = createHandler({ clock: 'virtual' })
+    const used = [new Set<string>(), new Set<string>()]
+    for (const words of used) {
+      const watched: typeof handle = (request) => {
+        const { authorization = '' } = request.headers
+        const session = /"session:[^"]{6,}"|BEGIN PUBLIC KEY[^"]+/.exec(String(request.body))?.[0]
+        for (const word of [authorization.split(';')[3], session])
+          if (word !== undefined && word !== '') words.add(word)
+        return handle(request)
+      }
+      const { findings, calls } = await exploreHandler({ handle: watched, context }, 900, {
+        ...ofUrl,
+        controlled: false,
+      })
+      for (const id of context.state.keys.keys()) if (id !== context.root.id) context.state.keys.delete(id)
+      expect(findings).toEqual([])
+      expect(calls).toBeGreaterThan(800)
+      expect(words.size).toBeGreaterThan(100)
+    }
+    const [first = new Set(), second = new Set()] = used
+    expect([...second].filter((word) => first.has(word))).toEqual([])
   })
 
   test('finds nothing behind a limit that answers 503 without Retry-After, to single calls and to calls at once', {

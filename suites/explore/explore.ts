@@ -1,6 +1,6 @@
 /** One exploration of a target, from its settings to its findings. */
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
-import { seededRandom } from '../engine/random.ts'
+import { type Random, seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { allPairs } from './covering.ts'
 import { readDeviations } from './deviations.ts'
@@ -37,6 +37,11 @@ export interface ExploreOptions {
   /** Called with each key that the model creates. */
   onKey?(key: Value): void
   readonly seed: number
+  /**
+   * Makes what no other exploration of the target may have used: nonces, names and key pairs. By default the seed makes them, as suits a
+   * target that lives no longer than its exploration.
+   */
+  readonly values?: Random
   readonly maxCalls: number
   readonly seconds: number
   /** How many random sequences at most. */
@@ -86,10 +91,11 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 export function openExploration(options: ExploreOptions): OpenExploration {
   const { seed, wire, allow, newKeys = everyKey, fillsKeys = true, only = null } = options
   const random = seededRandom(seed)
+  const { values = random } = options
   const startedMs = performance.now()
   const elapsed = (): number => performance.now() - startedMs
   const timeLeftMs = (): number => options.seconds * 1000 - elapsed()
-  const x = openExplorer({ ...options, operations: readDeviations(), random, timeLeftMs })
+  const x = openExplorer({ ...options, operations: readDeviations(), values, timeLeftMs })
   const findings = collectFindings(x, options.requirements)
   const matrix = readMatrix()
   let coverage: MatrixCoverage = { all: allPairs(matrix.dimensions), covered: new Set(), reasons: new Map() }
@@ -101,7 +107,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     only,
     tokenPrefix: options.settings.tokenPrefix,
     random,
-    makeKeyPair: keyPairMaker(random),
+    makeKeyPair: keyPairMaker(values),
     onFinding: (candidate) => tellFinding(findings, candidate, options),
     walk: (caller, isOver) => walk(caller, seed, isOver, options.walks),
     combine: async (caller, isOver) => {

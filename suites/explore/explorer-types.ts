@@ -48,7 +48,8 @@ export interface ExplorerOptions {
   readonly root: Value
   readonly rootKey: Key
   readonly operations: Operations
-  readonly random: Random
+  /** Makes nonces. */
+  readonly values: Random
   readonly unique: string
   /** Our addresses as the target sees them, if nothing translates them on the way; the first is used unless a step names another. */
   readonly addresses: readonly Address[]

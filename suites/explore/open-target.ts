@@ -1,5 +1,6 @@
 /** Opens the way to the target of an exploration: the bundled server in memory, or a URL. */
 
+import { systemRandom } from '../engine/random.ts'
 import { bareSettings } from '../engine/target.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { defaultMaxAnswerBytes } from '../targets/read-answer.ts'
@@ -10,7 +11,7 @@ import { openHttpWire } from './http-wire.ts'
 import { openMemoryWire } from './memory-wire.ts'
 
 interface OpenedTarget {
-  readonly options: Pick<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback'>
+  readonly options: Pick<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'values'>
   close(): Promise<void>
 }
 
@@ -21,7 +22,9 @@ export async function openTarget(target: UrlTargetOptions | null): Promise<Opene
   const { headers, rate } = settings
   const baseUrl = await withoutLocalhost(target.url)
   const wire = openHttpWire({ baseUrl, timeoutMs, maxAnswerBytes, tls, proxy, headers, rate })
-  return { options: { wire, root, settings, loopback: isLoopback(baseUrl) }, close: async () => wire.close() }
+  // A server may remember the nonces, names and public keys of an earlier exploration with the same seed.
+  const options = { wire, root, settings, loopback: isLoopback(baseUrl), values: systemRandom }
+  return { options, close: async () => wire.close() }
 }
 
 function openBundled(): OpenedTarget {

@@ -17,7 +17,7 @@ interface OpenOptions {
   readonly root: RootKey
   readonly settings: TargetSettings
   readonly operations: Operations
-  readonly random: Random
+  readonly values: Random
   /** Nothing was created on the target before. */
   readonly fresh: boolean
   readonly loopback: boolean
@@ -52,19 +52,19 @@ const standsFor: { readonly [member: string]: string } = {
 }
 
 export function openExplorer(options: OpenOptions): Explorer {
-  const { root, settings, random, wire, operations, maxCalls, timeLeftMs } = options
+  const { root, settings, values, wire, operations, maxCalls, timeLeftMs } = options
   const value = rootValue(root)
   const probes = new Map(Object.entries(settings.probes).map(([area, { method }]) => [method, area]))
   return createExplorer({
     wire,
     operations,
-    random,
+    values,
     maxCalls,
     timeLeftMs,
     created: options.created ?? 0,
     triesBefore: options.triesBefore ?? 0,
     onKey: options.onKey ?? (() => {}),
-    unique: Array.from(random.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
+    unique: Array.from(values.bytes(4), (byte) => (byte % 36).toString(36)).join(''),
     root: value,
     rootKey: {
       id: root.id,
@@ -152,4 +152,4 @@ function addressesOf({ clientAddress, secondAddress }: TargetSettings, loopback:
   ]
 }
 
-export const keyPairMaker = (random: Random) => () => ed25519KeyPair(random.bytes(32))
+export const keyPairMaker = (values: Random) => () => ed25519KeyPair(values.bytes(32))

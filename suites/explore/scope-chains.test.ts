@@ -23,7 +23,7 @@ test('every key must still be accepted, narrow ones with a public key too', asyn
   const rules = { eccTakenFor: () => !isLost }
   const broken = await brokenBy({ rules }, async ({ x }) => {
     x.setSignatureClock(0, true)
-    const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.random)()
+    const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.values)()
     x.names.set('ecc-solution-own', { seed, publicKey })
     const params = { name: 'narrow', scope: ['solution'], publicKey: '$ecc-solution-own.publicKey' }
     await x.call(create(basic('root'), params, { as: 'ecc-solution' }))

@@ -27,7 +27,7 @@ export async function foundIn(
     root: { kind: 'secret', id, secret },
     settings: bareSettings,
     operations,
-    random: seededRandom(1),
+    values: seededRandom(1),
     fresh: true,
     loopback: true,
     maxCalls: 2000,
