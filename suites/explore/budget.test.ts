@@ -2,10 +2,25 @@ import { expect, test } from 'vitest'
 import { likelyCalls, sizesFor } from './budget.ts'
 
 const minute = { maxCalls: 150_000, made: 60, timeLeftMs: 58_000 }
+const least = sizesFor({ ...minute, maxCalls: 1000, callMs: 1 })
+const most = sizesFor({ ...minute, callMs: 0, timeLeftMs: Number.POSITIVE_INFINITY })
 
 test('a server that is far away gets the sequences of few calls, and one nearby those of many', () => {
-  expect(sizesFor(likelyCalls({ ...minute, callMs: 100 })).firstTurns).toBe(sizesFor(1000).firstTurns)
-  expect(sizesFor(likelyCalls({ ...minute, callMs: 2 })).storms).toBe(sizesFor(150_000).storms)
+  expect(sizesFor({ ...minute, callMs: 100 }).firstTurns).toBe(least.firstTurns)
+  expect(sizesFor({ ...minute, callMs: 2 }).storms).toBe(most.storms)
+})
+
+test('pauses count: a short exploration of a fast server makes few sessions, and keeps time for the other sequences', () => {
+  const short = sizesFor({ ...minute, callMs: 1, timeLeftMs: 28_000 })
+  expect(short.storms).toBe(least.storms)
+  expect(short.sequencesMs).toBeGreaterThan(2000)
+  expect(most.sequencesMs).toBe(0)
+})
+
+test('the last stages keep calls and time, but no more than a fifth', () => {
+  expect(sizesFor({ ...minute, maxCalls: 1000, callMs: 1 }).reserved).toBe(200)
+  expect(sizesFor({ ...minute, callMs: 5 }).reservedMs).toBeGreaterThan(2000)
+  expect(sizesFor({ ...minute, callMs: 1000 }).reservedMs).toBeLessThanOrEqual(minute.timeLeftMs / 5)
 })
 
 test('a budget of calls is never exceeded', () => {

@@ -45,25 +45,55 @@ const table = {
   matrixCalls: [100, 300, noLimit],
   walkCalls: [100, 120, noLimit],
   /** Calls that the last stages need; of a small budget at most a fifth. */
-  reserved: [400, 380, 900] as readonly [number, number, number],
+  reserved: [450, 500, 900] as readonly [number, number, number],
 } as const
 
 type Column = 0 | 1 | 2
-export type Sizes = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
+type OfTable = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
 
-/** @param calls how many calls an exploration will make */
-export function sizesFor(calls: number): Sizes {
-  const column: Column = calls < 9000 ? 0 : calls < 18_000 ? 1 : 2
-  const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as Sizes
-  return { ...sizes, reserved: Math.min(sizes.reserved, Math.round(calls / 5)) }
+export interface Sizes extends OfTable {
+  /** How long the last stages take at most. */
+  readonly reservedMs: number
+  /** How long the sequences take that follow the session tests; of a short exploration half of its time. */
+  readonly sequencesMs: number
+}
+
+/** What an exploration may spend. */
+export interface Budget {
+  readonly maxCalls: number
+  readonly made: number
+  /** How long the last calls took on average. */
+  readonly callMs: number
+  /** Infinite where a clock that is moved makes the pauses. */
+  readonly timeLeftMs: number
+}
+
+/** For each size, how long the pauses of the session tests take, and how many calls the sequences after them make. */
+const pausesMs = [16_000, 27_000, 36_000] as const
+const sequenceCalls = [4500, 6500, 9500] as const
+const leastReservedMs = 2500
+
+/** The largest sizes whose calls and pauses fit into the budget. */
+export function sizesFor(budget: Budget): Sizes {
+  const { callMs, timeLeftMs } = budget
+  const calls = likelyCalls(budget)
+  const fits = (column: Column): boolean => pausesMs[column] + sequenceCalls[column] * callMs <= timeLeftMs
+  const column: Column = calls >= 18_000 && fits(2) ? 2 : calls >= 9000 && fits(1) ? 1 : 0
+  const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as OfTable
+  const reserved = Math.min(sizes.reserved, Math.round(calls / 5))
+  return {
+    ...sizes,
+    reserved,
+    reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
+    sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * callMs),
+  }
 }
 
 /** The first calls take longer than later ones, so the time allows more calls than they suggest. */
 const headroom = 1.3
 const leastCallMs = 0.1
 
-/** How many calls an exploration will make: its budget, or fewer if the time allows fewer. @param callMs how long the last calls took on average */
-export function likelyCalls(budget: { maxCalls: number; made: number; callMs: number; timeLeftMs: number }): number {
-  const { maxCalls, made, callMs, timeLeftMs } = budget
+/** How many calls an exploration will make: its budget, or fewer if the time allows fewer. */
+export function likelyCalls({ maxCalls, made, callMs, timeLeftMs }: Budget): number {
   return Math.min(maxCalls, Math.round(made + (headroom * timeLeftMs) / Math.max(leastCallMs, callMs)))
 }

@@ -1,6 +1,6 @@
 /** The order of an exploration: every part is changed once before any is changed twice; calls that fill a limit come last. */
 
-import { likelyCalls, sizesFor } from './budget.ts'
+import { type Budget, sizesFor } from './budget.ts'
 import { openTable, type Table } from './call-cells.ts'
 import { type Candidate, type Explorer, TargetGone } from './explorer-types.ts'
 import { fillKeyring } from './fill-keyring.ts'
@@ -8,15 +8,17 @@ import { type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
 import { greet, learnAddresses, learnLiveTokens, learnSignatures, learnSolution, learnTokens } from './preflight.ts'
+import { sessionStages } from './session-stages.ts'
 import { outlastSessions } from './session-storms.ts'
 import {
+  callsAtEnd,
   chosenRows,
   closingStages,
   firstTurns,
+  isOver,
   keyStages,
   lastStages,
   type Stages,
-  sessionStages,
   tokenStages,
   wideStages,
 } from './stages.ts'
@@ -31,6 +33,8 @@ interface AskedOfTarget {
   /** How many cells were called, for each part of each kind of call. */
   readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   readonly calls: number
+  /** The kinds of sequences for which calls or time did not suffice. */
+  readonly skipped: readonly string[]
   /** Calls and milliseconds by script, for those who tune it. */
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
 }
@@ -52,9 +56,17 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
   }
   const result = { rootAccepted: false, gone: null as string | null }
   let all: Stages | undefined
-  const stage = async (name: string, run: () => Promise<unknown>): Promise<void> => {
+  const skipped = new Set<string>()
+  const mustSkip = (pausesMs: number): boolean => {
+    if (all === undefined || all.isEnding) return x.isOver({ calls: 0, ms: -lateMs })
+    const isTooShort =
+      pausesMs > 0 && !x.options.wire.controlled && x.isOver({ calls: 0, ms: pausesMs + all.sizes.sequencesMs })
+    return isTooShort || isOver(all)
+  }
+  const stage = async (name: string, run: () => Promise<unknown>, pausesMs = 0): Promise<void> => {
     const [calls, from] = [x.calls(), x.options.wire.now()]
-    if (!x.isOver({ calls: 0, ms: -lateMs })) await run()
+    if (mustSkip(pausesMs)) return void skipped.add(name)
+    await run()
     await settle()
     const before = spent.get(name) ?? { calls: 0, ms: 0 }
     spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.wire.now() - from })
@@ -82,7 +94,13 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
       await unlessGone(async () => {
         if (all !== undefined && result.gone === null && plan.only === null) await lastStages(all)
       })
-      return { ...result, ...countsOf(all), calls: x.calls(), spent }
+      return {
+        ...result,
+        ...countsOf(all),
+        calls: x.calls(),
+        skipped: [...skipped].filter((name) => !spent.has(name)),
+        spent,
+      }
     },
   }
 }
@@ -98,10 +116,13 @@ async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Prom
   })
   const caller: Caller = { x, keyring, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
   const table: Table = openTable(cells(x.options.operations, plan.random).filter(({ id }) => isNamedBy(plan.only, id)))
+  const sizes = sizesFor(budgetOf(x))
+  x.reserve(callsAtEnd(sizes, x.options.wire))
   return {
     caller,
     plan,
-    sizes: sizesFor(callsOf(x)),
+    sizes,
+    isEnding: false,
     table,
     stage,
     expiring: { due: 0, pairs: [], replaced: [] },
@@ -115,6 +136,8 @@ async function quietStages(all: Stages): Promise<void> {
   await tokenStages(all)
   await keyStages(all)
   await wideStages(all)
+  all.isEnding = true
+  all.caller.x.reserve(0)
   await closingStages(all)
 }
 
@@ -127,13 +150,14 @@ function countsOf(all: Stages | undefined): Pick<AskedOfTarget, 'cells' | 'parts
 /** How many of the last calls show how long one takes. */
 const recentCalls = 20
 
-/** How many calls the exploration will make, as far as the calls until now show. */
-function callsOf({ log, calls, options: { maxCalls, timeLeftMs, wire } }: Explorer): number {
+/** What is left to spend, as far as the calls until now show. */
+function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, wire } }: Explorer): Budget {
+  const budget = { maxCalls, made: calls() }
   // A clock that is moved does not show how long calls take.
-  if (wire.controlled) return maxCalls
+  if (wire.controlled) return { ...budget, callMs: 0, timeLeftMs: Number.POSITIVE_INFINITY }
   const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
   const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
-  return likelyCalls({ maxCalls, made: calls(), callMs: tookMs / Math.max(1, recent.length), timeLeftMs: timeLeftMs() })
+  return { ...budget, callMs: tookMs / Math.max(1, recent.length), timeLeftMs: timeLeftMs() }
 }
 
 /** Learns the words and clocks of the target and our addresses, and creates keys. */
@@ -141,7 +165,7 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   const before = keyringOf(x, { grants: false, keys: plan.keys, limits: plan.limits })
   const first = before.secret[0]
   const hasTokens = plan.sessions && first !== undefined && (await learnTokens(x, first, plan.tokenPrefix))
-  if (hasTokens) await learnLiveTokens(x, first, sizesFor(callsOf(x)).otherTokens)
+  if (hasTokens) await learnLiveTokens(x, first, sizesFor(budgetOf(x)).otherTokens)
   await learnSignatures(x)
   await learnAddresses(x, first ?? 'root', hasTokens)
   if (hasTokens) await learnWithdrawals(x, first, plan.keys)
@@ -149,9 +173,10 @@ async function learnTarget(x: Explorer, plan: Plan, pairs: Map<string, string>):
   x.names.set('spare', { seed, publicKey: publicKeyPem })
   if (plan.keys) await fillKeyring(x, pairs, { ...plan, hasTokens })
   // The token of this key created others, in a session.
-  if (plan.limits && sizesFor(callsOf(x)).storms > 0 && x.names.has('by-token')) await outlastSessions(x, 'by-token')
+  if (plan.limits && sizesFor(budgetOf(x)).storms > 0 && x.names.has('by-token')) await outlastSessions(x, 'by-token')
   const keyring = keyringOf(x, { grants: plan.sessions && hasSecretKeys(x), keys: plan.keys, limits: plan.limits })
-  if (keyring.grants) for (const who of keyring.secret.slice(0, sizesFor(callsOf(x)).users)) await learnSolution(x, who)
+  if (keyring.grants)
+    for (const who of keyring.secret.slice(0, sizesFor(budgetOf(x)).users)) await learnSolution(x, who)
   await expectEveryKeyAccepted(x, keyring)
   return keyring
 }

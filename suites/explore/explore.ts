@@ -68,6 +68,8 @@ export interface Exploration {
   readonly gone: string | null
   readonly created: number
   readonly seconds: number
+  /** The kinds of sequences for which calls or time did not suffice. */
+  readonly skipped: readonly string[]
   /** Calls and milliseconds by stage, for those who tune it. */
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
 }

@@ -84,6 +84,8 @@ export interface Explorer {
   repeated(): number
   /** Lets an action make this many further calls, which the budget does not count. */
   beyondBudget<T>(calls: number, action: () => Promise<T>): Promise<T>
+  /** Keeps this many calls of the budget for later. */
+  reserve(calls: number): void
   /** Replaces the known terms of the target. */
   setTerms(terms: Partial<Terms>): void
   /** The offset of our time in signatures; while it is uncertain, no signature is judged. */

@@ -68,6 +68,9 @@ function explorerOf(core: Core): Explorer {
     calls: () => core.calls,
     repeated: () => core.repeated,
     beyondBudget: (calls, action) => beyondBudget(core, calls, action),
+    reserve: (calls) => {
+      core.limit = options.maxCalls - calls
+    },
     setTerms: (terms) => {
       core.state = { ...core.state, terms: { ...core.state.terms, ...terms } }
     },

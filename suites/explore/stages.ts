@@ -3,18 +3,9 @@ import { addresses } from './address-chains.ts'
 import { afterRefusals } from './after-refusals.ts'
 import type { Sizes } from './budget.ts'
 import { pairsAtOnce, refreshBesideUse, refreshRace, sessionRace, wrongBesideRight } from './bursts.ts'
-import { callCells, grantsNothing, type Table } from './call-cells.ts'
+import { callCells, type Table } from './call-cells.ts'
 import { endKeys } from './ended-keys.ts'
-import {
-  beginExpiry,
-  type Expiring,
-  endBeside,
-  endExpiry,
-  endLatePairs,
-  type LatePair,
-  usedBeforeExpiry,
-  useWhileWaiting,
-} from './expiry.ts'
+import { beginExpiry, type Expiring, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit, rightCreation } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
 import { kindsOfPairs } from './kinds-of-pairs.ts'
@@ -26,11 +17,11 @@ import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
 import { connections, missingParams, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
 import { narrowKeys, scopeLimits } from './scope-chains.ts'
-import { confusableNames, sameNameTwice } from './session-names.ts'
-import { manySessions, mostSessions, sessionReadings, sessionStorm } from './session-storms.ts'
+import { sameNameTwice } from './session-names.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
+import type { Wire } from './wire.ts'
 import { writtenAgain } from './written-bodies.ts'
 import {
   afterAnotherKey,
@@ -50,18 +41,22 @@ export interface Stages {
   readonly table: Table
   /** Pairs that expire soon, and when all of them have expired. */
   expiring: Expiring
-  /** Runs one stage, then handles its findings. */
-  stage(name: string, run: () => Promise<unknown>): Promise<void>
+  /** The last stages may use what is reserved for them. */
+  isEnding: boolean
+  /** Runs one stage, then handles its findings. Skips it if too little is left. @param pausesMs how long it waits */
+  stage(name: string, run: () => Promise<unknown>, pausesMs?: number): Promise<void>
 }
 
 /** Calls kept back for the stage that moves the clock by hours. */
 const clockStageCalls = 220
 
-/** Milliseconds that are reserved for the last stages. */
-const reservedMs = 2500
+/** Whether only what is reserved for the last stages is left. @param calls how many more are reserved */
+export const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
+  x.isOver({ calls, ms: sizes.reservedMs })
 
-const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
-  x.isOver({ calls: sizes.reserved + calls + (x.options.wire.controlled ? clockStageCalls : 0), ms: reservedMs })
+/** How many calls the last stages need. */
+export const callsAtEnd = ({ reserved }: Sizes, wire: Wire): number =>
+  reserved + (wire.controlled ? clockStageCalls : 0)
 
 const pickOf =
   ({ plan }: Stages) =>
@@ -75,50 +70,6 @@ export async function firstTurns(all: Stages): Promise<void> {
   await stage('table', () =>
     callCells(caller, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
-}
-
-/** The share of all calls that may be made during the pauses of the session tests. */
-const restShare = 0.06
-
-/** The session tests. During their pauses only calls that grant no token are made, because a grant may count as a session. */
-export async function sessionStages(all: Stages): Promise<void> {
-  const { caller, plan, stage, table, sizes } = all
-  const { x, keyring } = caller
-  const { wire } = x.options
-  const meanwhile = async (ms: number): Promise<void> => {
-    const until = wire.now() + ms
-    const { script } = x
-    if (!wire.controlled)
-      await callCells(caller, table, {
-        only: grantsNothing,
-        until,
-        isOver: () => x.calls() > pauseCallLimit || isOver(all),
-      })
-    x.script = script
-    if (wire.now() < until) await x.wait(until - wire.now())
-  }
-  // A fast server could answer the whole table during the pauses.
-  const pauseCallLimit = x.calls() + Math.floor(x.options.maxCalls * restShare)
-  const [first = 'root', second = first, third = second] = keyring.secret
-  if (!plan.limits || !keyring.grants) return
-  await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile))
-  // Which grants count as sessions is known now, and no user has many of them yet.
-  let late: LatePair[] = []
-  await stage('expiry', async () => {
-    late = await endBeside(caller, [third, second], meanwhile)
-  })
-  for (const [at, who] of [second, first].slice(0, sizes.storms).entries())
-    await stage('sessions', async () => {
-      await sessionStorm(caller, who, mostSessions + at, meanwhile)
-      await endLatePairs(caller, late, who)
-    })
-  // A key of our own: no case made sessions of it, so that each of its first is watched.
-  await stage('sessions', async () => {
-    await manySessions(caller, third, sizes.manySessions, meanwhile)
-    await endLatePairs(caller, late, third)
-  })
-  await stage('expiry', () => usedBeforeExpiry(caller, [first, third], meanwhile))
-  if (sizes.confusableNames) await stage('sessions', () => confusableNames(caller, third, meanwhile))
 }
 
 /** The rows of the table and of the matrix that the user names. */

@@ -16,7 +16,9 @@ export function renderExploration(
     findings.length === 0
       ? `Nothing found at ${meta.target}: every answer is one that the document allows`
       : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
-  return `${[...lines, ...gone, result, `${effortOf(exploration)}; seed ${meta.seed}`].join('\n')}\n`
+  const { skipped } = exploration
+  const rest = skipped.length === 0 ? [] : [`Calls or time did not suffice for: ${skipped.join(', ')}`]
+  return `${[...lines, ...gone, result, `${effortOf(exploration)}; seed ${meta.seed}`, ...rest].join('\n')}\n`
 }
 
 /** Describes how much was covered: cells of the table, parts of calls, and pairs of the matrix. */

@@ -132,6 +132,8 @@ export interface Explored {
   pairs: { covered: number; all: number }
   /** One for each part of each kind of call. */
   parts: { case: string; asked: number; all: number }[]
+  /** Kinds of sequences for which calls or time did not suffice; absent in reports of earlier versions. */
+  skipped?: string[]
 }
 
 export interface Observation {
