@@ -12,9 +12,8 @@ import {
 } from '../engine/model/index.ts'
 import { keyIdOf } from '../engine/model/learn.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
-import type { Random } from '../engine/random.ts'
-import { toBase64 } from '../engine/signer/bytes.ts'
 import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
+import { nonceOf } from './nonces.ts'
 import { headerBytes, type Rendered, render, resolveAll, type Surroundings, Unmakeable } from './render.ts'
 import type { CallStep, Value } from './step.ts'
 import type { Response } from './wire.ts'
@@ -166,14 +165,4 @@ export function reportProblems({ problems, log, shown }: Core): void {
   const [entry, script] = [log.length - 1, shown.script]
   for (const problem of problems.splice(0))
     shown.report({ ...problem, kind: 'shape', fact: problem.requirement, entry, script })
-}
-
-function nonceOf(kind: CallStep['nonce'], values: Random): string {
-  const bytes = values.bytes(24)
-  if (kind === 'digits') return `00${Array.from(bytes.slice(0, 22), (byte) => byte % 10).join('')}`
-  if (kind === 'padded') return toBase64(bytes.slice(0, 16))
-  if (kind === 'marks') return `${toBase64(bytes.slice(0, 12))}////++++`
-  if (kind === 'letters')
-    return Array.from(bytes, (byte) => String.fromCharCode((byte & 32 ? 65 : 97) + (byte % 26))).join('')
-  return toBase64(bytes)
 }

@@ -9,6 +9,7 @@ import { shortName } from '../engine/signer/short-name.ts'
 import { draftOf, type SigningKey } from '../engine/signer/sign.ts'
 import { bodyForms, brokenBodies, padded } from './body-forms.ts'
 import type { Operations } from './deviations.ts'
+import { nonceFor } from './nonces.ts'
 import { changeBytes } from './operations.ts'
 import type { CallStep, Change, Json, Value } from './step.ts'
 import { changeText } from './text-operations.ts'
@@ -188,7 +189,9 @@ function signedHeader(
   maker: Maker,
 ): string {
   const timestamp = String(around.timestamp())
-  const nonce = nonceFor(step, value, around, (one) => `${timestamp};${one};POST\n${around.uri}\n${body}\n`)
+  const dataWith = (one: string): string => `${timestamp};${one};POST\n${around.uri}\n${body}\n`
+  const nonce = nonceFor(step.nonce, value, { next: around.nextNonce, dataWith })
+  if (nonce === null) throw new Unmakeable('No nonce makes such a signature')
   const { operation = '', field } = step.change ?? {}
   if (field === 'mistake') {
     maker.touch('mistake')
@@ -212,21 +215,6 @@ function signedHeader(
     maker.text('signature', signature),
   ]
   return `${maker.text('scheme', around.scheme)}${maker.text('gap', ' ')}${maker.text('fields', fields.join(';'))}`
-}
-
-/** One nonce of 256 makes a MAC with a zero byte at a given place. */
-const mostNonces = 8000
-
-/** @param dataOf the data to sign with a nonce */
-function nonceFor({ nonce }: CallStep, value: Value, around: Surroundings, dataOf: (nonce: string) => string): string {
-  if (nonce !== 'leading-zero' && nonce !== 'trailing-zero') return around.nextNonce(nonce)
-  const key = utf8(value.secret ?? '')
-  const at = nonce === 'leading-zero' ? 0 : 19
-  for (let tried = 0; tried < mostNonces; tried++) {
-    const text = around.nextNonce(undefined)
-    if (hmacSha256(key, utf8(dataOf(text)))[at] === 0) return text
-  }
-  throw new Unmakeable('No nonce makes such a MAC')
 }
 
 function signatureOf(step: CallStep, value: Value, data: Uint8Array, maker: Maker): Uint8Array {

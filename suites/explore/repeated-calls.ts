@@ -78,8 +78,10 @@ export async function rightCalls({ x, keyring }: Caller, times: number, tokenTim
     for (let at = 0; at < uses; at++) await expectAccepted(x, list(auth, { connection: 5 }))
     for (let at = 0; at < 4; at++) await expectAccepted(x, list(auth, { connection: 'new' }))
     // A server may write the bytes of a signature as a number.
-    const zeros = auth.kind === 'hmac' ? (['leading-zero', 'trailing-zero'] as const) : []
-    for (const nonce of ['digits', 'letters', 'padded', 'marks', ...zeros] as const) await x.call(list(auth, { nonce }))
+    const zeros = { hmac: ['leading-zero', 'trailing-zero'], ecc: ['leading-zero'] } as const
+    const ofKind = auth.kind === 'hmac' || auth.kind === 'ecc' ? zeros[auth.kind] : []
+    for (const nonce of ['digits', 'letters', 'padded', 'marks', ...ofKind] as const)
+      await x.call(list(auth, { nonce }))
     for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
   }
 }
