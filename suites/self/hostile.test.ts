@@ -22,20 +22,23 @@ const short = [
   'keys-of-another-hand',
 ]
 
+/** `npm run hostile` holds the limits of time. Here other tests run beside, so only a run that does not end is noticed. */
+const patience = 5
+
 test('the short form has an attack of every kind', () => {
   const left = attackKinds.filter((kind) => !kind.some(({ id }) => short.includes(id)))
   // no-secret-leaves.test.ts has a server of its own for these.
   expect(left).toEqual([attacksOfOutput])
 })
 
-test('the suite survives every attack of the short form', { timeout: 240_000 }, async () => {
+test('the suite survives every attack of the short form', { timeout: 480_000 }, async () => {
   const chosen = attacks.filter(({ id }) => short.includes(id))
   expect(chosen).toHaveLength(short.length)
   const found: string[] = []
   const next = chosen.values()
   const lane = async (): Promise<void> => {
     for (const attack of next) {
-      const { problems } = await runAttack(attack)
+      const { problems } = await runAttack(attack, patience)
       for (const problem of problems) found.push(`${attack.id}: ${problem}`)
     }
   }

@@ -17,12 +17,16 @@ const usualLimitMs = 20_000
 /** Output beyond this is counted and not kept. In bytes. */
 const mostKept = 8 * 1024 * 1024
 
-/** Runs one attack against the built command line in a separate folder. */
-export async function runAttack(attack: Attack): Promise<Finding> {
+/**
+ * Runs one attack against the built command line in a separate folder.
+ *
+ * @param patience by how much to multiply the time that the attack allows, on a machine that does much else
+ */
+export async function runAttack(attack: Attack, patience = 1): Promise<Finding> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-hostile-'))
   const setup = await attack.setUp(folder)
   try {
-    const ran = await runProcess(setup, folder, attack.withinMs ?? usualLimitMs)
+    const ran = await runProcess(setup, folder, (attack.withinMs ?? usualLimitMs) * patience)
     const own = await setup.check?.(ran)
     return { attack, ran, problems: [...problemsWith(attack, ran), ...(own === undefined ? [] : [own])] }
   } finally {
