@@ -77,7 +77,9 @@ const leastReservedMs = 2500
 export function sizesFor(budget: Budget): Sizes {
   const { callMs, timeLeftMs } = budget
   const calls = likelyCalls(budget)
-  const fits = (column: Column): boolean => pausesMs[column] + sequenceCalls[column] * callMs <= timeLeftMs
+  // The first calls are short.
+  const likelyMs = 1.5 * callMs
+  const fits = (column: Column): boolean => pausesMs[column] + sequenceCalls[column] * likelyMs <= timeLeftMs
   const column: Column = calls >= 18_000 && fits(2) ? 2 : calls >= 9000 && fits(1) ? 1 : 0
   const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as OfTable
   const reserved = Math.min(sizes.reserved, Math.round(calls / 5))
@@ -85,7 +87,7 @@ export function sizesFor(budget: Budget): Sizes {
     ...sizes,
     reserved,
     reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
-    sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * callMs),
+    sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * likelyMs),
   }
 }
 
