@@ -1,5 +1,6 @@
 /** What an exploration found, for a terminal. */
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
+import { skippedLines } from '../report/explored-lines.ts'
 import type { Exploration } from './explore.ts'
 import type { Found } from './findings.ts'
 import type { ExploreMeta } from './report.ts'
@@ -16,8 +17,7 @@ export function renderExploration(
     findings.length === 0
       ? `Nothing found at ${meta.target}: every answer is one that the document allows`
       : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
-  const { skipped } = exploration
-  const rest = skipped.length === 0 ? [] : [`Calls or time did not suffice for: ${skipped.join(', ')}`]
+  const rest = skippedLines(exploration.skipped)
   return `${[...lines, ...gone, result, `${effortOf(exploration)}; seed ${meta.seed}`, ...rest].join('\n')}\n`
 }
 

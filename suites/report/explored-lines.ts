@@ -10,9 +10,13 @@ export function exploredLines({ explored, findings }: Pick<PrintedReport, 'explo
   const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
   return [
     `The model made ${calls} calls${again}: ${begun} of ${parts.length} parts of calls, ${changes.asked} of ${changes.all} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`,
-    ...(skipped.length === 0 ? [] : [`Calls or time did not suffice for: ${skipped.join(', ')}`]),
+    ...skippedLines(skipped),
     ...[...countBy(findings, (finding) => finding.case)].map(
       ([name, count]) => `${name}: ${counted(count, 'finding')}`,
     ),
   ]
 }
+
+/** Names the sequences that the model left out; empty if it made all. */
+export const skippedLines = (skipped: readonly string[]): string[] =>
+  skipped.length === 0 ? [] : [`Calls or time did not suffice for: ${skipped.join(', ')}`]

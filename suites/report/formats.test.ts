@@ -9,6 +9,7 @@ import { renderJunit } from './junit.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { CaseReport } from './report.ts'
 import { testRun } from './test-run.ts'
+import { renderText } from './text.ts'
 
 const report = madeUpReport()
 
@@ -152,3 +153,16 @@ function unknownMembers(value: unknown, schema: Schema, path: string): string[] 
     return inner === undefined ? [`${path}/${name}`] : unknownMembers(member, inner, `${path}/${name}`)
   })
 }
+
+test('text, Markdown and HTML say for which sequences of the model calls or time did not suffice', () => {
+  const parts = [{ case: 'table/basic/basic-secret', asked: 3, all: 9 }]
+  const explored = { calls: 40, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
+  const rendered = (skipped: string[]): string[] => {
+    const whole = { ...report, explored: { ...explored, skipped } }
+    expect(problemWith(JSON.parse(renderJson(whole)), 'report')).toBeUndefined()
+    return [renderText(whole, { colour: false, columns: 120 }), renderMarkdown(whole), renderHtml(whole)]
+  }
+  const sentence = 'Calls or time did not suffice for: races, ended keys'
+  for (const text of rendered(['races', 'ended keys'])) expect(text).toContain(sentence)
+  for (const text of rendered([])) expect(text).not.toContain('did not suffice')
+})

@@ -2,7 +2,7 @@ import { groupBy } from '../engine/group.ts'
 import type { Printable } from '../engine/printable.ts'
 import { asset } from '../page/build-page.ts'
 import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
-import { exploredLines } from './explored-lines.ts'
+import { exploredLines, skippedLines } from './explored-lines.ts'
 import { sortFindings } from './findings.ts'
 import { caseDetails, findingDetails } from './html-cases.ts'
 import { htmlPage, scriptFile } from './html-page.ts'
@@ -116,7 +116,8 @@ function explored(report: PrintedReport): string {
   const rows = report.explored.parts.map(
     ({ case: name, asked, all }) => `<li><code>${escapeHtml(name)}</code> ${asked} of ${all}</li>`,
   )
-  return `<details class="explored"><summary>${escapeHtml(first)}</summary><ul>${rows.join('')}</ul></details>`
+  const skipped = skippedLines(report.explored.skipped ?? []).map((text) => `<p class="soft">${escapeHtml(text)}</p>`)
+  return `<details class="explored"><summary>${escapeHtml(first)}</summary><ul>${rows.join('')}</ul></details>${skipped.join('')}`
 }
 
 /** What a frozen set does not judge. */
