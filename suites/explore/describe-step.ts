@@ -5,7 +5,11 @@ import type { CallStep, Change } from './step.ts'
 export function contradiction(step: CallStep, verdict: Verdict, answer: Answer): string {
   const what = describeStep(step)
   if (verdict.is === 'refused') return `${what} was accepted`
-  return `${what} was ${answer.kind === 'broken' ? `not answered (${answer.reason})` : 'refused'}`
+  if (answer.kind === 'broken') return `${what} was not answered (${answer.reason})`
+  // An instance that an earlier run has used refuses it, too.
+  const premise =
+    verdict.requirement === 'limits/ten-can-be-made' ? ', although the instance is fresh, as --disposable says' : ''
+  return `${what} was refused${premise}`
 }
 
 /** Describes a step in words, without the names of pairs. */

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { basic, create, hmac, list } from './calls.ts'
+import { contradiction, describeStep } from './describe-step.ts'
+
+const refused = { kind: 'refused' } as const
+const mustBeAccepted = (requirement: string) => {
+  const fact = { requirement, is: 'yes' } as const
+  return { is: 'accepted', requirement, level: 'must', fact } as const
+}
+
+test('a refused creation names its premise, because a used instance refuses it too', () => {
+  const step = create(basic('root'), { name: 'one', scope: ['solution'] })
+  const text = contradiction(step, mustBeAccepted('limits/ten-can-be-made'), refused)
+  expect(text).toBe(
+    'A call of manager/createApiKey with Basic credentials of root was refused, although the instance is fresh, as --disposable says',
+  )
+  expect(contradiction(step, mustBeAccepted('keys/create-authorized'), refused)).toMatch(/of root was refused$/)
+})
+
+test('a nonce that makes a special signature is named', () => {
+  expect(describeStep(list(hmac('root'), { nonce: 'leading-zero' }))).toBe(
+    'A call of solution/listSolutions with an HMAC of root and a signature that begins with a zero byte as a number',
+  )
+})
