@@ -15,6 +15,9 @@ export interface Expiring {
   readonly replaced: readonly string[]
 }
 
+/** How often pairs are refreshed before they expire. */
+const generations = [1, 2, 3]
+
 /** Uses a pair of every kind, then waits until it has expired. */
 export async function beginExpiry(caller: Caller, users: readonly string[]): Promise<Expiring> {
   const { x } = caller
@@ -35,15 +38,19 @@ export async function beginExpiry(caller: Caller, users: readonly string[]): Pro
       if (pair !== undefined) made.push(pair)
       if (pair !== undefined) await expectAccepted(x, list(token(pair)))
     }
-  for (const who of users.slice(0, 2)) {
-    const pair = await granted(x, { who, scope: ['solution', `expiresIn:${lifetimeMs}`] })
-    if (pair === undefined) continue
-    const next = freshName(x)
-    await x.call(refresh(pair, { as: next }))
-    if (!x.lines.has(next)) continue
-    made.push(next)
-    replaced.push(pair)
-  }
+  for (const who of users.slice(0, 2))
+    for (const generation of generations) {
+      const first = await granted(x, { who, scope: ['solution', `expiresIn:${lifetimeMs}`] })
+      if (first === undefined) continue
+      const line = [first]
+      for (let turn = 0; turn < generation; turn++) {
+        const next = freshName(x)
+        await x.call(refresh(line.at(-1) ?? first, { as: next }))
+        if (x.lines.has(next)) line.push(next)
+      }
+      made.push(...line.splice(-1))
+      replaced.push(...line)
+    }
   return { due: x.options.wire.now() + lifetimeMs + 1500, pairs: made, replaced }
 }
 
