@@ -3,13 +3,14 @@
  *
  *     npm run explore-proof -- [--way run|explore] [--mutants | --variants] [--set first|second|…] [--only PREFIX] [--ids A,B]
  *                              [--seeds N] [--first SEED] [--calls N] [--walks N] [--part I/N] [--all] [--cases] [--out FILE]
- *                              [--bare] [--print] [--write]
+ *                              [--bare] [--unmoved] [--print] [--write]
  *
  * --way run       scripted cases, then the model with the keys they left: a disposable run (the default)
  * --way explore   the model alone on a fresh server, as "explore --for 60"
  * --cases         scripted cases only
  * --set           only one of the sets, each written by an author of its own
  * --bare          the target file names no method for cleanup and no other area: keys that the cases create keep their places
+ * --unmoved       nobody moves the clock, as at a URL; but waiting takes no time
  * --all           continues after the first finding of a broken server
  * --print         runs nothing; prints the tables of the results in FILE
  * --write         writes the summary into docs/model.md
@@ -42,6 +43,7 @@ const { values } = parseArgs({
     all: { type: 'boolean', default: false },
     cases: { type: 'boolean', default: false },
     bare: { type: 'boolean', default: false },
+    unmoved: { type: 'boolean', default: false },
     set: { type: 'string' },
     print: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
@@ -98,6 +100,7 @@ async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promi
         walks: Number(values.walks),
         stopAtFirst,
         casesOnly: values.cases,
+        unmoved: values.unmoved,
       })
       done.set(name, line)
       appendFileSync(values.out, `${JSON.stringify(line)}\n`)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { ProofFinding, ProofLine } from './explore-proof.ts'
+import type { ProofLine } from './explore-proof.ts'
 import { missedGoals, proofSummary } from './explore-proof-tables.ts'
+import type { ProofFinding } from './proof-model.ts'
 
 const finding: ProofFinding = {
   by: 'model',

@@ -1,5 +1,6 @@
 /** The results of the proof of the model as text: lists for the author, a summary for the reader. */
-import { isCatch, type ProofLine } from './explore-proof.ts'
+import type { ProofLine } from './explore-proof.ts'
+import { isCatch } from './proof-model.ts'
 
 interface Count {
   readonly asked: number

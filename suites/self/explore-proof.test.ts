@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadIndependentMutants, loadIndependentVariants } from '../targets/bundled.ts'
-import { isCatch, prove } from './explore-proof.ts'
+import { prove } from './explore-proof.ts'
+import { isCatch } from './proof-model.ts'
 
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: 1500, walks: 3 }

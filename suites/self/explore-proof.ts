@@ -7,17 +7,15 @@ import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.t
 import type { TargetFacts } from '../engine/case/target-facts.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
-import { levelOf } from '../engine/model/index.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
-import { type ExploreOptions, openExploration } from '../explore/explore.ts'
-import { isShownAgain } from '../explore/findings.ts'
-import { openMemoryWire } from '../explore/memory-wire.ts'
 import { afterCases } from '../run/explore/explore-after-cases.ts'
 import { openRun } from '../run/run.ts'
 import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import type { Handle } from '../targets/in-process.ts'
+import { type Context, isCatch, openModel, type ProofFinding } from './proof-model.ts'
+import { unmovedTarget } from './unmoved.ts'
 
 /** `run`: the cases, then the model with the keys that they left, as `run --disposable` does; `explore`: the model on a fresh server. */
 export type Way = 'run' | 'explore'
@@ -28,18 +26,6 @@ export interface ProofServer {
   readonly breaks: string
   readonly settings: Partial<TargetSettings>
   create(): Omit<ServerOptions, 'clock'>
-}
-
-export interface ProofFinding {
-  readonly by: 'case' | 'listening' | 'model'
-  readonly requirement: string
-  readonly level: string
-  /** The case, or the id of the finding. */
-  readonly id: string
-  readonly message: string
-  /** How often the shortest form failed again. */
-  readonly again: string
-  readonly steps: number
 }
 
 export interface ProofLine {
@@ -62,10 +48,9 @@ interface ProofOptions {
   readonly stopAtFirst: boolean
   /** Leaves the scripted cases out if they ran before. */
   readonly casesOnly?: boolean
+  /** Nobody moves the clock, as at a URL. */
+  readonly unmoved?: boolean
 }
-
-/** Ends an exploration at its first finding. */
-class Enough extends Error {}
 
 export async function prove(server: ProofServer, way: Way, options: ProofOptions): Promise<ProofLine> {
   const started = performance.now()
@@ -78,9 +63,10 @@ type Told = Pick<ProofLine, 'calls' | 'found'>
 
 /** As `run --disposable` does: the cases, the model, the cases that fill the places for keys, and last what may lock a key. */
 async function casesAndModel(server: ProofServer, options: ProofOptions): Promise<Told> {
-  const { corpus, stopAtFirst, calls, casesOnly = false } = options
+  const { corpus, stopAtFirst, calls, casesOnly = false, unmoved = false } = options
   const { built, context } = watched(server.create())
-  const target = oneInstance(lastingTarget(built, server.settings))
+  const lasting = lastingTarget(built, server.settings)
+  const target = oneInstance(unmoved ? unmovedTarget(lasting) : lasting)
   const items = allItems(corpus)
   const before = items.filter((item) => !fillsPlaces(item))
   const first = await askCases(target, { ...options, items: before, entries: [], facts: null })
@@ -106,6 +92,7 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
           breaks: server.breaks,
           corpus,
           stopAtFirst,
+          unmoved,
           onlyRepeated: true,
         })
   await model?.ask()
@@ -194,10 +181,6 @@ function oneInstance(target: Target): Target & { end(): Promise<void> } {
   }
 }
 
-/** As a failure, or at the requirement itself, or as a warning where the broken requirement is only implied. */
-export const isCatch = (breaks: string, { requirement, level }: ProofFinding): boolean =>
-  requirement === breaks || level === 'must' || levelOf(breaks) === 'implied'
-
 async function modelAlone(server: ProofServer, options: ProofOptions): Promise<Told> {
   const { context, handle } = createHandler({ clock: 'virtual', ...server.create() })
   const model = openModel(
@@ -213,74 +196,13 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
       corpus: options.corpus,
       breaks: server.breaks,
       stopAtFirst: options.stopAtFirst,
+      unmoved: options.unmoved ?? false,
       onlyRepeated: false,
     },
   )
   await model.ask()
   await model.finish()
   return { calls: model.calls(), found: model.found }
-}
-
-type Context = ReturnType<typeof createHandler>['context']
-
-interface Asked extends Omit<ExploreOptions, 'wire' | 'root' | 'loopback' | 'requirements' | 'say' | 'onFinding'> {
-  readonly corpus: Corpus
-  readonly breaks: string
-  readonly stopAtFirst: boolean
-  /** A run does not report a finding that never came again; `explore` does. */
-  readonly onlyRepeated: boolean
-}
-
-interface ProofModel {
-  readonly found: readonly ProofFinding[]
-  calls(): number
-  ask(): Promise<void>
-  giveWay(): void
-  finish(): Promise<void>
-}
-
-function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
-  const { clock, root, profile } = server
-  const { corpus, stopAtFirst, onlyRepeated, breaks, ...options } = asked
-  let calls = 0
-  let isOver = false
-  const wire = openMemoryWire(handle, clock, `${profile.basePath}/api`)
-  const send: typeof wire.send = (request) => {
-    calls += 1
-    return wire.send(request)
-  }
-  const found: ProofFinding[] = []
-  const model = openExploration({
-    ...options,
-    wire: { ...wire, send },
-    root: { kind: 'secret', id: root.id, secret: root.secret },
-    loopback: true,
-    requirements: corpus.requirements,
-    say: () => {},
-    onFinding: (finding) => {
-      if (onlyRepeated && !isShownAgain(finding)) return
-      const { requirement, level, id, message, reproduced, steps } = finding
-      const again = `${reproduced.failed}/${reproduced.tries}`
-      const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length }
-      found.push(one)
-      if (stopAtFirst && isCatch(breaks, one)) throw new Enough()
-    },
-  })
-  const unlessEnough = async (run: () => Promise<unknown>): Promise<void> => {
-    try {
-      if (!isOver) await run()
-    } catch (error) {
-      if (!(error instanceof Enough)) throw error
-      isOver = true
-    }
-  }
-  return {
-    found,
-    calls: () => calls,
-    ask: () => unlessEnough(model.ask),
-    giveWay: model.giveWay,
-    finish: () => unlessEnough(model.finish),
-  }
 }
 
 /** The same server, with a wire for the model in memory. */

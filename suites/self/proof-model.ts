@@ -1,0 +1,92 @@
+/** The model in memory, as the proofs ask it: it may end at its first finding. */
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { levelOf } from '../engine/model/index.ts'
+import { type ExploreOptions, openExploration } from '../explore/explore.ts'
+import { isShownAgain } from '../explore/findings.ts'
+import { openMemoryWire } from '../explore/memory-wire.ts'
+import type { createHandler } from '../targets/bundled.ts'
+import type { Handle } from '../targets/in-process.ts'
+import { unmovedWire } from './unmoved.ts'
+
+export interface ProofFinding {
+  readonly by: 'case' | 'listening' | 'model'
+  readonly requirement: string
+  readonly level: string
+  /** The case, or the id of the finding. */
+  readonly id: string
+  readonly message: string
+  /** How often the shortest form failed again. */
+  readonly again: string
+  readonly steps: number
+}
+
+/** As a failure, or at the requirement itself, or as a warning where the broken requirement is only implied. */
+export const isCatch = (breaks: string, { requirement, level }: ProofFinding): boolean =>
+  requirement === breaks || level === 'must' || levelOf(breaks) === 'implied'
+
+/** Ends an exploration at its first finding. */
+class Enough extends Error {}
+
+export type Context = ReturnType<typeof createHandler>['context']
+
+interface Asked extends Omit<ExploreOptions, 'wire' | 'root' | 'loopback' | 'requirements' | 'say' | 'onFinding'> {
+  readonly corpus: Corpus
+  readonly breaks: string
+  readonly stopAtFirst: boolean
+  readonly unmoved: boolean
+  /** A run does not report a finding that never came again; `explore` does. */
+  readonly onlyRepeated: boolean
+}
+
+interface ProofModel {
+  readonly found: readonly ProofFinding[]
+  calls(): number
+  ask(): Promise<void>
+  giveWay(): void
+  finish(): Promise<void>
+}
+
+export function openModel({ handle, server }: { handle: Handle; server: Context }, asked: Asked): ProofModel {
+  const { clock, root, profile } = server
+  const { corpus, stopAtFirst, onlyRepeated, breaks, unmoved, ...options } = asked
+  let calls = 0
+  let isOver = false
+  const moved = openMemoryWire(handle, clock, `${profile.basePath}/api`)
+  const wire = unmoved ? unmovedWire(moved, clock) : moved
+  const send: typeof wire.send = (request) => {
+    calls += 1
+    return wire.send(request)
+  }
+  const found: ProofFinding[] = []
+  const model = openExploration({
+    ...options,
+    wire: { ...wire, send },
+    root: { kind: 'secret', id: root.id, secret: root.secret },
+    loopback: true,
+    requirements: corpus.requirements,
+    say: () => {},
+    onFinding: (finding) => {
+      if (onlyRepeated && !isShownAgain(finding)) return
+      const { requirement, level, id, message, reproduced, steps } = finding
+      const again = `${reproduced.failed}/${reproduced.tries}`
+      const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length }
+      found.push(one)
+      if (stopAtFirst && isCatch(breaks, one)) throw new Enough()
+    },
+  })
+  const unlessEnough = async (run: () => Promise<unknown>): Promise<void> => {
+    try {
+      if (!isOver) await run()
+    } catch (error) {
+      if (!(error instanceof Enough)) throw error
+      isOver = true
+    }
+  }
+  return {
+    found,
+    calls: () => calls,
+    ask: () => unlessEnough(model.ask),
+    giveWay: model.giveWay,
+    finish: () => unlessEnough(model.finish),
+  }
+}

@@ -1,0 +1,33 @@
+/** Servers in memory whose clock nobody moves, as at a URL; but waiting takes no time. */
+import { bareSettings, type Target } from '../engine/target.ts'
+import type { Wire } from '../explore/wire.ts'
+
+/** How long a call takes. */
+const callMs = 1
+
+interface MovingClock {
+  advance(ms: number): void
+}
+
+export const unmovedTarget = (target: Target): Target => ({
+  ...target,
+  open: async () => {
+    const instance = await target.open()
+    const { clock, settings } = instance
+    return {
+      ...instance,
+      clock: { ...clock, controlled: false },
+      settings: { ...settings, maxWaitMs: bareSettings.maxWaitMs },
+    }
+  },
+})
+
+export const unmovedWire = (wire: Wire, clock: MovingClock): Wire => ({
+  ...wire,
+  controlled: false,
+  send: async (request) => {
+    const response = await wire.send(request)
+    clock.advance(callMs)
+    return response
+  },
+})
