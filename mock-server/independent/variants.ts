@@ -54,6 +54,11 @@ import { thirdTokenVariants } from './variants/third-tokens.ts'
 import { throttlingVariants } from './variants/throttling.ts'
 import { tokenVariants } from './variants/tokens.ts'
 import { transportVariants } from './variants/transport.ts'
+import { twelfthAnswerVariants } from './variants/twelfth-answers.ts'
+import { twelfthKeyVariants } from './variants/twelfth-keys.ts'
+import { twelfthSessionVariants } from './variants/twelfth-sessions.ts'
+import { twelfthSignatureVariants } from './variants/twelfth-signatures.ts'
+import { twelfthTokenVariants } from './variants/twelfth-tokens.ts'
 
 /** The first set, by an author who did not know the cases. */
 const firstVariants: readonly IndependentVariant[] = [
@@ -151,6 +156,15 @@ export const eleventhVariants: readonly IndependentVariant[] = [
   ...eleventhLimitVariants,
 ]
 
+/** The twelfth set, of variants only: another author, who does not know the cases (README.md). */
+export const twelfthVariants: readonly IndependentVariant[] = [
+  ...twelfthAnswerVariants,
+  ...twelfthKeyVariants,
+  ...twelfthSignatureVariants,
+  ...twelfthTokenVariants,
+  ...twelfthSessionVariants,
+]
+
 /** Conforming servers, written without knowledge of the cases of the suite, by the set that they belong to: none of them may fail. */
 export const variantSets: { readonly [set: string]: readonly IndependentVariant[] } = {
   first: firstVariants,
@@ -162,6 +176,7 @@ export const variantSets: { readonly [set: string]: readonly IndependentVariant[
   seventh: seventhVariants,
   tenth: tenthVariants,
   eleventh: eleventhVariants,
+  twelfth: twelfthVariants,
 }
 
 /** All of them. */
