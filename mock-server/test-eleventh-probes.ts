@@ -14,15 +14,15 @@ import {
 type Pair = { accessToken?: unknown; refreshToken?: unknown }
 
 /** The status and the error code of a call that is sent once, without waiting where it is throttled. */
-async function once(calls: VariantClient, method: string, params: object, authorization?: string) {
+export async function once(calls: VariantClient, method: string, params: object, authorization?: string) {
   const { status, json } = await calls.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), authorization)
   return [status, (json?.error as { code?: unknown } | undefined)?.code]
 }
 
-const listOnce = (calls: VariantClient, authorization?: string) =>
+export const listOnce = (calls: VariantClient, authorization?: string) =>
   once(calls, 'solution/listSolutions', {}, authorization)
 
-const grantOnce = (calls: VariantClient, ...scope: string[]) =>
+export const grantOnce = (calls: VariantClient, ...scope: string[]) =>
   once(calls, 'manager/auth', {
     grantType: 'api_key_credentials',
     apiKeyId: calls.server.rootKey.id,
@@ -30,7 +30,7 @@ const grantOnce = (calls: VariantClient, ...scope: string[]) =>
     scope,
   })
 
-const createOnce = (calls: VariantClient, authorization?: string) =>
+export const createOnce = (calls: VariantClient, authorization?: string) =>
   once(calls, 'manager/createApiKey', { name: 'key', scope: ['solution'] }, authorization)
 
 /** The status and the error code of a listing from an address that is not ours, if the call was refused. */
@@ -41,12 +41,12 @@ async function listsFrom(calls: VariantClient, remoteAddress: string, authorizat
   return [answer.status, (JSON.parse(answer.body) as { error?: { code?: unknown } }).error?.code]
 }
 
-const bearerOf = (calls: VariantClient, { accessToken }: Pair) => calls.bearer(String(accessToken))
+export const bearerOf = (calls: VariantClient, { accessToken }: Pair) => calls.bearer(String(accessToken))
 
-const wrongRoot = (calls: VariantClient) => calls.basic({ id: calls.server.rootKey.id, secret: 'wrong' })
+export const wrongRoot = (calls: VariantClient) => calls.basic({ id: calls.server.rootKey.id, secret: 'wrong' })
 
 /** The results of a call that is sent `count` times at one moment. */
-async function repeated<Result>(count: number, call: (at: number) => Promise<Result>): Promise<Result[]> {
+export async function repeated<Result>(count: number, call: (at: number) => Promise<Result>): Promise<Result[]> {
   const answers: Result[] = []
   for (let at = 0; at < count; at++) answers.push(await call(at))
   return answers
