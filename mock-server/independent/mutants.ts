@@ -75,6 +75,12 @@ import { thirdSessionMutants } from './mutants/third-sessions.ts'
 import { thirdSignatureMutants } from './mutants/third-signatures.ts'
 import { thirdTokenMutants } from './mutants/third-tokens.ts'
 import { tokenMutants } from './mutants/tokens.ts'
+import { twelfthCredentialMutants } from './mutants/twelfth-credentials.ts'
+import { twelfthEnvelopeMutants } from './mutants/twelfth-envelope.ts'
+import { twelfthKeyMutants } from './mutants/twelfth-keys.ts'
+import { twelfthSessionMutants } from './mutants/twelfth-sessions.ts'
+import { twelfthSignatureMutants } from './mutants/twelfth-signatures.ts'
+import { twelfthTokenMutants } from './mutants/twelfth-tokens.ts'
 
 /** The first set, by an author who did not know the cases. */
 const firstMutants: readonly IndependentMutant[] = [
@@ -184,6 +190,16 @@ const tenthMutants: readonly IndependentMutant[] = [
   ...tenthEnvelopeMutants,
 ]
 
+/** The twelfth set: another author, who does not know the cases (README.md). */
+const twelfthMutants: readonly IndependentMutant[] = [
+  ...twelfthSignatureMutants,
+  ...twelfthCredentialMutants,
+  ...twelfthTokenMutants,
+  ...twelfthSessionMutants,
+  ...twelfthKeyMutants,
+  ...twelfthEnvelopeMutants,
+]
+
 /** Deliberately broken servers whose authors do not know the suite's cases, by the set that they belong to (README.md). */
 export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] } = {
   first: firstMutants,
@@ -194,6 +210,7 @@ export const mutantSets: { readonly [set: string]: readonly IndependentMutant[] 
   eighth: eighthMutants,
   ninth: ninthMutants,
   tenth: tenthMutants,
+  twelfth: twelfthMutants,
 }
 
 /** All of them. */
