@@ -62,9 +62,9 @@ function changesOf(file: DeviationsFile, { field, operations }: Field): Change[]
   const each = (names: readonly string[]): Change[] => names.map((operation) => ({ field, operation }))
   switch (operations) {
     case 'text':
-      return each(Object.keys(file.text).filter((name) => !/^(method|name|cut|hash)-/.test(name)))
+      return each(Object.keys(file.text).filter((name) => !/^(method|name|words|cut|hash)-/.test(name)))
     case 'text and cuts':
-      return each(Object.keys(file.text).filter((name) => !/^(method|name|hash)-/.test(name)))
+      return each(Object.keys(file.text).filter((name) => !/^(method|name|words|hash)-/.test(name)))
     case 'bytes':
       return each(Object.keys(file.bytes))
     case 'bodies':

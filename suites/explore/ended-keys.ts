@@ -6,6 +6,7 @@ import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { Keyring } from './keyring.ts'
 import type { CallStep, Json } from './step.ts'
+import { expectEveryKeyAccepted } from './still-valid.ts'
 import type { Caller } from './table.ts'
 
 /** A method of the target that the document does not show; `$id` in its params stands for the id of the key. */
@@ -47,6 +48,8 @@ export async function endKeys({ x, keyring }: Caller, ways: readonly WayToEndKey
   for (const who of deletion === undefined ? [] : [secretKeys.at(-1), eccKeys.at(-1)])
     if (who !== undefined && deletion !== undefined) await x.call(endingOf(x, who, deletion))
   for (const step of ended) await expectRefused(x, step)
+  await expectEveryKeyAccepted(x, keyring)
+  x.script = scriptOfEndedKeys
   for (const ms of x.options.wire.controlled ? hoursMs : []) {
     await x.wait(ms)
     for (const step of ended) await expectRefused(x, step)

@@ -104,7 +104,7 @@ export interface Explorer {
   addresses: readonly Address[]
   /** For each key a scope word of one solution (`solution:ID`) that the target grants it, if there is one. */
   readonly oneSolution: Map<string, string>
-  /** A key was disabled or deleted. What becomes of the others then is open: they may have been created by it. */
+  /** A key was disabled or deleted. What becomes of those that it created is open. */
   endKey(name: string, requirement: NonNullable<Key['ended']>): void
   /** Others have used the target, so its sessions and its free places for keys are unknown. */
   giveWay(): void

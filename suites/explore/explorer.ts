@@ -7,10 +7,11 @@ import {
   facts,
   initialState,
   judge,
+  type Key,
   type Span,
   type Verdict,
 } from '../engine/model/index.ts'
-import { doubted, forgetSessions } from '../engine/model/learn.ts'
+import { doubted, forgetSessions, mayStemFrom } from '../engine/model/learn.ts'
 import { doubtLine } from '../engine/model/misuse.ts'
 import { countAnswer } from './answer.ts'
 import { type Core, callOf, countTry, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
@@ -100,22 +101,23 @@ function explorerOf(core: Core): Explorer {
       const crowded = { ...core.state, keys, created: Math.max(10, core.state.created) }
       core.state = forgetSessions(crowded, { from: now, to: now })
     },
-    endKey: (name, ended) => {
-      const key = core.state.keys.get(names.get(name)?.id ?? '')
-      if (key === undefined) return
-      const keys = new Map([...core.state.keys].map(([id, other]) => [id, doubted(core.state, other)]))
-      // Whether its place is free now is open, too.
-      core.state = {
-        ...core.state,
-        keys: keys.set(key.id, { ...key, ended }),
-        terms: { ...core.state.terms, fresh: false },
-      }
-    },
+    endKey: (name, ended) => endKey(core, name, ended),
     addresses: options.addresses,
     oneSolution: new Map(),
     script: '',
     report: () => {},
   }
+}
+
+function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): void {
+  const { state } = core
+  const key = state.keys.get(core.names.get(name)?.id ?? '')
+  if (key === undefined) return
+  const keys = new Map(
+    [...state.keys].map(([id, other]) => [id, mayStemFrom(state, other, key.id) ? doubted(state, other) : other]),
+  )
+  // Whether its place is free now is open, too.
+  core.state = { ...state, keys: keys.set(key.id, { ...key, ended }), terms: { ...state.terms, fresh: false } }
 }
 
 /** A key that the model created: nobody tried it before. */

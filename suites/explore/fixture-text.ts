@@ -260,7 +260,7 @@ function paramsText({ params, change, method }: CallStep, names: ReadonlyMap<str
       if (word === undefined) throw new Unsayable()
       but = [`but: { ${name}: ${word} }`]
     }
-  } else if (change?.field.startsWith('member ') === true || change?.field === 'body') throw new Unsayable()
+  } else if (/^(member |name-of |body$)/.test(change?.field ?? '')) throw new Unsayable()
   if (written.length === 0) return but
   const unique = method === 'manager/createApiKey'
   const text = written.map(([name, value]) => `${name}: ${valueText(value, names, unique)}`).join(', ')

@@ -21,11 +21,15 @@ export async function keyLimit(caller: Caller): Promise<void> {
     pair === undefined
       ? undefined
       : await granted(x, { who: 'root', scope: ['solution', ...(words ?? []), 'session:'] })
+  const refreshed =
+    pair === undefined
+      ? undefined
+      : await pairOf(x, pairs, { who: 'root', scope: ['solution', ...(words ?? [])], generation: 1 })
   const ways: Auth[] = [
     basic('root'),
     hmac('root'),
     ...keyring.ecc.slice(0, 1).map(ecc),
-    ...[pair, ofSession].flatMap((name) => (name === undefined ? [] : [token(name)])),
+    ...[pair, ofSession, refreshed].flatMap((name) => (name === undefined ? [] : [token(name)])),
     ...keyring.secret.slice(1).map(basic),
   ]
   // Warm connections show races that new ones hide.

@@ -33,7 +33,7 @@ export async function lifetimes(caller: Caller, who: string): Promise<void> {
     .filter((one) => one > 0)
     .sort((a, b) => a - b))
     await useNew(x, grant(who, ['solution', `expiresIn:${size}`], { as: freshName(x) }))
-  for (const size of [2000, 15_000, 12_345])
+  for (const size of [2000, 15_000, 12_345, ...beyond.slice(1, 4), 2 ** 31, 1e12])
     for (const more of [['session:life-$unique'], ownAddress(x)])
       await x.call(grant(who, [`expiresIn:${size}`, 'solution', ...more], { as: freshName(x) }))
 }

@@ -28,6 +28,8 @@ export type TextOperation =
         | 'sha256-hex'
         | 'sha256-base64'
         | 'md5-hex'
+        | 'words-with-underscores'
+        | 'words-with-hyphens'
     }
   | { readonly replace: string; readonly with: string }
   | { readonly instead: string }

@@ -124,13 +124,13 @@ function writeBody(step: CallStep, around: Surroundings, maker: Maker): { sent: 
   const names = new Set([...Object.keys(plain), ...(paramOf(step.change?.field) ?? [])])
   for (const name of names) {
     const value = maker.json(`param ${name}`, withWords(name, plain[name], maker))
-    if (value !== undefined) params[name] = value
+    if (value !== undefined) params[maker.text(`name-of ${name}`, name)] = value
   }
   const members: [string, Json | undefined][] = [
     ['jsonrpc', maker.json('member jsonrpc', '2.0')],
     ['id', maker.json('member id', step.id ?? around.nextId())],
-    ['method', maker.json('member method', step.method)],
-    ['params', maker.json('member params', params)],
+    [maker.text('name-of method', 'method'), maker.json('member method', step.method)],
+    [maker.text('name-of params', 'params'), maker.json('member params', params)],
   ]
   const compact = JSON.stringify(Object.fromEntries(members.filter(([, value]) => value !== undefined)))
   const formed = formOf(step.form, compact)

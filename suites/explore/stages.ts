@@ -29,6 +29,8 @@ import {
   noCredentials,
   ownPlaces,
   replays,
+  wrongCreations,
+  wrongGrantsWithHeader,
   wrongKinds,
   wrongSecrets,
 } from './wrong-credentials.ts'
@@ -94,6 +96,7 @@ async function onlyRaces({ caller, plan, stage, sizes }: Stages): Promise<void> 
 export async function keyStages({ caller, stage, sizes }: Stages): Promise<void> {
   await stage('kinds', () => wrongKinds(caller, sizes.users))
   await stage('kinds', () => narrowKeys(caller))
+  await stage('wrong creations', () => wrongCreations(caller, Math.min(2, sizes.users)))
   await stage('kinds', () => afterAnotherKey(caller, Math.min(3, Math.max(2, sizes.users))))
   if (!caller.keyring.grants) await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('replays', () => replays(caller, sizes.users))
@@ -116,6 +119,7 @@ export async function tokenStages(all: Stages): Promise<void> {
   await stage('missing params', () => missingParams(caller, Math.max(2, sizes.users)))
   await stage('kinds of pairs', () => kindsOfPairs(caller, users, sizes.pairKinds))
   for (const who of users.slice(0, 2)) await stage('grants', () => wrongSecrets(caller, who, sizes.grantScopes))
+  await stage('grants', () => wrongGrantsWithHeader(caller, Math.min(2, sizes.users)))
   await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
     all.expiring = await beginExpiry(caller, users)

@@ -110,6 +110,10 @@ function written(text: string, how: Writing): string {
       return createHash('sha256').update(text).digest('base64')
     case 'md5-hex':
       return createHash('md5').update(text).digest('hex')
+    case 'words-with-underscores':
+      return text.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    case 'words-with-hyphens':
+      return text.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     default:
       return text.normalize(how)
   }

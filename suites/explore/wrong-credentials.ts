@@ -3,7 +3,7 @@
 import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, granted, wordsOf } from './keyring.ts'
+import { apikeyScope, freshName, granted, pairOf, wordsOf } from './keyring.ts'
 import { wrongToken } from './refresh-chains.ts'
 import type { Auth, CallStep, Change } from './step.ts'
 import type { Caller } from './table.ts'
@@ -162,6 +162,43 @@ export async function wrongSecrets({ x, keyring }: Caller, who: string, most: nu
     const [first, ...more] = wrongs
     for (const wrong of [first, more[at % more.length]])
       if (wrong !== undefined) await expectRefused(x, changed(right, wrong))
+  }
+}
+
+/** grants/credentials: right authorization in the header proves nothing for the credentials of a grant. */
+export async function wrongGrantsWithHeader({ x, keyring, pairs }: Caller, users: number): Promise<void> {
+  x.script = 'wrong-grants-with-header'
+  const pair = await pairOf(x, pairs, { who: keyring.secret[0] ?? 'root', scope: ['solution'] })
+  for (const who of keyring.secret.slice(0, users)) {
+    const other = keyring.secret.find((one) => one !== who) ?? who
+    const headers = [hmac(who), basic(who), hmac(other), basic(other), ...keyring.ecc.slice(0, 1).map(ecc)]
+    const wrongs: Change[] = [
+      { field: 'param apiKeySecret', operation: 'inside-changed' },
+      { field: 'param apiKeySecret', remove: true },
+      { field: 'param apiKeyId', remove: true },
+      { field: 'param apiKeyId', operation: 'inside-changed' },
+    ]
+    for (const auth of [...headers, ...(pair === undefined ? [] : [token(pair)])])
+      for (const wrong of wrongs) await expectRefused(x, { ...changed(grant(who, ['solution']), wrong), auth })
+  }
+}
+
+/** keys/create-authorized: a creation with a public key is authorized as any other. */
+export async function wrongCreations({ x, keyring }: Caller, users: number): Promise<void> {
+  x.script = 'wrong-creations'
+  if (!keyring.keys || x.state().created > 9) return
+  for (const publicKey of [undefined, '$spare.publicKey']) {
+    await expectRefused(x, creation(none, publicKey))
+    for (const who of keyring.secret.slice(0, users)) {
+      const secret = { field: 'basic-secret', operation: 'inside-changed' }
+      await expectRefused(x, changed(creation(basic(who), publicKey), secret))
+      const mac = { field: 'mac', operation: 'middle-bit-flipped' }
+      await expectRefused(x, changed(creation(hmac(who), publicKey), mac))
+    }
+    for (const who of keyring.ecc.slice(0, users)) {
+      const signature = { field: 'signature-bytes', operation: 'middle-bit-flipped' }
+      await expectRefused(x, changed(creation(ecc(who), publicKey), signature))
+    }
   }
 }
 

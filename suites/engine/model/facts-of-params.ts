@@ -5,7 +5,6 @@ import { publicKeyFromPem, publicKeyToPem } from '../signer/pem.ts'
 import { lifetimeOf, no, open, unsure, yes } from './fact.ts'
 import { areas, isApikeyWord, isRestriction, keyWordFact } from './facts-of-scope.ts'
 import { isStrings, type JsonObject } from './parse.ts'
-import { isFreeName } from './sessions.ts'
 import type { Fact, Key, State } from './types.ts'
 
 /** Names that every server accepts; which others are accepted, such as those with capitals or with two hyphens in a row, is open. */
@@ -85,7 +84,7 @@ function wordFact(
   const behind = word.slice(word.indexOf(':') + 1)
   const alone = scope.filter((other) => other.split(':')[0] === word.split(':')[0]).length === 1
   if (word.startsWith('session:'))
-    return alone && isPlainSession(state, behind) && isFree(state, behind, key)
+    return alone && isPlainSession(state, behind) && isNew(state, behind)
       ? yes('sessions/created')
       : unsure('sessions/created')
   if (word.startsWith('ipAddr:'))
@@ -99,13 +98,8 @@ function wordFact(
     : unsure('grants/credentials')
 }
 
-/** What happens with a repeated session name is open, unless its session was removed. */
-function isFree(state: State, name: string, key: Key | undefined): boolean {
-  if (!state.sessionNames.has(name.toLowerCase())) return true
-  if (key === undefined) return false
-  const member = { key: key.id, line: -1, name, keyName: key.name, isRoot: key.id === state.root }
-  return state.sessions.every((table) => isFreeName(table, member))
-}
+/** What happens with a session name that any key used before is open, also when its session is gone (sessions/reused-name). */
+const isNew = (state: State, name: string): boolean => !state.sessionNames.has(name.toLowerCase())
 
 /** A lifetime of 1 to 15 seconds is accepted; a maximum, and other forms of NUMBER, are open. */
 function lifetimeFact(state: State, scope: readonly string[]): Fact {

@@ -197,6 +197,7 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
     // What a public key of null means is open.
     works: params.publicKey === null ? 'unknown' : 'yes',
     origin: originOf(state, call, params.publicKey != null),
+    creator: creatorOf(state, call),
   }
   return { ...next, keys: new Map(others).set(id, key) }
 }
@@ -214,6 +215,18 @@ function publicKeyOf(pem: unknown): Uint8Array | null {
   } catch {
     return new Uint8Array(32)
   }
+}
+
+function creatorOf(state: State, call: Call): string | undefined {
+  const auth = authorizationOf(state, call)
+  return auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair.key : directKeyOf(state, call)
+}
+
+/** Whether a key was created by another one, or by one that it created. A key of unknown creator may have been. */
+export function mayStemFrom(state: State, key: Key, ancestor: string): boolean {
+  if (key.id === state.root || key.id === ancestor) return false
+  const creator = state.keys.get(key.creator ?? '')
+  return creator === undefined || creator.id === ancestor || mayStemFrom(state, creator, ancestor)
 }
 
 function originOf(state: State, call: Call, withPublicKey: boolean): string {

@@ -86,13 +86,6 @@ export function liveness(table: SessionTable, member: Member): 'live' | 'dead' |
   return doubt.some(holds(member)) ? 'unknown' : 'dead'
 }
 
-/** Whether there can be no session of this name, so that it is a new one. */
-export function isFreeName(table: SessionTable, member: Member): boolean {
-  const { live, doubt, vague } = userOf(table, member)
-  const named = (seat: Seat): boolean => seat.name?.toLowerCase() === member.name?.toLowerCase()
-  return vague === null && !live.some(named) && !doubt.some(named)
-}
-
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
   const { unnamed, reusedName } = table.reading

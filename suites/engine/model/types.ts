@@ -64,6 +64,8 @@ export interface Key {
   readonly ended?: 'keys/can-be-disabled' | 'keys/can-be-deleted'
   /** Who authorized its creation, for names of facts. */
   readonly origin: string
+  /** The id of the key whose authorization created it; undefined if that is not known. */
+  readonly creator?: string | undefined
 }
 
 export interface Pair {
