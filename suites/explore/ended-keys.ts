@@ -40,8 +40,10 @@ export async function endKeys({ x, keyring }: Caller, ways: readonly WayToEndKey
     if (who !== undefined) ended.push(...(await endKey(x, who, way, calls(who))))
   }
   for (const [at, way] of ways.entries()) {
-    await end(secretKeys.at(-1 - at), way, (who) => callsOfSecret(keyring, who))
-    await end(eccKeys.at(-1 - at), way, callsOfEcc)
+    // Between two of them there is one that must live on, because a server may end the key behind the right one.
+    const chosen = (keys: readonly string[]): string | undefined => keys.at(-1 - 2 * at) ?? keys.at(-1 - at)
+    await end(chosen(secretKeys), way, (who) => callsOfSecret(keyring, who))
+    await end(chosen(eccKeys), way, callsOfEcc)
   }
   // A deletion must not bring a disabled key back.
   const [, deletion] = ways

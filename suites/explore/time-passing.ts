@@ -4,7 +4,7 @@ import { list, refresh, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { freshName, granted, pairOf } from './keyring.ts'
-import { mostSessions, replaceAllSessions } from './session-storms.ts'
+import { mostSessions } from './session-storms.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import type { Caller } from './table.ts'
 
@@ -25,30 +25,12 @@ export async function letTimePass(caller: Caller, pick: (count: number) => numbe
   await longLifetimes(caller, who)
   await slidingTokens(caller, who)
   await refreshedLater(caller, who)
-  await sessionsOverFullMinute(caller, keyring.secret.at(-1) ?? who)
   await sessionsOfDays(caller, who)
   for (const ms of [61 * 60_000, 5 * 3_600_000, 26 * 3_600_000]) await hoursAfter(caller, ms, pick)
   for (const days of [8, 40, 100, 400]) {
     await hoursAfter(caller, days * 86_400_000, pick)
     await expectEveryKeyAccepted(caller.x, caller.keyring)
   }
-}
-
-/** sessions/sixteen-live: a job of the server that runs each minute must not remove sessions. */
-async function sessionsOverFullMinute({ x, keyring }: Caller, who: string): Promise<void> {
-  if (!keyring.limits) return
-  x.script = 'time'
-  const storm = freshName(x, 'w')
-  await replaceAllSessions(x, who, storm, mostSessions)
-  const toMinuteMs = 60_000 - (x.options.wire.now() % 60_000)
-  await x.wait(toMinuteMs > 2000 ? toMinuteMs - 2000 : toMinuteMs + 58_000)
-  const made: string[] = []
-  for (let at = 0; at < mostSessions; at++) {
-    const pair = await granted(x, { who, scope: ['solution', 'session:'] })
-    if (pair !== undefined) made.push(pair)
-  }
-  await x.wait(3500)
-  for (const pair of made) await expectAccepted(x, list(token(pair)))
 }
 
 async function hoursAfter(caller: Caller, ms: number, pick: (count: number) => number): Promise<void> {
