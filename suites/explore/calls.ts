@@ -5,7 +5,9 @@ const listMethod = 'solution/listSolutions'
 const createMethod = 'manager/createApiKey'
 const authMethod = 'manager/auth'
 
-type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce'>> & { connection?: Connection }
+type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce' | 'inChunks'>> & {
+  connection?: Connection
+}
 
 export const none: Auth = { kind: 'none' }
 export const basic = (who: string): Auth => ({ kind: 'basic', who })

@@ -94,6 +94,7 @@ export async function transmit(
     body,
     from: addressOf(core, step).local,
     connection: step.connection ?? 0,
+    inChunks: step.inChunks,
   })
   const span = { from, to: wire.now() }
   const date = response.kind === 'answer' ? Date.parse(response.date ?? '') : Number.NaN

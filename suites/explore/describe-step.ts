@@ -18,7 +18,7 @@ export const describeStep = (step: CallStep): string => describe(step, false)
 /** Describes a step of a sequence, in which pairs have names. */
 export const describeNamedStep = (step: CallStep): string => describe(step, true)
 
-function describe({ method, auth, change, from, params, form, nonce }: CallStep, isNamed: boolean): string {
+function describe({ method, auth, change, from, params, form, nonce, inChunks }: CallStep, isNamed: boolean): string {
   const isRefresh = params.grantType === 'refresh_token'
   const refreshed = isNamed ? pairIn(params.refreshToken) : undefined
   const what =
@@ -29,7 +29,8 @@ function describe({ method, auth, change, from, params, form, nonce }: CallStep,
         : describeGrant(params)
   const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
   const changes = change === undefined ? '' : ` ${describeChange(change)}`
-  return `${what}${howOf(method, auth, isNamed)}${where}${describeBody(form)}${describeNonce(nonce)}${changes}`
+  const chunks = inChunks === true ? ' and its body in chunks' : ''
+  return `${what}${howOf(method, auth, isNamed)}${where}${describeBody(form)}${chunks}${describeNonce(nonce)}${changes}`
 }
 
 /** Whose grant it is, and for what: what a token may do follows from it. */

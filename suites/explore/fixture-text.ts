@@ -153,6 +153,7 @@ function line(step: Step, names: ReadonlyMap<string, string>, needs: Set<string>
   ]
   if (step.from === 'second-address') parts.push('from: second-address')
   else if (step.from !== undefined) throw new Unsayable()
+  if (step.inChunks === true) throw new Unsayable()
   if (typeof step.form === 'number') parts.push(`body: { size: ${step.form} }`)
   else if (step.form !== undefined) parts.push(`body: ${bodyWord(step.form)}`)
   if (expect !== null) parts.push(`expect: ${expect}`)

@@ -5,7 +5,9 @@ import { afterAll, expect, test } from 'vitest'
 import { openHttpWire } from './http-wire.ts'
 import type { Request } from './wire.ts'
 
+const lengths: (string | undefined)[] = []
 const server = http.createServer((request, response) => {
+  lengths.push(request.headers['transfer-encoding'] ?? request.headers['content-length'])
   request.resume().on('end', () => {
     if (request.url === '/silent/api') return
     const body = request.url === '/long/api' ? 'x'.repeat(2000) : '{"result":{}}'
@@ -42,6 +44,14 @@ test('calls of the model go through the proxy, on kept and on new connections', 
   for (const connection of [0, 'new'] as const)
     expect(await wire.send({ ...request, connection })).toMatchObject({ kind: 'answer', body: '{"result":{}}' })
   expect(asked).toEqual(['a.example:80', 'a.example:80'])
+  wire.close()
+})
+
+test('a body goes in chunks if that is wanted, and its length is announced otherwise', async () => {
+  const wire = openHttpWire({ ...options, baseUrl: `http://127.0.0.1:${portOf(server)}` })
+  lengths.splice(0)
+  for (const inChunks of [true, undefined]) await wire.send({ ...request, inChunks })
+  expect(lengths).toEqual(['chunked', '2'])
   wire.close()
 })
 

@@ -104,13 +104,17 @@ function pacer(callsPerSecond: number, sleep: (ms: number) => Promise<void>): ()
   }
 }
 
-function wireRequest({ body, authorization }: Request, headers: HttpWireOptions['headers'] = {}): WireRequest {
+function wireRequest(
+  { body, authorization, inChunks }: Request,
+  headers: HttpWireOptions['headers'] = {},
+): WireRequest {
   return {
     method: 'POST',
     path: '/api',
     headers: [
       ...Object.entries(headers),
       ['content-type', 'application/json'],
+      ...(inChunks === true ? [['transfer-encoding', 'chunked'] as [string, string]] : []),
       ...(authorization === undefined ? [] : [['authorization', authorization] as [string, string]]),
     ],
     body: Buffer.from(body, 'utf8'),

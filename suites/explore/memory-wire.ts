@@ -27,7 +27,9 @@ export function openMemoryWire(
         headers: {
           host: 'memory',
           'content-type': 'application/json',
-          'content-length': String(body.length),
+          ...(request.inChunks === true
+            ? { 'transfer-encoding': 'chunked' }
+            : { 'content-length': String(body.length) }),
           ...(request.authorization === undefined ? {} : { authorization: request.authorization.trim() }),
         },
         body,

@@ -22,7 +22,7 @@ import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-v
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
 import type { Wire } from './wire.ts'
-import { writtenAgain } from './written-bodies.ts'
+import { bodiesInChunks, writtenAgain } from './written-bodies.ts'
 import {
   afterAnotherKey,
   keysOfOneScope,
@@ -101,6 +101,7 @@ export async function keyStages({ caller, stage, sizes }: Stages): Promise<void>
   if (!caller.keyring.grants) await stage('places', () => ownPlaces(caller, sizes.users))
   await stage('replays', () => replays(caller, sizes.users))
   await stage('bodies', () => writtenAgain(caller, sizes.everyForm))
+  await stage('bodies in chunks', () => bodiesInChunks(caller, Math.min(2, sizes.users)))
   await stage('connections', () => connections(caller))
   await stage('long bodies', () => longBodies(caller, sizes.longBodies))
   await stage('wrong bodies', () => wrongBodies(caller, 3))

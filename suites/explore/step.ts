@@ -47,6 +47,8 @@ export interface CallStep {
   readonly form?: string | number
   readonly from?: string
   readonly connection?: Connection
+  /** The length of the body is not announced (`Transfer-Encoding: chunked`). */
+  readonly inChunks?: boolean
   /** Later steps know the result by this name. */
   readonly as?: string
   readonly id?: number

@@ -7,6 +7,8 @@ export interface Request {
   /** The local address to call from. */
   readonly from: string | undefined
   readonly connection: Connection
+  /** The length of the body is not announced. */
+  readonly inChunks?: boolean | undefined
 }
 
 export type Response =

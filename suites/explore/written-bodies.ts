@@ -1,8 +1,9 @@
 /** Bodies signed in one form and sent in another. */
 
 import { rewritings, richForms } from './body-forms.ts'
-import { basic, changed, create, ecc, hmac, list } from './calls.ts'
+import { basic, changed, create, ecc, grant, hmac, list, none } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
+import type { Change } from './step.ts'
 import type { Caller } from './table.ts'
 
 /**
@@ -43,4 +44,26 @@ export async function writtenAgain(caller: Caller, every: boolean): Promise<void
       const right = create(auth, { name: 'deviation-$unique', scope: ['solution'] })
       await expectRefused(x, changed(right, change))
     }
+}
+
+/**
+ * signatures/request-body: a body whose length is not announced is signed as any other. Whether such a request is accepted is open; on a
+ * connection of its own it disturbs no other.
+ */
+export async function bodiesInChunks({ x, keyring }: Caller, users: number): Promise<void> {
+  x.script = 'bodies-in-chunks'
+  const more = { inChunks: true, connection: 'new' }
+  const others: Change[] = [
+    { field: 'signed-body-text', value: '' },
+    { field: 'signed-body', operation: 'another-method' },
+    { field: 'signature-bytes', operation: 'middle-bit-flipped' },
+  ]
+  for (const auth of [...keyring.secret.slice(0, users).map(hmac), ...keyring.ecc.slice(0, users).map(ecc)])
+    for (const other of others) await expectRefused(x, changed(list(auth, more), other))
+  for (const who of keyring.secret.slice(0, users)) {
+    await expectRefused(x, changed(list(basic(who), more), { field: 'basic-secret', operation: 'inside-changed' }))
+    const wrong = { field: 'param apiKeySecret', operation: 'inside-changed' }
+    if (keyring.grants) await expectRefused(x, changed(grant(who, ['solution'], more), wrong))
+  }
+  await expectRefused(x, list(none, more))
 }

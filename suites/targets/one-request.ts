@@ -100,5 +100,6 @@ function answerTo(outgoing: http.ClientRequest, { timeoutMs, maxAnswerBytes }: L
 }
 
 function withLength({ headers, body }: WireRequest): http.OutgoingHttpHeaders {
-  return { ...Object.fromEntries(headers), ...(body.length > 0 ? { 'content-length': body.length } : {}) }
+  const isAnnounced = body.length > 0 && !headers.some(([name]) => name === 'transfer-encoding')
+  return { ...Object.fromEntries(headers), ...(isAnnounced ? { 'content-length': body.length } : {}) }
 }

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
+import { keyLimit } from './key-limit.ts'
+import { keyPairMaker } from './open.ts'
+import type { Caller } from './table.ts'
+import { brokenBy } from './test-findings.ts'
+import { bodiesInChunks } from './written-bodies.ts'
+import { wrongCreations, wrongGrantsWithHeader } from './wrong-credentials.ts'
+
+const mutants = await loadIndependentMutants()
+const broken = (id: string): Omit<ServerOptions, 'clock'> => {
+  const mutant = mutants.find((one) => one.id === id)
+  if (mutant === undefined) throw new Error(`There is no mutant "${id}"`)
+  return mutant.create()
+}
+
+const sequences: { [name: string]: (caller: Caller) => Promise<void> } = {
+  grants: (caller) => wrongGrantsWithHeader(caller, 2),
+  creations: (caller) => {
+    caller.x.setSignatureClock(0, true)
+    caller.x.names.set('spare', { publicKey: keyPairMaker(caller.x.options.values)().publicKeyPem })
+    return wrongCreations(caller, 2)
+  },
+  chunks: (caller) => {
+    caller.x.setSignatureClock(0, true)
+    return bodiesInChunks(caller, 2)
+  },
+  limit: keyLimit,
+}
+
+test.each(Object.keys(sequences))('%s: the reference server breaks nothing', async (name) => {
+  expect(await brokenBy({}, sequences[name] as (caller: Caller) => Promise<void>)).toEqual([])
+})
+
+test.each([
+  ['grant-takes-authorization-header-for-secret', 'grants', 'grants/credentials'],
+  ['creation-with-public-key-needs-no-secret-in-basic', 'creations', 'basic/credentials'],
+  ['body-sent-in-chunks-signed-as-empty', 'chunks', 'signatures/request-body'],
+  ['no-key-limit-for-refreshed-tokens', 'limit', 'limits/ten-keys'],
+])('%s shows', async (id, name, requirement) => {
+  expect(await brokenBy(broken(id), sequences[name] as (caller: Caller) => Promise<void>)).toContain(requirement)
+})
