@@ -212,6 +212,9 @@ describe('the table', () => {
     ['parts-0-and-1-exchanged', 'a;b;c', 'b;a;c'],
     ['percent-encoded', 'a/b', 'a%2Fb'],
     ['full-width-letter', 'ab', 'ａb'],
+    ['words-with-underscores', 'apiKeyId', 'api_key_id'],
+    ['words-with-hyphens', 'apiKeyId', 'api-key-id'],
+    ['changed-and-repeated', 'ab', 'db'.repeat(24)],
   ])('%s', (name, before, after) => {
     expect(changeText(before, operations.text(name))).toBe(after)
   })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
+import { readDeviations } from './deviations.ts'
 import { keyLimit } from './key-limit.ts'
 import { keyPairMaker } from './open.ts'
-import type { Caller } from './table.ts'
+import { type Caller, callCell, cells } from './table.ts'
 import { brokenBy } from './test-findings.ts'
 import { bodiesInChunks } from './written-bodies.ts'
 import { wrongCreations, wrongGrantsWithHeader } from './wrong-credentials.ts'
@@ -13,6 +14,14 @@ const broken = (id: string): Omit<ServerOptions, 'clock'> => {
   if (mutant === undefined) throw new Error(`There is no mutant "${id}"`)
   return mutant.create()
 }
+
+/** The cells of one field, as the table has them. */
+const cellsOf =
+  (id: string) =>
+  async (caller: Caller): Promise<void> => {
+    for (const cell of cells(readDeviations(), caller.x.options.values))
+      if (cell.id === id) await callCell(caller, cell)
+  }
 
 const sequences: { [name: string]: (caller: Caller) => Promise<void> } = {
   grants: (caller) => wrongGrantsWithHeader(caller, 2),
@@ -26,6 +35,9 @@ const sequences: { [name: string]: (caller: Caller) => Promise<void> } = {
     return bodiesInChunks(caller, 2)
   },
   limit: keyLimit,
+  'names of params': cellsOf('table/grant/name-of-apiKeyId'),
+  'names of members': cellsOf('table/basic/name-of-method'),
+  tokens: cellsOf('table/token/token'),
 }
 
 test.each(Object.keys(sequences))('%s: the reference server breaks nothing', async (name) => {
@@ -37,6 +49,9 @@ test.each([
   ['creation-with-public-key-needs-no-secret-in-basic', 'creations', 'basic/credentials'],
   ['body-sent-in-chunks-signed-as-empty', 'chunks', 'signatures/request-body'],
   ['no-key-limit-for-refreshed-tokens', 'limit', 'limits/ten-keys'],
+  ['grant-params-in-snake-case-accepted', 'names of params', 'grants/params'],
+  ['letter-case-of-envelope-members-ignored', 'names of members', 'envelope/request-members'],
+  ['overlong-token-lets-in', 'tokens', 'tokens/authorize'],
 ])('%s shows', async (id, name, requirement) => {
   expect(await brokenBy(broken(id), sequences[name] as (caller: Caller) => Promise<void>)).toContain(requirement)
 })
