@@ -1,13 +1,14 @@
 /**
  * Every run against the same server must give the same verdicts, in any order of the cases: runs of the built command line
- * against the bundled server and against served ones, each of them fresh; and against served ones with 16 calls under way at once,
- * with a busy loop on each core.
+ * against the bundled server and against served ones, each of them fresh; against one that serves all of them, one after another, and may
+ * remember the calls of those before; and against served ones with 16 calls under way at once, with a busy loop on each core.
  *
- *     npm run steadiness [-- --bundled 50] [--url 20] [--busy 20]
+ *     npm run steadiness [-- --bundled 50] [--url 20] [--same 5] [--busy 20]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpus } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -20,9 +21,13 @@ const { values } = parseArgs({
   options: {
     bundled: { type: 'string', default: '50' },
     url: { type: 'string', default: '20' },
+    same: { type: 'string', default: '5' },
     busy: { type: 'string', default: '20' },
   },
 })
+
+/** Runs remove their keys, so that the next one has room for its own. */
+const cleanup = '{ method: manager/deleteApiKey, params: { id: $id } }'
 
 interface Run {
   exitCode: number
@@ -33,6 +38,7 @@ interface Run {
 const differing = [
   ...(await repeat('bundled', Number(values.bundled), () => run([]))),
   ...(await repeat('url', Number(values.url), () => runServed())),
+  ...(await onOneServer((once_) => repeat('same server', Number(values.same), once_))),
   ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
@@ -96,12 +102,23 @@ async function besideBusyLoops<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function runServed(flags: readonly string[] = []): Promise<Run> {
+function runServed(flags: readonly string[] = []): Promise<Run> {
+  return onOneServer((once_) => once_(flags))
+}
+
+async function onOneServer<Result>(
+  use: (once_: (flags?: readonly string[]) => Promise<Run>) => Promise<Result>,
+): Promise<Result> {
   const server = await startScript(pathToFileURL(bin).href, ['serve', '--port', '0'])
+  const folder = mkdtempSync(join(tmpdir(), 'svc-steadiness-'))
+  const file = join(folder, 'target.yaml')
   try {
     const { url, apiKeyId, apiKeySecret } = JSON.parse(server.line)
-    return await run(['--url', url, '--disposable', ...flags], { SVC_KEY_ID: apiKeyId, SVC_KEY_SECRET: apiKeySecret })
+    writeFileSync(file, `url: ${url}\ncleanup: ${cleanup}\n`)
+    const env = { SVC_KEY_ID: apiKeyId, SVC_KEY_SECRET: apiKeySecret }
+    return await use((flags = []) => run(['--target', file, '--disposable', ...flags], env))
   } finally {
     await server.stop()
+    rmSync(folder, { recursive: true })
   }
 }
