@@ -17,8 +17,9 @@ test('pauses count: a short exploration of a fast server makes few sessions, and
   expect(most.sequencesMs).toBe(0)
 })
 
-test('the last stages keep calls and time, but no more than a fifth', () => {
-  expect(sizesFor({ ...minute, maxCalls: 1000, callMs: 1 }).reserved).toBe(200)
+test('the last stages keep calls and time, but no more than a fifth of the time, and no call of very few', () => {
+  expect(sizesFor({ ...minute, maxCalls: 1000, callMs: 1 }).reserved).toBe(0)
+  expect(sizesFor({ ...minute, maxCalls: 5000, callMs: 1 }).reserved).toBeGreaterThan(200)
   expect(sizesFor({ ...minute, callMs: 5 }).reservedMs).toBeGreaterThan(2000)
   expect(sizesFor({ ...minute, callMs: 1000 }).reservedMs).toBeLessThanOrEqual(minute.timeLeftMs / 5)
 })

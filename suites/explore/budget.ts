@@ -44,7 +44,7 @@ const table = {
   /** Calls of the matrix and of the walk. */
   matrixCalls: [100, 300, noLimit],
   walkCalls: [100, 120, noLimit],
-  /** Calls that the last stages need; of a small budget at most a fifth. */
+  /** Calls that the last stages need; nothing of a very small budget, because the sequences before show more. */
   reserved: [450, 500, 900] as readonly [number, number, number],
 } as const
 
@@ -72,6 +72,8 @@ export interface Budget {
 const pausesMs = [16_000, 27_000, 36_000] as const
 const sequenceCalls = [4500, 6500, 9500] as const
 const leastReservedMs = 2500
+/** Fewer calls than these are not reserved for the last stages. */
+const leastReserving = 2500
 
 /** The largest sizes whose calls and pauses fit into the budget. */
 export function sizesFor(budget: Budget): Sizes {
@@ -82,7 +84,7 @@ export function sizesFor(budget: Budget): Sizes {
   const fits = (column: Column): boolean => pausesMs[column] + sequenceCalls[column] * likelyMs <= timeLeftMs
   const column: Column = calls >= 18_000 && fits(2) ? 2 : calls >= 9000 && fits(1) ? 1 : 0
   const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as OfTable
-  const reserved = Math.min(sizes.reserved, Math.round(calls / 5))
+  const reserved = calls < leastReserving ? 0 : sizes.reserved
   return {
     ...sizes,
     reserved,
