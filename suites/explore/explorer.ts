@@ -19,6 +19,7 @@ import { contradiction } from './describe-step.ts'
 import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
 import type { Rendered } from './render.ts'
 import { runBurst } from './run-burst.ts'
+import { confusable } from './session-names.ts'
 import { type CallStep, namesIn } from './step.ts'
 import type { Response } from './wire.ts'
 
@@ -37,7 +38,12 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     lines: new Map(),
     tries: new Map(),
     problems: [],
-    state: { ...initialState(options.terms, options.rootKey), created: options.created },
+    // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
+    state: {
+      ...initialState(options.terms, options.rootKey),
+      created: options.created,
+      sessionNames: new Set(confusable.map((name) => name.toLowerCase())),
+    },
     calls: 0,
     limit: options.maxCalls,
     repeated: 0,

@@ -67,3 +67,19 @@ describe('confusable names of sessions', () => {
     expect(await brokenBy({ rules }, confusable)).not.toEqual([])
   })
 })
+
+test('a name that every exploration uses may have been used before, so its refusal is open', async () => {
+  const answers = { grants: 0 }
+  const broken = await brokenBy(
+    {
+      around: (handle) => (request) => {
+        if (!String(request.body).includes('"session:0"')) return handle(request)
+        answers.grants += 1
+        return { status: 200, headers: {}, body: '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"used"}}' }
+      },
+    },
+    (caller) => confusableNames(caller, 'by-basic', (ms) => caller.x.wait(ms)),
+  )
+  expect(answers.grants).toBe(1)
+  expect(broken).toEqual([])
+})

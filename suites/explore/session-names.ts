@@ -81,7 +81,7 @@ async function tryEffects({ x, keyring }: Caller, pair: string): Promise<void> {
  * Names that a careless server takes for one another or for no name: the same letters, the beginning of another, the same number, words for
  * nothing, and members of objects. As many as a user may have.
  */
-const confusable = [
+export const confusable: readonly string[] = [
   '0',
   'null',
   'listen-$unique',
