@@ -38,14 +38,14 @@ interface Run {
 const differing = [
   ...(await repeat('bundled', Number(values.bundled), () => run([]))),
   ...(await repeat('url', Number(values.url), () => runServed())),
-  ...(await onOneServer((once_) => repeat('same server', Number(values.same), once_))),
+  ...(await onOneServer((runOnce) => repeat('same server', Number(values.same), runOnce))),
   ...(await besideBusyLoops(() => repeat('busy url', Number(values.busy), () => runServed(['--concurrency', '16'])))),
 ]
 console.log(differing.length === 0 ? 'No verdict differed' : `Differing verdicts:\n  ${differing.join('\n  ')}`)
 if (differing.length > 0) process.exitCode = 1
 
 /** @returns the differences from the first run, and cases that did not pass although the reference server must pass */
-async function repeat(name: string, times: number, once_: () => Promise<Run>): Promise<string[]> {
+async function repeat(name: string, times: number, runOnce: () => Promise<Run>): Promise<string[]> {
   const found: string[] = []
   const note = (line: string): void => {
     found.push(line)
@@ -54,7 +54,7 @@ async function repeat(name: string, times: number, once_: () => Promise<Run>): P
   let first: Map<string, string> | undefined
   const durations: number[] = []
   for (let number = 1; number <= times; number += 1) {
-    const { report, exitCode, ms } = await once_()
+    const { report, exitCode, ms } = await runOnce()
     durations.push(ms)
     const verdicts = new Map(report.cases.map(({ key, verdict }) => [key, verdict]))
     first ??= verdicts
@@ -103,11 +103,11 @@ async function besideBusyLoops<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function runServed(flags: readonly string[] = []): Promise<Run> {
-  return onOneServer((once_) => once_(flags))
+  return onOneServer((runOnce) => runOnce(flags))
 }
 
 async function onOneServer<Result>(
-  use: (once_: (flags?: readonly string[]) => Promise<Run>) => Promise<Result>,
+  use: (runOnce: (flags?: readonly string[]) => Promise<Run>) => Promise<Result>,
 ): Promise<Result> {
   const server = await startScript(pathToFileURL(bin).href, ['serve', '--port', '0'])
   const folder = mkdtempSync(join(tmpdir(), 'svc-steadiness-'))

@@ -19,6 +19,6 @@ test('a refused creation names its premise, because a used instance refuses it t
 
 test('a nonce that makes a special signature is named', () => {
   expect(describeStep(list(hmac('root'), { nonce: 'leading-zero' }))).toBe(
-    'A call of solution/listSolutions with an HMAC of root and a signature that begins with a zero byte as a number',
+    'A call of solution/listSolutions with an HMAC of root and a signature whose most significant byte is zero',
   )
 })

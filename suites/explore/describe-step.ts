@@ -54,8 +54,8 @@ const nonces = {
   padded: ' and a padded nonce',
   letters: ' and a nonce of letters',
   marks: ' and a nonce that ends in "////++++"',
-  'leading-zero': ' and a signature that begins with a zero byte as a number',
-  'trailing-zero': ' and a signature that ends with a zero byte as a number',
+  'leading-zero': ' and a signature whose most significant byte is zero',
+  'trailing-zero': ' and a signature whose least significant byte is zero',
 }
 
 const describeNonce = (nonce: CallStep['nonce']): string => (nonce === undefined ? '' : nonces[nonce])

@@ -13,12 +13,12 @@ const ways = waysToEndKeys(bundledSettings([]))
 const scope = ['apikey', 'apiKey', 'solution', 'context']
 
 /** What is found where a key of each kind is disabled, and one of each deleted. */
-const endedIn = (rules: NonNullable<ServerOptions['rules']>) =>
-  foundIn({ rules }, async (caller) => {
+const endedIn = (server: Pick<ServerOptions, 'rules' | 'around'>) =>
+  foundIn(server, async (caller) => {
     const { x } = caller
     x.setSignatureClock(0, true)
-    await x.call(create(basic('root'), { name: 'child', scope }, { as: 'by-child' }))
-    for (const name of ['ecc-a', 'ecc-b']) {
+    for (const name of ['by-ecc', 'by-token']) await x.call(create(basic('root'), { name, scope }, { as: name }))
+    for (const name of ['ecc-a', 'ecc-b', 'ecc-solution']) {
       const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.values)()
       x.names.set(`${name}-own`, { seed, publicKey })
       await x.call(create(basic('root'), { name, scope, publicKey: `$${name}-own.publicKey` }, { as: name }))
@@ -33,11 +33,32 @@ describe('a key that was disabled or deleted', () => {
     expect(found).toEqual([])
     expect(ended.toSorted()).toEqual([
       '',
+      '',
+      '',
       'keys/can-be-deleted',
       'keys/can-be-deleted',
       'keys/can-be-disabled',
       'keys/can-be-disabled',
     ])
+  })
+
+  test.each<[string, number]>([
+    ['the next', 1],
+    ['the previous', -1],
+  ])('takes no other key with it: %s', async (_which, distance) => {
+    const around: NonNullable<ServerOptions['around']> = (handle, { state }) => {
+      const isDeleted = (): boolean[] => [...state.keys.values()].map((key) => key.deleted)
+      return async (request) => {
+        const before = isDeleted()
+        const answer = await handle(request)
+        const at = isDeleted().findIndex((deleted, index) => deleted && !before[index])
+        const neighbour = at < 0 ? undefined : [...state.keys.values()][at + distance]
+        if (neighbour !== undefined && !neighbour.initial) neighbour.deleted = true
+        return answer
+      }
+    }
+    const { found } = await endedIn({ around })
+    expect(found.map(({ kind, requirement }) => `${kind} ${requirement}`)).toContain('refused keys/created-key-works')
   })
 
   test.each<[string, string, NonNullable<ServerOptions['rules']>]>([
@@ -53,7 +74,7 @@ describe('a key that was disabled or deleted', () => {
       { disabledKeyWorks: (key) => key.deleted, deletedKeyWorks: (key) => !key.enabled },
     ],
   ])('shows %s', async (_what, requirement, rules) => {
-    const { x, found } = await endedIn(rules)
+    const { x, found } = await endedIn({ rules })
     const [first] = found
     expect(first?.requirement).toBe(requirement)
     if (first === undefined) return

@@ -15,6 +15,9 @@ export interface Expiring {
   readonly replaced: readonly string[]
 }
 
+/** How long after a reported expiry the model is certain of it: its clock is known to a second, and servers may round. */
+const certainlyOverMs = 3000
+
 /** How often pairs are refreshed before they expire. */
 const generations = [1, 2, 3]
 
@@ -51,7 +54,7 @@ export async function beginExpiry(caller: Caller, users: readonly string[]): Pro
       made.push(...line.splice(-1))
       replaced.push(...line)
     }
-  return { due: x.options.wire.now() + lifetimeMs + 1500, pairs: made, replaced }
+  return { due: x.options.wire.now() + lifetimeMs + certainlyOverMs, pairs: made, replaced }
 }
 
 /** Using a token does not prolong it. */

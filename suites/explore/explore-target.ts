@@ -33,7 +33,7 @@ interface AskedOfTarget {
   /** How many cells were called, for each part of each kind of call. */
   readonly parts: readonly { readonly case: string; readonly asked: number; readonly all: number }[]
   readonly calls: number
-  /** The kinds of sequences for which calls or time did not suffice. */
+  /** The kinds of sequences that calls or time cut short or left out. */
   readonly skipped: readonly string[]
   /** Calls and milliseconds by script, for those who tune it. */
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>
@@ -67,6 +67,7 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
     const [calls, from] = [x.calls(), x.options.wire.now()]
     if (mustSkip(pausesMs)) return void skipped.add(name)
     await run()
+    if (!countedApart.has(name) && x.isOver({ calls: 0, ms: Number.NEGATIVE_INFINITY })) skipped.add(name)
     await settle()
     const before = spent.get(name) ?? { calls: 0, ms: 0 }
     spent.set(name, { calls: before.calls + x.calls() - calls, ms: before.ms + x.options.wire.now() - from })
@@ -98,12 +99,15 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
         ...result,
         ...countsOf(all),
         calls: x.calls(),
-        skipped: [...skipped].filter((name) => !spent.has(name)),
+        skipped: [...skipped],
         spent,
       }
     },
   }
 }
+
+/** Stages of which the report counts how much was made. */
+const countedApart = new Set(['table', 'matrix', 'random walks'])
 
 /** How late the last stages may end; they are short. */
 const lateMs = 4000

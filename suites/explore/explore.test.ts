@@ -70,6 +70,14 @@ describe('an exploration', () => {
     expect(calls).toBeGreaterThan(800)
   })
 
+  test('says for which sequences calls did not suffice, also where one was cut short', {
+    timeout: 30_000,
+  }, async () => {
+    const { skipped, spent } = await exploreServer({}, 900)
+    expect(skipped).toEqual(expect.arrayContaining(['public key material', 'hours later', 'ended keys']))
+    expect(skipped.filter((name) => spent.has(name))).not.toEqual([])
+  })
+
   test('finds nothing when it is made again at a URL with the same seed, and uses no nonce, session or public key twice', {
     timeout: 30_000,
   }, async () => {

@@ -68,7 +68,7 @@ export interface Exploration {
   readonly gone: string | null
   readonly created: number
   readonly seconds: number
-  /** The kinds of sequences for which calls or time did not suffice. */
+  /** The kinds of sequences that calls or time cut short or left out. */
   readonly skipped: readonly string[]
   /** Calls and milliseconds by stage, for those who tune it. */
   readonly spent: ReadonlyMap<string, { calls: number; ms: number }>

@@ -2,7 +2,7 @@
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import { basic, changed, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
 import { describeStep } from './describe-step.ts'
-import { creation, expectRefused } from './expect-calls.ts'
+import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, everyScope, freshName, granted, pairOf } from './keyring.ts'
 import type { Auth, CallStep } from './step.ts'
@@ -130,13 +130,7 @@ async function createTogether(
   }
   const { fresh } = x.state().terms
   x.setTerms({ fresh: false })
-  // A creation that is refused meanwhile must undo none of them.
-  const wrongs = [
-    changed(creation(basic('root')), { field: 'basic-secret', operation: 'inside-changed' }),
-    changed(creation(basic('root'), '$spare.publicKey'), { field: 'param publicKey', operation: 'first-half' }),
-    changed(creation(basic('root')), { field: 'param scope', remove: true }),
-  ].filter((step) => x.foresee(step)?.is === 'refused')
-  await x.burst({ do: 'burst', calls: [...calls, ...wrongs], on: 'new' })
+  await x.burst({ do: 'burst', calls, on: 'new' })
   x.setTerms({ fresh })
   return calls.map(({ auth }) => auth)
 }

@@ -58,7 +58,7 @@ export const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
 
 /** How many calls the last stages need. */
 export const callsAtEnd = ({ reserved }: Sizes, wire: Wire): number =>
-  reserved + (wire.controlled ? clockStageCalls : 0)
+  reserved === 0 ? 0 : reserved + (wire.controlled ? clockStageCalls : 0)
 
 const pickOf =
   ({ plan }: Stages) =>
@@ -68,7 +68,7 @@ const pickOf =
 /** Every part of every kind of call, with the first operations. */
 export async function firstTurns(all: Stages): Promise<void> {
   const { caller, sizes, table, stage } = all
-  await stage('kinds', () => noCredentials(caller))
+  await stage('missing credentials', () => noCredentials(caller))
   await stage('table', () =>
     callCells(caller, table, { only: ({ turn }) => turn < sizes.firstTurns, isOver: () => isOver(all) }),
   )
@@ -94,21 +94,21 @@ async function onlyRaces({ caller, plan, stage, sizes }: Stages): Promise<void> 
 
 /** Sequences without tokens. */
 export async function keyStages({ caller, stage, sizes }: Stages): Promise<void> {
-  await stage('kinds', () => wrongKinds(caller, sizes.users))
-  await stage('kinds', () => narrowKeys(caller))
+  await stage('wrong kinds of credentials', () => wrongKinds(caller, sizes.users))
+  await stage('narrow keys', () => narrowKeys(caller))
   await stage('wrong creations', () => wrongCreations(caller, Math.min(2, sizes.users)))
-  await stage('kinds', () => afterAnotherKey(caller, Math.min(3, Math.max(2, sizes.users))))
-  if (!caller.keyring.grants) await stage('places', () => ownPlaces(caller, sizes.users))
-  await stage('replays', () => replays(caller, sizes.users))
-  await stage('bodies', () => writtenAgain(caller, sizes.everyForm))
+  await stage('secrets of other keys', () => afterAnotherKey(caller, Math.min(3, Math.max(2, sizes.users))))
+  if (!caller.keyring.grants) await stage('own credentials in other places', () => ownPlaces(caller, sizes.users))
+  await stage('headers used again', () => replays(caller, sizes.users))
+  await stage('spellings of bodies', () => writtenAgain(caller, sizes.everyForm))
   await stage('bodies in chunks', () => bodiesInChunks(caller, Math.min(2, sizes.users)))
   await stage('connections', () => connections(caller))
   await stage('long bodies', () => longBodies(caller, sizes.longBodies))
   await stage('wrong bodies', () => wrongBodies(caller, 3))
   for (const [at, who] of caller.keyring.secret.slice(0, 2).entries())
     await stage('after refusals', () => afterRefusals(caller, who, at < sizes.afterRefusals))
-  await stage('right calls', () => rightCalls(caller, 24, sizes.uses))
-  await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
+  await stage('many right calls', () => rightCalls(caller, 24, sizes.uses))
+  await stage('what must still be valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }
 
 /** Sequences of tokens. */
@@ -119,25 +119,26 @@ export async function tokenStages(all: Stages): Promise<void> {
   const users = keyring.secret.slice(0, sizes.users)
   await stage('missing params', () => missingParams(caller, Math.max(2, sizes.users)))
   await stage('kinds of pairs', () => kindsOfPairs(caller, users, sizes.pairKinds))
-  for (const who of users.slice(0, 2)) await stage('grants', () => wrongSecrets(caller, who, sizes.grantScopes))
-  await stage('grants', () => wrongGrantsWithHeader(caller, Math.min(2, sizes.users)))
-  await stage('places', () => ownPlaces(caller, sizes.users))
+  for (const who of users.slice(0, 2))
+    await stage('wrong secrets in grants', () => wrongSecrets(caller, who, sizes.grantScopes))
+  await stage('wrong grants with a header', () => wrongGrantsWithHeader(caller, Math.min(2, sizes.users)))
+  await stage('own credentials in other places', () => ownPlaces(caller, sizes.users))
   await stage('expiry', async () => {
     all.expiring = await beginExpiry(caller, users)
   })
   for (const [at, who] of users.entries()) {
-    await stage('chains', () => refreshChain(caller, chainKind(caller, who, at), at < 2 ? 4 : 3))
-    await stage('chains', () => usedTwice(caller, { who, scope: ['solution'] }))
-    if (at === 0) await stage('chains', () => manyRefreshes(caller, who, sizes.manyRefreshes))
+    await stage('refresh chains', () => refreshChain(caller, chainKind(caller, who, at), at < 2 ? 4 : 3))
+    await stage('refresh tokens used twice', () => usedTwice(caller, { who, scope: ['solution'] }))
+    if (at === 0) await stage('many refreshes', () => manyRefreshes(caller, who, sizes.manyRefreshes))
     await stage('expiry', () => useWhileWaiting(x, all.expiring.pairs))
     await stage('scopes', () => scopeLimits(caller, who, at === 0))
-    await stage('still valid', () => checkStillValid(caller, pickOf(all)))
+    await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
   }
   await stage('session names', () => sameNameTwice(caller, users, sizes.sameNames))
   for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(caller, who))
   await stage('lifetimes', () => lifetimes(caller, users[0] ?? 'root'))
   await stage('races', () => races(caller, sizes.raceRounds))
-  await stage('places', () => places(caller, sizes.crossed))
+  await stage('credentials of others in other places', () => places(caller, sizes.crossed))
 }
 
 /** The matrix, then the rest of the table. */
@@ -152,11 +153,11 @@ export async function wideStages(all: Stages): Promise<void> {
   await stage('matrix', () => plan.combine(caller, until(sizes.matrixCalls)))
   while (table.left.length > 0 && !isOver(all, walkCalls)) {
     await stage('table', () => callCells(caller, table, { most: 150, isOver: () => isOver(all, walkCalls) }))
-    await stage('still valid', () => checkStillValid(caller, pickOf(all)))
+    await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
     await expire(all, false)
   }
   await expire(all, true)
-  await stage('walk', () => plan.walk(caller, until(sizes.walkCalls)))
+  await stage('random walks', () => plan.walk(caller, until(sizes.walkCalls)))
 }
 
 /** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */
@@ -183,8 +184,8 @@ export async function closingStages(all: Stages): Promise<void> {
   const { caller, plan, stage, sizes } = all
   const { keyring, x } = caller
   const pick = pickOf(all)
-  await stage('materials', () => materials(caller))
-  await stage('revoked again', () => retryRevoked(x, sizes.revokedTries, pick))
+  await stage('public key material', () => materials(caller))
+  await stage('revoked tokens again', () => retryRevoked(x, sizes.revokedTries, pick))
   // A key with few sessions, because a user at the limit has no free session to race for.
   const keyWithFewSessions =
     keyring.narrow.find((who) => who === 'solution-key') ?? keyring.secret[3] ?? keyring.secret[0] ?? 'root'
@@ -192,9 +193,9 @@ export async function closingStages(all: Stages): Promise<void> {
     for (const on of ['warm', 'new'] as const)
       await stage('session races', () => sessionRace(caller, keyWithFewSessions, on, sizes.crowd))
   // If the key-limit stage runs, its burst shows that a right creation is accepted.
-  if (!plan.fillsKeys) await stage('creation', () => rightCreation(caller))
-  await stage('kinds', () => keysOfOneScope(caller))
-  await stage('still valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
+  if (!plan.fillsKeys) await stage('right creation', () => rightCreation(caller))
+  await stage('keys of one scope', () => keysOfOneScope(caller))
+  await stage('what must still be valid', () => expectEveryKeyAccepted(caller.x, caller.keyring))
 }
 
 /** The stages that fill a limit, may lock a key or move the clock by hours. */
@@ -203,10 +204,10 @@ export async function lastStages(all: Stages): Promise<void> {
   const { keyring, x } = caller
   const pick = pickOf(all)
   if (plan.fillsKeys) await stage('key limit', () => keyLimit(caller))
-  await stage('tries', () => wrongTries(caller, keyring.secret.at(-1) ?? 'root', 12))
-  await stage('revoked again', () => retryRevoked(x, sizes.revokedTries, pick))
-  await stage('time', () => letTimePass(caller, pick))
-  await stage('still valid', () => checkStillValid(caller, pick))
+  await stage('many wrong tries', () => wrongTries(caller, keyring.secret.at(-1) ?? 'root', 12))
+  await stage('revoked tokens again', () => retryRevoked(x, sizes.revokedTries, pick))
+  await stage('hours later', () => letTimePass(caller, pick))
+  await stage('what must still be valid', () => checkStillValid(caller, pick))
   await stage('ended keys', () => endKeys(caller, plan.waysToEndKeys))
 }
 

@@ -52,7 +52,7 @@ export interface CallStep {
   /** Later steps know the result by this name. */
   readonly as?: string
   readonly id?: number
-  /** What the nonce looks like; base64 unless given, `marks` is base64 that ends in `////++++`. With `leading-zero` and `trailing-zero` the MAC, or S of an ED25519 signature, has such a byte as a number. */
+  /** What the nonce looks like; base64 unless given, `marks` is base64 that ends in `////++++`. With `leading-zero` the most significant byte of the MAC, or of S in an ED25519 signature, is zero; with `trailing-zero` the least significant one. */
   readonly nonce?: 'digits' | 'padded' | 'letters' | 'marks' | 'leading-zero' | 'trailing-zero'
 }
 

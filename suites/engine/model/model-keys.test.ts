@@ -17,6 +17,7 @@ import {
 } from '../../self/made-up-calls.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
 import { learn, type State, shape } from './index.ts'
+import { mayStemFrom } from './learn.ts'
 
 describe('keys', () => {
   const key = (id: string) => accepted({ id, secret: `${id}-secret-0123456789` })
@@ -32,6 +33,25 @@ describe('keys', () => {
     const granted = learn(narrow, grantCall(['context'], own), pairAnswer('p', ['context'], at(1)), at(1))
     const beside = grantCall(['solution'], { refreshToken: tokensOf('p').refresh })
     expect(shape(granted, beside, pairAnswer('q', ['solution'], at(2)), at(2))).toEqual([])
+  })
+
+  test('what becomes of the keys that an ended key created is open, whatever number of keys lies between', () => {
+    const asked = (by: string, name: string) =>
+      createCall({ name, scope: ['solution'] }, basicHeader(by, `${by}-secret-0123456789`))
+    let state = learn(newState(), createCall({ name: 'a', scope: ['apikey'] }), key('a'), at(0))
+    for (const [by, name] of [
+      ['a', 'b'],
+      ['b', 'c'],
+    ] as const)
+      state = learn(state, asked(by, name), key(name), at(1))
+    state = learn(state, createCall({ name: 'd', scope: ['solution'] }), key('d'), at(2))
+    const stems = (name: string, from: string) => {
+      const made = state.keys.get(name)
+      return made !== undefined && mayStemFrom(state, made, from)
+    }
+    expect(['b', 'c', 'd', rootKey.id].map((name) => stems(name, 'a'))).toEqual([true, true, false, false])
+    expect(stems('c', 'b')).toBe(true)
+    expect(stems('b', 'c')).toBe(false)
   })
 
   test('a secret is not given to two keys; which one a key with a public key gets is open', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { readDeviations } from './deviations.ts'
 import { keyLimit } from './key-limit.ts'
+import { lifetimes } from './lifetimes.ts'
 import { keyPairMaker } from './open.ts'
 import { type Caller, callCell, cells } from './table.ts'
 import { brokenBy } from './test-findings.ts'
@@ -35,6 +36,7 @@ const sequences: { [name: string]: (caller: Caller) => Promise<void> } = {
     return bodiesInChunks(caller, 2)
   },
   limit: keyLimit,
+  lifetimes: (caller) => lifetimes(caller, 'root'),
   'names of params': cellsOf('table/grant/name-of-apiKeyId'),
   'names of members': cellsOf('table/basic/name-of-method'),
   tokens: cellsOf('table/token/token'),
