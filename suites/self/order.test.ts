@@ -9,10 +9,15 @@ import { isProof } from './proof-form.ts'
 const corpus = await openCorpus()
 const mutants = await loadMutants()
 
-/** Every eighth case (in a proof every fourth), those of Basic, and the one that fills the places for keys. */
+/** Always there: the one that fills the places for keys, and those that a broken server of this test fails. */
+const always = ['limits/ten-keys', 'refresh/revokes-access']
+
+/** Every eighth case (in a proof every fourth), those of Basic, and those that are always there. */
 const items = allItems(corpus).filter(
   (item, index) =>
-    index % (isProof ? 4 : 8) === 0 || item.key.startsWith('basic/') || provesOf(item).includes('limits/ten-keys'),
+    index % (isProof ? 4 : 8) === 0 ||
+    item.key.startsWith('basic/') ||
+    provesOf(item).some((requirement) => always.includes(requirement)),
 )
 
 async function verdicts(target: Target, seed: number): Promise<Map<string, string>> {

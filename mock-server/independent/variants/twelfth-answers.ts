@@ -116,7 +116,7 @@ export const twelfthAnswerVariants: IndependentVariant[] = [
   },
   // Part 8 shows no limits, and no part shows how long a call takes.
   {
-    id: 'calls-get-slower-until-the-server-begins-anew',
+    id: 'calls-get-slower-until-the-server-restarts',
     questions: ['limits/rate', 'errors/http-status'],
     about:
       'Each call takes a millisecond longer than the last; after a hundred there is 503 for 300 ms, then 1 ms again.',

@@ -18,7 +18,7 @@ const unavailable = [503, undefined]
 const expected: { [id: string]: unknown } = {
   'sleeps-after-thirty-seconds-without-calls': [unavailable, taken, taken, unavailable, unavailable, unauthorized],
   'another-client-uses-most-of-the-rate-in-some-seconds': [60, 4, 30, 1, 60, [429, -32029]],
-  'calls-get-slower-until-the-server-begins-anew': [5050, unavailable, unavailable, taken, 1],
+  'calls-get-slower-until-the-server-restarts': [5050, unavailable, unavailable, taken, 1],
   'results-begin-with-what-everyone-did-before': [
     ['callsSoFar', 'lastCall', 'id', 'secret'],
     3,
