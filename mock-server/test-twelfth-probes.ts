@@ -60,7 +60,7 @@ export const twelfthProbes: { [id: string]: Probe } = {
     const counts = await repeated(5, taken)
     return [...counts, await repeated(61, () => listOnce(calls, root(calls))).then((answers) => answers.at(-1))]
   },
-  'calls-get-slower-until-the-server-begins-anew': async (calls) => {
+  'calls-get-slower-until-the-server-restarts': async (calls) => {
     const { clock } = calls.server
     const startMs = clock.now()
     await repeated(100, () => listOnce(calls, root(calls)))
