@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { allItems } from '../engine/case/cases.ts'
+import { allItems, provesOf } from '../engine/case/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { lintErrors, resultSchemas } from '../engine/fixture/corpus.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
@@ -9,6 +9,7 @@ import { packageRoot } from '../engine/fixture/package-root.ts'
 import { parseScenario, readScenario } from '../engine/fixture/parse.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { problemText } from '../report/problem-text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { obedientTarget } from './obedient-target.ts'
 import { shipped, shippedContext } from './shipped.ts'
@@ -49,6 +50,20 @@ test('every fixture begins with the line that names its schema for editors', () 
     return `${name}.schema.json`
   }
   expect(schemas).toEqual(files.map((file) => [file, schemaOf(file)]))
+})
+
+test('no must needs the clean-up method, which many target files do not name, unless its entry says so', async () => {
+  const corpus = await openCorpus()
+  const { scenarios, requirements } = corpus
+  const excused = new Set(
+    requirements.filter(({ untestable }) => untestable?.without !== undefined).map(({ id }) => id),
+  )
+  const musts = new Set(requirements.filter(({ level }) => level === 'must').map(({ id }) => id))
+  const tied = allItems({ ...corpus, scenarios: scenarios.filter(({ needs }) => needs.includes('cleanup')) })
+    .filter(({ kind }) => kind !== 'test-key')
+    .flatMap((item) => provesOf(item).map((id) => ({ id, by: item.key })))
+  expect(tied.length).toBeGreaterThan(5)
+  expect(tied.filter(({ id }) => musts.has(id) && !excused.has(id))).toEqual([])
 })
 
 describe('fixtures that must not load are rejected with these messages', () => {
