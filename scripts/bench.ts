@@ -1,8 +1,8 @@
 /**
  * `npm run bench [-- --only ID]… [--turns N] [--compare FILE] [--write]`: prints every figure with the reference of the same run that it is
  * compared with, and writes bench.json. `--compare` shows what became slower than in another bench.json; `--write` puts the figures into
- * README.md and scripts/bench/last.json, where those that were not measured now stay. Exit 1: a figure is worse than wanted. The figures
- * mean something on a quiet machine only.
+ * README.md and scripts/bench/last.json, where those that were not measured now stay. Exit 1: a figure is worse than wanted; 2: an unknown
+ * figure. The figures mean something on a quiet machine only.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -46,9 +46,14 @@ const { values } = parseArgs({
   },
 })
 
-async function main(): Promise<0 | 1> {
+async function main(): Promise<0 | 1 | 2> {
   const chosen = measures.filter(({ id }) => values.only?.includes(id) ?? true)
-  if (chosen.length === 0) throw new Error(`Name one of ${measures.map(({ id }) => id).join(', ')} with --only`)
+  const known = measures.map(({ id }) => id)
+  const unknown = values.only?.find((id) => !known.includes(id))
+  if (unknown !== undefined) {
+    console.error(`--only ${unknown}: there is no such figure; name ${known.join(', ')}`)
+    return 2
+  }
   const earlier = values.compare === undefined ? undefined : (JSON.parse(readFileSync(values.compare, 'utf8')) as Bench)
   const bench: Bench = { node: process.version, cores: cpus().length, figures: [] }
   console.log(`Node ${bench.node}, ${bench.cores} cores, medians of ${values.turns} turns\n`)
