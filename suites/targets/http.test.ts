@@ -99,7 +99,7 @@ test('a race on kept connections that the server has closed is run on new ones',
   })
   const warm = Array.from({ length: 8 }, () => request(odd, { connection: 'warm' }))
   for (let race = 0; race < 3; race += 1)
-    expect((await wire.sendTogether(warm)).map(({ kind }) => kind)).toEqual(Array(8).fill('answer'))
+    expect((await wire.sendTogether(warm)).filter(({ kind }) => kind !== 'answer')).toEqual([])
   wire.close()
   closing.close()
 })
