@@ -6,20 +6,13 @@
 import type { RunListener } from '../engine/case/events.ts'
 import type { ListeningFinding } from '../engine/judge/outcome.ts'
 import type { RefusalJudgement } from '../engine/judge/problem.ts'
-import { contradicts, explain, facts, judge, learn, shape } from '../engine/model/index.ts'
+import { contradicts, facts, judge, learn, shape } from '../engine/model/index.ts'
 import { readBody } from '../engine/model/parse.ts'
 import type { Fact, Problem, State, Verdict } from '../engine/model/types.ts'
 import type { WireRequest } from '../engine/target.ts'
 import { type CaseCall, caseCallOf, type ExchangeMade, type SeenFrom, unknownAddress } from './case-call.ts'
-import {
-  conflict,
-  doubtNamedKeys,
-  doubtTouched,
-  forgetClocks,
-  made,
-  unknownTextsIn,
-  withShortAnswer,
-} from './case-call-state.ts'
+import { explainCaseCalls, isIndependent, wronglyAccepted } from './case-call-history.ts'
+import { doubtNamedKeys, doubtTouched, forgetClocks, made, unknownTextsIn, withShortAnswer } from './case-call-state.ts'
 import { describeCaseCall } from './describe-case-call.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 
@@ -162,12 +155,6 @@ function judgePeriod(listener: Listener): void {
   else judgeHistory(listener, together)
 }
 
-/** Whether their order does not matter. */
-function isIndependent(state: State, calls: readonly CaseCall[]): boolean {
-  if (calls.length > longestHistory) return false
-  return calls.every((one, at) => calls.slice(at + 1).every((other) => !conflict(state, one, other)))
-}
-
 function judgeOne(listener: Listener, caseCall: CaseCall): void {
   const { call, answer, span, isPlain } = caseCall
   const known = facts(listener.state, call, span)
@@ -193,47 +180,16 @@ const isIdle = ({ call, answer }: CaseCall): boolean =>
 /** Calls whose order is not known: is there one that the document allows? */
 function judgeHistory(listener: Listener, together: readonly CaseCall[]): void {
   const isFollowed = together.every((one) => one.isPlain && isJudged(listener.state, one) && isKnown(listener, one))
-  const found = isFollowed ? explainCaseCall(listener.state, together) : { is: 'undecided' as const }
+  const found = isFollowed ? explainCaseCalls(listener.state, together) : { is: 'undecided' as const }
   const isLost = together.some(({ answer }) => answer.kind === 'broken' || answer.kind === 'unread')
   if (found.is === 'explained' && !isLost) {
     for (const index of found.order) judgeOne(listener, together[index] as CaseCall)
     return
   }
-  if (found.is === 'impossible') reportHistory(listener, together)
+  const wrong = found.is === 'impossible' ? wronglyAccepted(listener.state, together) : undefined
+  if (wrong !== undefined) report(listener, wrong.caseCall, wrong.verdict, 'history')
   for (const caseCall of [...together].sort((one, other) => one.order.to - other.order.to)) take(listener, caseCall)
   listener.state = doubtTouched(listener.state, together)
-}
-
-/** More calls that depend on each other are not judged as a history, nor if so many orders are not enough. */
-const longestHistory = 40
-const mostOrders = 300
-
-function explainCaseCall(state: State, calls: readonly CaseCall[]): ReturnType<typeof explain> {
-  if (calls.length > longestHistory) return { is: 'undecided' }
-  const likeOf = ({ call, answer }: CaseCall): string =>
-    `${readBody(call.body).form} ${call.authorization} ${answer.kind}`
-  return explain(
-    state,
-    calls.map((one) => ({ ...one, like: likeOf(one) })),
-    mostOrders,
-  )
-}
-
-/** A lock or a limit may explain a refusal, so a history counts only if it has no order without its refusals either. */
-function reportHistory(listener: Listener, calls: readonly CaseCall[]): void {
-  const accepted = calls.filter(({ answer }) => answer.kind === 'accepted')
-  const found = explainCaseCall(listener.state, accepted)
-  if (found.is !== 'impossible') return
-  let { state } = listener
-  for (const caseCall of found.part.flatMap((index) => accepted[index] ?? [])) {
-    const verdict = judge(state, facts(state, caseCall.call, caseCall.span))
-    if (verdict.is === 'refused') {
-      const message = `${describeCaseCall(state, caseCall)} was accepted: no order of ${found.part.length} calls at once is one that the document allows`
-      report(listener, caseCall, { ...verdict, message }, 'history')
-      return
-    }
-    state = learn(state, caseCall.call, caseCall.answer, caseCall.span)
-  }
 }
 
 function take(listener: Listener, caseCall: CaseCall, known?: readonly Fact[]): void {
