@@ -24,7 +24,9 @@ export function renderPlan(planned: Plan, options: { ids: boolean; columns?: num
       ? [`  ${casesOf(plan.notSelected)} ${plan.notSelected === 1 ? 'is' : 'are'} not selected`]
       : []),
     ...(plan.creates.length === 0
-      ? ['Creates nothing that lasts']
+      ? plan.model === undefined || plan.model.keys === 0
+        ? ['Creates nothing that lasts']
+        : []
       : ['Creates:', ...plan.creates.flatMap((what) => paint.hanging('  - ', what))]),
     ...(plan.model === undefined ? [] : modelLines(plan.model)),
   ]

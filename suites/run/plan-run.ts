@@ -47,6 +47,8 @@ export function planRun(
   const plan = makePlan(
     { selected, notSelected, all: all.length, ofAnswers, cannot: (item) => whyNotRun(item, capabilities) },
     {
+      testKeyNames: capabilities.testKeyNames,
+      standIn: capabilities.standIn,
       keptTestKeys: capabilities.keptTestKeys,
       cleanup: capabilities.cleanup,
       lasts: target !== null && !target.disposable && target.keys.testKeysFile === null,

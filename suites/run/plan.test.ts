@@ -6,7 +6,17 @@ import { makePlan, type PlannedTarget } from './plan.ts'
 const corpus = await openCorpus()
 const selected = allItems(corpus)
 const items = { selected, notSelected: 0, all: selected.length, ofAnswers: 3, cannot: () => undefined }
-const target: PlannedTarget = { keptTestKeys: [], cleanup: false, lasts: true, callMs: 100, atOnce: 4, rate: 0 }
+const testKeyNames = corpus.testKeys.map(({ name }) => name)
+const target: PlannedTarget = {
+  testKeyNames,
+  standIn: 'root',
+  keptTestKeys: [],
+  cleanup: false,
+  lasts: true,
+  callMs: 100,
+  atOnce: 4,
+  rate: 0,
+}
 
 test('the total is that of the report', () => {
   expect(makePlan(items, target)).toMatchObject({ cases: selected.length + 3, total: selected.length + 3 })
@@ -19,6 +29,18 @@ test('never more keys than the ten that are possible', () => {
   expect(makePlan({ ...items, selected: withoutLimits }, target).creates[0]).toBe('10 API keys')
   expect(makePlan({ ...items, selected: withoutLimits }, { ...target, cleanup: true }).creates[0]).toMatch(
     /^\d+ API keys, at most 10 at once, removed through the cleanup method$/,
+  )
+})
+
+test('the test keys of the selected cases are created, unless they are kept', () => {
+  const refreshes = selected.filter(({ key }) => key.startsWith('refresh/'))
+  const createsOf = (more: Partial<PlannedTarget>) =>
+    makePlan({ ...items, selected: refreshes }, { ...target, ...more }).creates
+  expect(createsOf({})).toContain('1 API key')
+  expect(createsOf({})).toContain('up to 1 more if the target takes keys that it should refuse')
+  expect(createsOf({ standIn: 'dave' })).toContain('2 API keys')
+  expect(createsOf({ keptTestKeys: ['erin'] })).toContain(
+    'up to 1 API key if the target takes keys that it should refuse',
   )
 })
 

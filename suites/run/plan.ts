@@ -1,6 +1,7 @@
 import type { Item } from '../engine/case/cases.ts'
 import { provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
+import { testKeysUsed } from '../engine/case/test-case.ts'
 import { parseDuration } from '../engine/case/wait.ts'
 import { keyLimit } from '../engine/document.ts'
 import type { CallStep, Scenario, SendStep, Step } from '../engine/fixture/fixture-types.ts'
@@ -15,6 +16,10 @@ const preflightCalls = 20
 
 /** What a plan must know about the target. */
 export interface PlannedTarget {
+  /** The names of all test keys. */
+  testKeyNames: readonly string[]
+  /** The test key that calls where the secret of the root key is wanted. */
+  standIn: string
   /** Test keys that are kept from an earlier run. */
   keptTestKeys: readonly string[]
   /** The target file names a method that removes keys. */
@@ -44,9 +49,8 @@ interface PlannedItems {
 /** Plans what a run will do to its target, before the first request. */
 export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
   const testable = items.selected.filter((item) => items.cannot(item) === undefined)
-  const calls = testable
-    .filter((item) => item.kind === 'case' || !target.keptTestKeys.includes(item.member.name))
-    .flatMap(callsOf)
+  const ofCases = testable.filter(({ kind }) => kind === 'case').flatMap(callsOf)
+  const calls = [...ofCases, ...testKeysMade(testable, target).map(() => creation)]
   const all = preflightCalls + count(calls)
   return {
     cases: testable.length + items.ofAnswers,
@@ -58,6 +62,19 @@ export function makePlan(items: PlannedItems, target: PlannedTarget): Plan {
     creates: createdThings(testable, calls, target),
     cannot: reasons(items.selected, items.cannot),
   }
+}
+
+const creation: PlannedCall = { method: 'manager/createApiKey', count: 1, refused: false }
+
+/** The test keys that the items create: their own, and those that cases use, selected or not. */
+function testKeysMade(testable: readonly Item[], { testKeyNames, standIn, keptTestKeys }: PlannedTarget): string[] {
+  const used = new Set(
+    testable.flatMap((item) =>
+      item.kind === 'case' ? [...testKeysUsed(item.scenario, item.testCase, testKeyNames)] : [item.member.name],
+    ),
+  )
+  if (used.delete('root')) used.add(standIn)
+  return [...used].filter((name) => name !== 'root' && !keptTestKeys.includes(name))
 }
 
 function secondsOf(testable: readonly Item[], calls: number, { callMs, atOnce, rate }: PlannedTarget): number {
@@ -84,11 +101,14 @@ function createdThings(testable: readonly Item[], calls: readonly PlannedCall[],
   return [
     ...(keys > 0 ? [createdKeys(testable, keys, target)] : []),
     ...(keys > 0 && !target.cleanup && target.lasts ? [howKeysGo] : []),
-    ...(tried > 0 ? [`up to ${Math.min(tried, keyLimit)} more if the target takes keys that it should refuse`] : []),
+    ...(tried > 0 ? [wrongKeys(Math.min(tried, keyLimit), keys > 0)] : []),
     ...(tokens > 0 ? [`about ${counted(tokens, 'token pair')}`] : []),
     ...(fillsSessions ? ['sessions up to the limit of 16, which may push out others of the same user'] : []),
   ]
 }
+
+const wrongKeys = (most: number, isMore: boolean): string =>
+  `up to ${isMore ? `${most} more` : counted(most, 'API key')} if the target takes keys that it should refuse`
 
 const howKeysGo =
   'these keys stay there: "cleanup" in a target file names a method that removes them, "testKeys" keeps those that the next run can use'
@@ -126,7 +146,7 @@ interface PlannedCall {
 }
 
 function callsOf(item: Item): PlannedCall[] {
-  if (item.kind === 'test-key') return [{ method: 'manager/createApiKey', count: 1, refused: false }]
+  if (item.kind === 'test-key') return [creation]
   return [...item.scenario.given, ...item.scenario.steps].flatMap((step) => ('wait' in step ? [] : [plannedCall(step)]))
 }
 
