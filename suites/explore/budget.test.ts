@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { likelyCalls, sizesFor } from './budget.ts'
 
-const minute = { maxCalls: 150_000, made: 60, timeLeftMs: 58_000 }
+const minute = { maxCalls: 150_000, made: 60, timeLeftMs: 58_000, waits: true }
 const least = sizesFor({ ...minute, maxCalls: 1000, callMs: 1 })
-const most = sizesFor({ ...minute, callMs: 0, timeLeftMs: Number.POSITIVE_INFINITY })
+const most = sizesFor({ ...minute, callMs: 0, waits: false })
 
 test('a server that is far away gets the sequences of few calls, and one nearby those of many', () => {
   expect(sizesFor({ ...minute, callMs: 100 }).firstTurns).toBe(least.firstTurns)
@@ -22,6 +22,12 @@ test('the last stages keep calls and time, but no more than a fifth of the time,
   expect(sizesFor({ ...minute, maxCalls: 5000, callMs: 1 }).reserved).toBeGreaterThan(200)
   expect(sizesFor({ ...minute, callMs: 5 }).reservedMs).toBeGreaterThan(2000)
   expect(sizesFor({ ...minute, callMs: 1000 }).reservedMs).toBeLessThanOrEqual(minute.timeLeftMs / 5)
+})
+
+test('where the clock is moved, a short time still keeps most of it for the sequences', () => {
+  const short = sizesFor({ ...minute, callMs: 0, timeLeftMs: 3000, waits: false })
+  expect(short.storms).toBe(most.storms)
+  expect(short.reservedMs).toBeLessThanOrEqual(600)
 })
 
 test('a budget of calls is never exceeded', () => {

@@ -64,8 +64,9 @@ export interface Budget {
   readonly made: number
   /** How long the last calls took on average. */
   readonly callMs: number
-  /** Infinite where a clock that is moved makes the pauses. */
   readonly timeLeftMs: number
+  /** Pauses take time, because nobody moves the clock. */
+  readonly waits: boolean
 }
 
 /** For each size, how long the pauses of the session tests take, and how many calls the sequences after them make. */
@@ -77,11 +78,12 @@ const leastReserving = 2500
 
 /** The largest sizes whose calls and pauses fit into the budget. */
 export function sizesFor(budget: Budget): Sizes {
-  const { callMs, timeLeftMs } = budget
+  const { callMs, timeLeftMs, waits } = budget
   const calls = likelyCalls(budget)
   // The first calls are short.
   const likelyMs = 1.5 * callMs
-  const fits = (column: Column): boolean => pausesMs[column] + sequenceCalls[column] * likelyMs <= timeLeftMs
+  const fits = (column: Column): boolean =>
+    (waits ? pausesMs[column] : 0) + sequenceCalls[column] * likelyMs <= timeLeftMs
   const column: Column = calls >= 18_000 && fits(2) ? 2 : calls >= 9000 && fits(1) ? 1 : 0
   const sizes = Object.fromEntries(Object.entries(table).map(([name, values]) => [name, values[column]])) as OfTable
   const reserved = calls < leastReserving ? 0 : sizes.reserved

@@ -156,12 +156,12 @@ const recentCalls = 20
 
 /** What is left to spend, as far as the calls until now show. */
 function budgetOf({ log, calls, options: { maxCalls, timeLeftMs, wire } }: Explorer): Budget {
-  const budget = { maxCalls, made: calls() }
+  const budget = { maxCalls, made: calls(), timeLeftMs: timeLeftMs(), waits: !wire.controlled }
   // A clock that is moved does not show how long calls take.
-  if (wire.controlled) return { ...budget, callMs: 0, timeLeftMs: Number.POSITIVE_INFINITY }
+  if (wire.controlled) return { ...budget, callMs: 0 }
   const recent = log.flatMap(({ seen }) => seen).slice(-recentCalls)
   const tookMs = recent.reduce((sum, { span }) => sum + span.to - span.from, 0)
-  return { ...budget, callMs: tookMs / Math.max(1, recent.length), timeLeftMs: timeLeftMs() }
+  return { ...budget, callMs: tookMs / Math.max(1, recent.length) }
 }
 
 /** Learns the words and clocks of the target and our addresses, and creates keys. */
