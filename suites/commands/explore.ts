@@ -11,12 +11,13 @@ import { openTarget } from '../explore/open-target.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
-import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
+import { countedWire, type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
 import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
 import { readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
-import { positive, readReports } from '../run/options/values.ts'
+import { count, positive, readReports, someSeconds } from '../run/options/values.ts'
 import { replaceFile } from '../run/replace-file.ts'
+import { startExploreProgress } from './explore-progress.ts'
 import { packageVersion } from './package-version.ts'
 import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
@@ -69,12 +70,16 @@ async function run(flags: ExploreFlags): Promise<number> {
   const reports = readReports(flags.report ?? [])
   for (const { file } of reports) if (file !== null) demandPlaceFor(file, 'the report', true)
   if (flags.save !== undefined) demandPlaceFor(join(flags.save, 'language.yaml'), 'the scenarios', true)
-  const seconds = positive('--for', flags.for, defaultSeconds)
+  const seconds = flags.for === undefined ? defaultSeconds : someSeconds('--for', flags.for)
   const seed = flags.seed === undefined ? randomInt(2 ** 31) : positive('--seed', flags.seed, 0)
-  const maxCalls = positive('--explore-calls', flags.exploreCalls, Math.round(seconds * mostCallsPerSecond))
+  const maxCalls =
+    flags.exploreCalls === undefined
+      ? Math.ceil(seconds * mostCallsPerSecond)
+      : count('--explore-calls', flags.exploreCalls)
   const outlet = processOutlet(process.env)
   const corpus = await openCorpus()
   const started = new Date()
+  const progress = startExploreProgress(process.stderr, { target: target?.url ?? 'the bundled server', seconds })
   const effort = {
     allow: allowed(target),
     fresh: target?.disposable ?? true,
@@ -83,17 +88,21 @@ async function run(flags: ExploreFlags): Promise<number> {
     seconds,
     walks: Number.POSITIVE_INFINITY,
     requirements: corpus.requirements,
-    say: (text: string): void => outlet.stderr(lines([line`${text}`])),
+    say: progress.say,
+    called: progress.called,
   }
   const explored = target === null ? await exploreBundled(effort) : await exploreUrl(target, effort)
-  for (const text of explored.left) effort.say(`Left on the target: ${text}`)
+  progress.end()
+  if (explored.left.length > 0)
+    progress.say(['Left on the target', ...explored.left.map((text) => `  ${text}`)].join('\n'))
   return conclude(flags, explored, { corpus, seed, started, target, reports, outlet })
 }
 
 async function exploreBundled(effort: Effort): Promise<ExploreOutcome> {
   const { options } = await openTarget(null)
   const say = (found: string): void => effort.say(`Found: ${found}`)
-  return { exploration: await explore({ ...effort, ...options, say }), stopped: null, left: [] }
+  const wire = countedWire(options.wire, effort.called)
+  return { exploration: await explore({ ...effort, ...options, wire, say }), stopped: null, left: [] }
 }
 
 interface Context {

@@ -1,6 +1,7 @@
 import type { StopReason } from '../../engine/judge/problem.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'
+import type { Wire } from '../../explore/wire.ts'
 import { urlTarget } from '../../targets/url.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { createEnding, type Endings } from '../ending/ending.ts'
@@ -20,7 +21,19 @@ export interface ExploreOutcome {
   readonly left: readonly string[]
 }
 
-export type Effort = Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'created'>
+export interface Effort extends Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'created'> {
+  /** Called before each call. */
+  called(): void
+}
+
+/** A wire that tells of each call. */
+export const countedWire = (wire: Wire, called: () => void): Wire => ({
+  ...wire,
+  send: (request) => {
+    called()
+    return wire.send(request)
+  },
+})
 
 /**
  * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
@@ -42,7 +55,8 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
     const recorded = openRecordedKeys(keys)
     const created = recorded.keys.length + recorded.unanswered.length
     const { options, close } = await openTarget(target)
-    const wire = endedWire(recordingWire(options.wire, recorded, target.settings.cleanup?.method), endings.cases)
+    const recording = recordingWire(options.wire, recorded, target.settings.cleanup?.method)
+    const wire = countedWire(endedWire(recording, endings.cases), effort.called)
     exploration = await explore({
       ...effort,
       ...options,

@@ -1,0 +1,42 @@
+import { counted } from '../engine/group.ts'
+import { printable, printableLines } from '../engine/printable.ts'
+
+/** Shows the progress of an exploration on stderr. */
+export interface ExploreProgress {
+  /** A call is made. */
+  called(): void
+  /** Lines for the user. */
+  say(text: string): void
+  end(): void
+}
+
+/** The shortest time between two updates of a terminal, and between two lines elsewhere. In ms. */
+const redrawMs = 200
+const lineMs = 15_000
+const clearLine = '\r\u001b[K'
+
+/** One line that redraws itself on a terminal, a line now and then elsewhere. @param now in ms, on a monotonic clock */
+export function startExploreProgress(
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>,
+  { target, seconds }: { target: string; seconds: number },
+  now: () => number = () => performance.now(),
+): ExploreProgress {
+  const isTerminal = stream.isTTY === true
+  const begunMs = now()
+  let calls = 0
+  let writtenMs = begunMs
+  stream.write(
+    `Exploring ${printable(target)} for at most ${seconds} s; most calls are wrong on purpose, and may look like an attack in its log\n`,
+  )
+  return {
+    called() {
+      calls += 1
+      if (now() - writtenMs < (isTerminal ? redrawMs : lineMs)) return
+      writtenMs = now()
+      const text = `${counted(calls, 'call')}, ${Math.round((writtenMs - begunMs) / 1000)} of ${seconds} s`
+      stream.write(isTerminal ? `${clearLine}${text}` : `${text}\n`)
+    },
+    say: (text) => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
+    end: () => void (isTerminal && stream.write(clearLine)),
+  }
+}
