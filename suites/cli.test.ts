@@ -224,7 +224,9 @@ describe('keys', () => {
     expect(captured.out).not.toContain('not-a-secret-0002')
     captured.out = ''
     expect(await call('keys', '--url', 'http://127.0.0.1:10')).toBe(0)
-    expect(captured.out).toBe('No API key of an earlier run is recorded here\n')
+    expect(captured.out).toBe(
+      'No API key of an earlier run is recorded here; a run with --disposable that has ended leaves no record\n',
+    )
   })
 
   test('--forget removes the records', async () => {

@@ -72,7 +72,8 @@ const plain = ({ owner, keys, unanswered, file, holder }: FoundRecord) => ({
 })
 
 function text(records: readonly FoundRecord[]): string {
-  if (records.length === 0) return 'No API key of an earlier run is recorded here\n'
+  if (records.length === 0)
+    return 'No API key of an earlier run is recorded here; a run with --disposable that has ended leaves no record\n'
   return records.map((record) => `${recordLines(record).join('\n')}\n`).join('\n')
 }
 

@@ -50,8 +50,11 @@ function testKeyMissingText({ testKey, tried, fresh }: Extract<Obstacle, { kind:
     const word = outcome === 'no-token' || outcome === 'no-scope' ? triedText[outcome] : outcome
     return `${way}: ${word}`
   })
+  const isFull = tried.length > 0 && tried.every(({ outcome }) => outcome === 'refused')
   const perhaps = fresh
-    ? ''
+    ? isFull
+      ? '; if an earlier run with --disposable took all ten places for API keys, restart the server'
+      : ''
     : '; most likely all ten places for API keys are taken, or the given key lacks the scope apikey: use another key, name a cleanup method in the target file, or leave "keys" out of --allow'
   return `the key of "${testKey}" could not be created (${ways.join(', ')})${perhaps}`
 }

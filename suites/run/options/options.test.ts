@@ -272,8 +272,12 @@ describe('the calls of the model', () => {
     expect(selection).toMatchObject({ only: [], rowsAlone: true })
   })
 
-  test('needs a URL', () => {
-    expect(() => readRunOptions({ explore: true }, {})).toThrow('"--explore" needs "--url"')
+  test.each([
+    ['--explore', { explore: true }],
+    ['--explore-calls', { exploreCalls: '10' }],
+    ['--only matrix/12', { only: ['basic', 'matrix/12'] }],
+  ])('%s needs a URL', (flag, flags) => {
+    expect(() => readRunOptions(flags, {})).toThrow(`"${flag}" needs "--url"`)
   })
 })
 

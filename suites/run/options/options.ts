@@ -98,16 +98,23 @@ const isRow = (id: string): boolean => /^(table|matrix)(\/|$)/.test(id)
 
 /** Thousands of refused calls are made only at a disposable target, or if the user requests them. */
 function exploreOf(flags: RunFlags, target: TargetOptions | null): RunOptions['explore'] {
+  const rows = (flags.only ?? []).filter(isRow)
   if (target === null) {
-    if (flags.explore === true)
+    const [row] = rows
+    const asked =
+      flags.explore === true
+        ? '--explore'
+        : flags.exploreCalls !== undefined
+          ? '--explore-calls'
+          : row && `--only ${row}`
+    if (asked !== undefined)
       throw usageError(
-        'Name the target: "--explore" needs "--url"; "svc-conformance explore" looks at the bundled server',
+        `Name the target: "${asked}" needs "--url"; "svc-conformance explore" makes the calls of the model to the bundled server`,
       )
     return null
   }
   const isPart =
     flags.only !== undefined || flags.shard !== undefined || flags.failed !== undefined || flags.watch === true
-  const rows = (flags.only ?? []).filter(isRow)
   const wanted = flags.explore ?? (rows.length > 0 || (target.disposable && !isPart))
   if (!wanted) return null
   const nearby = isLoopback(target.url) ? exploreCallsNearby : exploreCallsElsewhere
