@@ -23,7 +23,7 @@ export const simulatedMeasure: Measure = {
     }
     return [
       {
-        name: 'A disposable run, 300 ms away, in simulated time',
+        name: 'The cases of a disposable run, 300 ms away, in simulated time',
         value: median(times),
         unit: 's',
         runs: turns,

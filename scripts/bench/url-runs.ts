@@ -18,18 +18,47 @@ interface UrlRun {
   name: string
   roundTripMs: number
   args: string[]
-  atMost: number
+  atMost?: number
   /** How many runs are made at the same time: one against a distant server mostly waits. */
   atOnce: number
 }
 
+/** The model is measured apart. */
 const disposable = ['--disposable', '--no-explore']
 
 const urlRuns: readonly UrlRun[] = [
-  { id: 'loopback', name: 'A disposable run on the loopback', roundTripMs: 0, args: disposable, atMost: 6, atOnce: 1 },
+  {
+    id: 'loopback',
+    name: 'The cases of a disposable run, on the loopback',
+    roundTripMs: 0,
+    args: disposable,
+    atMost: 6,
+    atOnce: 1,
+  },
+  {
+    id: 'loopback-model',
+    name: 'A disposable run on the loopback, with the model',
+    roundTripMs: 0,
+    args: ['--disposable'],
+    atOnce: 1,
+  },
   { id: 'without-allow', name: 'Without --allow, 100 ms away', roundTripMs: 100, args: [], atMost: 8, atOnce: 1 },
-  { id: 'far-100', name: 'A disposable run, 100 ms away', roundTripMs: 100, args: disposable, atMost: 60, atOnce: 2 },
-  { id: 'far-300', name: 'A disposable run, 300 ms away', roundTripMs: 300, args: disposable, atMost: 150, atOnce: 5 },
+  {
+    id: 'far-100',
+    name: 'The cases of a disposable run, 100 ms away',
+    roundTripMs: 100,
+    args: disposable,
+    atMost: 60,
+    atOnce: 2,
+  },
+  {
+    id: 'far-300',
+    name: 'The cases of a disposable run, 300 ms away',
+    roundTripMs: 300,
+    args: disposable,
+    atMost: 150,
+    atOnce: 5,
+  },
 ]
 
 /** Runs that are made at the same time start one after another, because the start needs a whole core. */
@@ -56,7 +85,7 @@ export const urlMeasures: readonly Measure[] = urlRuns.map(({ id, name, roundTri
         runs: turns,
         reference: { name: roundTripMs === 0 ? emptyTest : 'one call', value: median(references) },
         ratio: medianRatio(times, references),
-        wanted: { atMost },
+        wanted: atMost === undefined ? {} : { atMost },
       },
     ]
   },

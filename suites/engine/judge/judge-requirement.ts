@@ -91,7 +91,8 @@ function judgeWithoutCases(
     excused,
   })
   if (missing.length > 0) return { ...notTestable({ kind: 'never-run' }), reasons: notSelected(missing, selection) }
-  if (untestable !== undefined) return notTestable({ kind: 'untestable', reason: untestable.reason }, true)
+  const isChosen = selection.partial !== 'only'
+  if (untestable !== undefined && isChosen) return notTestable({ kind: 'untestable', reason: untestable.reason }, true)
   // The cases about every answer prove nothing if no call of the selected cases was accepted.
   return notTestable(selection.partial === 'only' ? { kind: 'not-selected', by: 'only' } : { kind: 'no-scenario' })
 }
