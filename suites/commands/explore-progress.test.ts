@@ -10,9 +10,9 @@ function written(isTTY: boolean): string {
     return true
   }
   const progress = startExploreProgress({ isTTY, write } as never, { target: 'http://a', seconds: 60 }, () => nowMs)
-  for (let call = 0; call < 3; call += 1) {
+  for (let call = 1; call <= 3; call += 1) {
     nowMs += 10_000
-    progress.called()
+    progress.called(call)
   }
   progress.say('Found: something')
   progress.end()

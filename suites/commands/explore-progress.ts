@@ -3,8 +3,8 @@ import { printable, printableLines } from '../engine/printable.ts'
 
 /** Shows the progress of an exploration on stderr. */
 export interface ExploreProgress {
-  /** A call is made. */
-  called(): void
+  /** A call is made: this many with it. */
+  called(calls: number): void
   /** Lines for the user. */
   say(text: string): void
   end(): void
@@ -23,14 +23,12 @@ export function startExploreProgress(
 ): ExploreProgress {
   const isTerminal = stream.isTTY === true
   const begunMs = now()
-  let calls = 0
   let writtenMs = begunMs
   stream.write(
     `Exploring ${printable(target)} for at most ${seconds} s; most calls are wrong on purpose, and may look like an attack in its log\n`,
   )
   return {
-    called() {
-      calls += 1
+    called(calls) {
       if (now() - writtenMs < (isTerminal ? redrawMs : lineMs)) return
       writtenMs = now()
       const text = `${counted(calls, 'call')}, ${Math.round((writtenMs - begunMs) / 1000)} of ${seconds} s`

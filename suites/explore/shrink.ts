@@ -140,12 +140,20 @@ function hasCreated(x: Explorer, at: number): boolean {
 /** The calls that belong to a creation: the first ones of its key, and those that show what it changed. */
 const callsAfterCreation = 6
 
-/** Whether a wrong call was accepted directly after a creation. A refusal may have other reasons. */
-const isAfterCreation = ({ log }: Explorer, { kind, entry }: Candidate): boolean =>
-  kind === 'accepted' &&
-  log
-    .slice(Math.max(0, entry - callsAfterCreation), entry)
-    .some(({ step, seen }) => isCreation(step) && seen[0]?.answer.kind === 'accepted')
+/** Whether a wrong call was accepted directly after a creation, or among the first of its key. A refusal may have other reasons. */
+function isAfterCreation({ log }: Explorer, { kind, entry }: Candidate): boolean {
+  const used = log[entry] === undefined ? [] : namesIn(log[entry].step)
+  return (
+    kind === 'accepted' &&
+    log.slice(0, entry).some(({ step: creation, seen }, at) => {
+      if (!isCreation(creation) || seen[0]?.answer.kind !== 'accepted') return false
+      const since = log.slice(at + 1, entry)
+      const key = madeBy(creation).find((name) => used.includes(name))
+      const ofKey = key === undefined ? since : since.filter(({ step }) => namesIn(step).includes(key))
+      return ofKey.length < callsAfterCreation
+    })
+  )
+}
 
 function linesOf(x: Explorer, at: number): Set<number> {
   const names = x.log[at] === undefined ? [] : namesIn(x.log[at].step)

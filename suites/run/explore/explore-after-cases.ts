@@ -7,10 +7,10 @@ import { type Exploration, type ExploreOptions, openExploration } from '../../ex
 import { isShownAgain } from '../../explore/findings.ts'
 import { openTarget } from '../../explore/open-target.ts'
 import { effortOf } from '../../explore/text.ts'
-import type { Wire } from '../../explore/wire.ts'
 import type { Ending } from '../ending/ending.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import type { SuiteRun } from '../suite-run.ts'
+import { countedWire } from './counted-wire.ts'
 import { endedWire } from './ended-wire.ts'
 
 /** A fixed seed: two runs of one release make the same calls. `explore` uses other seeds. */
@@ -77,19 +77,6 @@ interface ModelOfRun {
   finish(): Promise<Exploration>
 }
 
-/** Tells how many calls were made. */
-function counted(wire: Wire, tell: (calls: number) => void): Wire {
-  let calls = 0
-  return {
-    ...wire,
-    send: (request) => {
-      calls += 1
-      tell(calls)
-      return wire.send(request)
-    },
-  }
-}
-
 /** Lets the model make calls that no case makes. @param onKey called with each key that it creates */
 export async function openModelOfRun(
   { corpus, say, listener }: SuiteRun,
@@ -102,7 +89,7 @@ export async function openModelOfRun(
   const callMs = isLoopback(target.url) ? longestCallMs.nearby : longestCallMs.elsewhere
   const exploration = openExploration({
     ...options,
-    wire: counted(endedWire(options.wire, ending), (calls) =>
+    wire: countedWire(endedWire(options.wire, ending), (calls) =>
       listener({ kind: 'model-called', calls, most: Math.max(calls, after.calls) }),
     ),
     ...afterCases(after),

@@ -1,7 +1,6 @@
 import type { StopReason } from '../../engine/judge/problem.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'
-import type { Wire } from '../../explore/wire.ts'
 import { urlTarget } from '../../targets/url.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { createEnding, type Endings } from '../ending/ending.ts'
@@ -9,6 +8,7 @@ import { endOnSignals } from '../ending/signals.ts'
 import { openKeysOfTarget, openRecordedKeys } from '../keys/keys-of-target.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import { finish, removeLeftovers } from '../run-against-url.ts'
+import { countedWire } from './counted-wire.ts'
 import { endedWire } from './ended-wire.ts'
 import { recordingWire } from './recording-wire.ts'
 
@@ -22,18 +22,9 @@ export interface ExploreOutcome {
 }
 
 export interface Effort extends Omit<ExploreOptions, 'wire' | 'root' | 'settings' | 'loopback' | 'created'> {
-  /** Called before each call. */
-  called(): void
+  /** Called before each call, with its number. */
+  called(calls: number): void
 }
-
-/** A wire that tells of each call. */
-export const countedWire = (wire: Wire, called: () => void): Wire => ({
-  ...wire,
-  send: (request) => {
-    called()
-    return wire.send(request)
-  },
-})
 
 /**
  * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
