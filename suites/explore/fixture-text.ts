@@ -1,6 +1,6 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
-import type { Outcome } from './shrink.ts'
+import type { Outcome } from './replay.ts'
 import type { BurstStep, CallStep, Change, Json, Step } from './step.ts'
 
 interface FixtureInput {

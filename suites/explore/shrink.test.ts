@@ -59,6 +59,17 @@ describe('a finding is tried again', () => {
     for (const one of found) expect(await reproduce(x, one)).toMatchObject({ failed: 0, tries: 0 })
   })
 
+  test('without the words of scope on which it does not rest', async () => {
+    const rules: Rules = { revokedTokenWorks: (kind, { session }) => kind === 'access' && session !== undefined }
+    const { x, found } = await foundIn({ rules }, (caller) =>
+      useAfterRefresh(caller, 'pair', ['context', 'session:a$unique', 'solution', 'expiresIn:15000']),
+    )
+    expect(found.length).toBe(1)
+    const [{ steps, failed } = { steps: [], failed: 0 }] = await Promise.all(found.map((one) => reproduce(x, one)))
+    expect(failed).toBe(3)
+    expect(steps[0]).toMatchObject({ params: { scope: ['session:a$unique', 'solution'] } })
+  })
+
   test('with later answers of its kind, until one is seen again', async () => {
     const { requirements } = await openCorpus()
     let glitches = 1

@@ -3,23 +3,17 @@ import { hasDocumentedResult } from '../engine/document.ts'
 import { inDocumentOrder } from './calls.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import { withoutWord, wordsOfGrants } from './fewer-words.ts'
 import { withOtherPairs } from './other-pairs.ts'
-import { renamed } from './rename-steps.ts'
+import { type Outcome, type Shown, shows } from './replay.ts'
 import { namesIn, type Step } from './step.ts'
 import { callsOf, isWhole, madeBy, whole } from './whole-sequence.ts'
 
-export type Outcome = 'accepted' | 'refused' | 'broken'
-
-export interface Reproduced {
-  /** The shortest sequence that shows it; its last step is the one that does. */
-  readonly steps: readonly Step[]
-  /** The outcome of each step when the sequence last showed the finding. A burst counts as accepted. */
-  readonly outcomes: readonly Outcome[]
+/** The shortest sequence that shows a finding, and how often it did. */
+export interface Reproduced extends Shown {
   readonly failed: number
   readonly tries: number
 }
-
-type Shown = Pick<Reproduced, 'steps' | 'outcomes'>
 
 /** How often a finding is run in its shortest form. */
 const runs = 3
@@ -49,7 +43,8 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     for (const steps of sequences(x, candidate, short)) {
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
-      return confirmed(x, candidate, await plainer(x, candidate, await shorter(x, candidate, shown)))
+      const short = await shorter(x, candidate, shown)
+      return confirmed(x, candidate, await plainer(x, candidate, await narrower(x, candidate, short)))
     }
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }
@@ -98,6 +93,18 @@ function* sequences(x: Explorer, { entry, script, kind }: Candidate, short: Step
     if (ofScript.length < length) yield steps(before)
     if (ofScript.length <= length && before.length <= length) return
   }
+}
+
+/** Leaves out words of scope, as long as the rest shows that the same requirement is broken. */
+async function narrower(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  let least = shown
+  const isLate = lateAfter(x, longestShrinkMs)
+  for (const word of candidate.kind === 'refused' ? [] : wordsOfGrants(shown.steps)) {
+    if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
+    const steps = withoutWord(least.steps, word)
+    if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
+  }
+  return least
 }
 
 /** The order of params seldom matters; a reader expects that of the document. */
@@ -247,51 +254,4 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
       least = (await shows(x, candidate, without)) ?? least
     }
   return least
-}
-
-/** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
-const isSame = (found: Candidate, candidate: Candidate): boolean =>
-  found.kind === candidate.kind && (found.kind !== 'shape' || found.requirement === candidate.requirement)
-
-let replays = 0
-
-/**
- * Runs a sequence again, with new names, until a step shows the finding. An earlier step than the last may do so, if it breaks the same
- * requirement: after a contradiction the model may know too little to judge the last one.
- *
- * @returns the steps up to that one; null if none shows it
- */
-async function shows(x: Explorer, candidate: Candidate, steps: readonly Step[]): Promise<Shown | null> {
-  const before = x.report
-  const script = x.script
-  let shown = false
-  let isLast = false
-  x.report = (found) => {
-    if (isSame(found, candidate) && (isLast || found.requirement === candidate.requirement)) shown = true
-  }
-  x.script = 'again'
-  replays += 1
-  const mine = new Map(steps.flatMap(madeBy).map((name) => [name, `${name}r${replays}`]))
-  const outcomes: Outcome[] = []
-  try {
-    for (const [index, step] of steps.entries()) {
-      isLast = index === steps.length - 1
-      outcomes.push(await run(x, renamed(step, mine, `r${replays}`)))
-      if (shown) return { steps: steps.slice(0, index + 1), outcomes }
-    }
-  } finally {
-    x.report = before
-    x.script = script
-  }
-  return null
-}
-
-async function run(x: Explorer, step: Step): Promise<Outcome> {
-  if (step.do === 'wait') await x.wait(step.ms)
-  else if (step.do === 'burst') await x.burst(step)
-  else {
-    const kind = (await x.call(step))?.answer.kind
-    return kind === undefined || kind === 'unread' ? 'broken' : kind
-  }
-  return 'accepted'
 }

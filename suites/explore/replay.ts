@@ -1,0 +1,68 @@
+/** Runs a sequence of steps again, and looks whether it shows a finding again. */
+import type { Candidate, Explorer } from './explorer-types.ts'
+import { renamed } from './rename-steps.ts'
+import type { Step } from './step.ts'
+import { madeBy } from './whole-sequence.ts'
+
+export type Outcome = 'accepted' | 'refused' | 'broken'
+
+/** A sequence that showed a finding. */
+export interface Shown {
+  /** The last step is the one that shows it. */
+  readonly steps: readonly Step[]
+  /** The outcome of each step. A burst counts as accepted. */
+  readonly outcomes: readonly Outcome[]
+}
+
+/** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
+const isSame = (found: Candidate, candidate: Candidate): boolean =>
+  found.kind === candidate.kind && (found.kind !== 'shape' || found.requirement === candidate.requirement)
+
+let replays = 0
+
+/**
+ * Runs a sequence again, with new names, until a step shows the finding. An earlier step than the last may do so, if it breaks the same
+ * requirement: after a contradiction the model may know too little to judge the last one.
+ *
+ * @param isStrict the last step, too, must break the same requirement
+ * @returns the steps up to that one; null if none shows it
+ */
+export async function shows(
+  x: Explorer,
+  candidate: Candidate,
+  steps: readonly Step[],
+  isStrict = false,
+): Promise<Shown | null> {
+  const before = x.report
+  const script = x.script
+  let shown = false
+  let isLast = false
+  x.report = (found) => {
+    if (isSame(found, candidate) && ((isLast && !isStrict) || found.requirement === candidate.requirement)) shown = true
+  }
+  x.script = 'again'
+  replays += 1
+  const mine = new Map(steps.flatMap(madeBy).map((name) => [name, `${name}r${replays}`]))
+  const outcomes: Outcome[] = []
+  try {
+    for (const [index, step] of steps.entries()) {
+      isLast = index === steps.length - 1
+      outcomes.push(await run(x, renamed(step, mine, `r${replays}`)))
+      if (shown) return { steps: steps.slice(0, index + 1), outcomes }
+    }
+  } finally {
+    x.report = before
+    x.script = script
+  }
+  return null
+}
+
+async function run(x: Explorer, step: Step): Promise<Outcome> {
+  if (step.do === 'wait') await x.wait(step.ms)
+  else if (step.do === 'burst') await x.burst(step)
+  else {
+    const kind = (await x.call(step))?.answer.kind
+    return kind === undefined || kind === 'unread' ? 'broken' : kind
+  }
+  return 'accepted'
+}
