@@ -26,6 +26,8 @@ describe('an error never shows a secret', () => {
     ['no YAML', `root: { id: x, secret: ${secret}, }}`, '1:'],
     ['no YAML below it', `root:\n  id: x\n  secret: ${secret}: "`, '3:'],
     ['a header', `headers: { x-key: ["${secret}"] }`, '1:19: this is not a text in quotes'],
+    ['a list of words', `allow: [${secret}]`, '1:9: this is not a safety class: "sessions", "keys", "limits"'],
+    ['a word that hides another', `allow: ["a; expected ${secret}"]`, '1:9: this is not a safety class'],
     [
       'a header that cases send themselves',
       `headers:\n  X-Tenant: a\n  Authorization: ${secret}\n`,

@@ -30,6 +30,9 @@ export interface TargetFile
 /** Which parts of a target file hold secrets. */
 const secretParts: readonly unknown[] = ['root', 'headers']
 
+/** The part of an error that repeats the value of the file. */
+const valueAtStart = /^(?:.* is not |unknown value .*; expected )/s
+
 /** The references that the params of a declared call may and must contain. */
 const parameters: { [call: string]: readonly string[] } = {
   cleanup: ['id', 'name'],
@@ -65,7 +68,7 @@ export function parseTargetFile(text: string, file: string): TargetFile {
   const source = readTarget(text, file)
   if (source.value === null) return {}
   const fail = (problem: Problem): SuiteError => {
-    const message = problem.onKey ? withoutName(problem) : problem.message.replace(/^.* is not /s, 'this is not ')
+    const message = problem.onKey ? withoutName(problem) : problem.message.replace(valueAtStart, 'this is not ')
     return withoutLine(source.error({ ...problem, message }))
   }
   const circle = pathToItself(source.value)
