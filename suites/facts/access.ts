@@ -1,33 +1,42 @@
 import { isUnavailable } from '../engine/case/unavailable.ts'
-import { SuiteError } from '../engine/errors.ts'
+import { type PatienceMs, refusedRootKey, unreachableTarget } from '../engine/case/unusable-target.ts'
+import { describe } from '../engine/judge/classify.ts'
+import { printable } from '../engine/printable.ts'
 import { basic, type Caller, type Reply, signed } from './caller.ts'
-import { describeReply } from './compare-replies.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
 const pauseMs = 250
 
+/** Smaller differences between the clocks do not make a signature wrong. */
+const notableOffsetMs = 2000
+
 /**
- * The first call: does the target answer, and does it take the root key?
+ * The first calls: does the target answer, and does it accept the root key?
  *
  * @param patientMs how long to wait for a target that does not answer yet
  * @throws SuiteError (`unreachable`, exit code 3)
  */
-export async function demandAccess(caller: Caller, patientMs: number): Promise<void> {
+export async function demandAccess(caller: Caller, patientMs: PatienceMs): Promise<void> {
   const { baseUrl, clock } = caller.instance
-  const untilMs = clock.now() + patientMs
-  let first = await caller.call({ auth: signed(caller) })
-  while (isAway(first) && clock.now() < untilMs) {
+  const untilMs = clock.now() + (patientMs ?? 0)
+  let signature = await caller.call({ auth: signed(caller) })
+  while (isAway(signature) && clock.now() < untilMs) {
     await clock.sleep(pauseMs)
-    first = await caller.call({ auth: signed(caller) })
+    signature = await caller.call({ auth: signed(caller) })
   }
-  if (first.outcome === 'accepted') return
-  if (first.status === null) throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api`)
-  const second = caller.secret === undefined ? first : await caller.call({ auth: basic(caller) })
-  if (second.outcome !== 'accepted')
-    throw new SuiteError(
-      'unreachable',
-      `Cannot use ${baseUrl}: it refuses the key "${caller.keyId}" (${describeReply(second)})`,
-    )
+  if (signature.outcome === 'accepted') return
+  const credentials = caller.secret === undefined ? null : await caller.call({ auth: basic(caller) })
+  if (credentials?.outcome === 'accepted') return
+  // The first signature was made before the target's Date header was known.
+  if (Math.abs(caller.clockOffsetMs()) > notableOffsetMs && (await caller.accepts({ auth: signed(caller) }))) return
+  const last = (credentials ?? signature).classified
+  if (last.outcome === 'broken' && last.status === null) throw unreachableTarget(baseUrl, last, patientMs)
+  const seen = [
+    ...(credentials === null ? [] : [`Basic credentials: ${describe(credentials.classified)}`]),
+    `a signature: ${describe(signature.classified)}`,
+  ].map((text) => printable(text))
+  const { classified: first } = await caller.call({})
+  throw refusedRootKey({ baseUrl, keyId: caller.keyId, seen, first, last, patientMs })
 }
 
 /** Nothing answers, or something in front of the target answers for it. */

@@ -30,6 +30,7 @@ export interface Call {
 
 /** The answer. */
 export interface Reply {
+  classified: Classified
   outcome: 'accepted' | 'refused' | 'throttled' | 'unread' | 'broken'
   /** null: no answer. */
   status: number | null
@@ -207,6 +208,7 @@ function replyOf(answer: ReturnType<typeof classify>, wire: WireAnswer): Reply {
   const json = parseJson(text)
   const { code, message } = membersOf(answer.outcome === 'refused' ? answer.error : undefined)
   return {
+    classified: answer,
     outcome: answer.outcome,
     status: answer.status,
     code: typeof code === 'number' || typeof code === 'string' ? code : null,

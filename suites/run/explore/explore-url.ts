@@ -1,9 +1,14 @@
 import type { StopReason } from '../../engine/judge/problem.ts'
+import { systemRandom } from '../../engine/random.ts'
+import type { Target } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../explore/explore.ts'
 import { openTarget } from '../../explore/open-target.ts'
+import { demandAccess } from '../../facts/access.ts'
+import { createCaller } from '../../facts/caller.ts'
 import { urlTarget } from '../../targets/url.ts'
 import { openCorpus } from '../corpus-cache.ts'
-import { createEnding, type Endings } from '../ending/ending.ts'
+import { createEnding, type Endings, endedTarget } from '../ending/ending.ts'
+import { interruptedInstead } from '../ending/interrupted.ts'
 import { endOnSignals } from '../ending/signals.ts'
 import { openKeysOfTarget, openRecordedKeys } from '../keys/keys-of-target.ts'
 import type { TargetOptions } from '../options/target-options.ts'
@@ -30,7 +35,7 @@ export interface Effort extends Omit<ExploreOptions, 'wire' | 'root' | 'settings
  * Explores a server at a URL, and removes the API keys that this created, also after Ctrl-C.
  *
  * @param effort which calls to make, and how long
- * @throws SuiteError (`usage`) if the record of keys cannot be used
+ * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130; `usage` if the record of keys cannot be used)
  */
 export async function exploreUrl(target: TargetOptions, effort: Effort): Promise<ExploreOutcome> {
   const { say } = effort
@@ -42,6 +47,7 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
   let exploration: Exploration
   let left: string[] = []
   try {
+    await demandRootKey(cleaned.target, endings)
     await removeLeftovers({ corpus, say }, cleaned)
     const recorded = openRecordedKeys(keys)
     const created = recorded.keys.length + recorded.unanswered.length
@@ -60,4 +66,16 @@ export async function exploreUrl(target: TargetOptions, effort: Effort): Promise
     stopListening()
   }
   return { exploration, stopped: endings.cases.reason, left }
+}
+
+/** Without an accepted key every answer would look like a finding. */
+async function demandRootKey(target: Target, { cases }: Endings): Promise<void> {
+  const instance = await endedTarget(target, cases).open()
+  try {
+    await demandAccess(createCaller(instance, systemRandom, cases.signal), null)
+  } catch (error) {
+    throw interruptedInstead(error, cases)
+  } finally {
+    await instance.close()
+  }
 }

@@ -1,9 +1,9 @@
 import type { Caller } from '../../engine/case/caller.ts'
 import { isUnavailable, noteRepeated, repeatNothing } from '../../engine/case/unavailable.ts'
+import { unreachableTarget } from '../../engine/case/unusable-target.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
-import { printable } from '../../engine/printable.ts'
 import { call, grant, refusable } from './calls.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
@@ -39,8 +39,7 @@ export async function firstCall(caller: Caller, patientMs: number): Promise<Call
     }
     if (!answer.refusedConnection && (await answersRoot(caller))) return first
     if (clock.now() >= untilMs || !answer.refusedConnection || caller.run.stopping.reason !== null) {
-      const patience = answer.refusedConnection ? `; is the server running? ${afterWaiting(patientMs)}` : ''
-      throw new SuiteError('unreachable', `Cannot reach ${baseUrl}/api: ${printable(answer.reason)}${patience}`)
+      throw unreachableTarget(baseUrl, answer, patientMs)
     }
     await clock.sleep(pauseMs)
   }
@@ -82,9 +81,6 @@ function throttledFromTheStart(
     `Cannot use ${instance.baseUrl}: it answers the first call with HTTP ${status} and asks to wait ${seconds} s, longer than this run waits; "--wait ${seconds}" allows it`,
   )
 }
-
-const afterWaiting = (patientMs: number): string =>
-  patientMs > 0 ? `It did not come up within ${patientMs / 1000} s` : '--wait SECONDS waits for it to come up'
 
 /** Measures how long refused calls take. */
 export async function measureRefused(caller: Caller, first: Called, samples: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Caller } from '../../engine/case/caller.ts'
-import { isUnavailable } from '../../engine/case/unavailable.ts'
+import { refusedRootKey } from '../../engine/case/unusable-target.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { membersOf } from '../../engine/json.ts'
@@ -44,24 +44,8 @@ export async function tryRootKey(caller: Caller, first: Called, allow: readonly 
     if (answer.outcome === 'accepted') return
     seen.push(printable(`a grant: ${describe(answer)}`))
   }
-  throw new SuiteError(
-    'unreachable',
-    `Cannot use ${caller.instance.baseUrl}: it refuses the API key "${root.id}" in every way (${seen.join('; ')}); ${advice(caller, first.answer, last)}`,
-  )
-}
-
-/** What the answers may mean: the first, which carried no authorization, and the last one to the root key. */
-function advice({ instance: { baseUrl } }: Caller, answer: Called['answer'], last: Called['answer']): string {
-  const { status } = answer
-  if (last.outcome === 'broken' && isUnavailable(last.status))
-    return `the answer from ${baseUrl}/api was HTTP ${last.status}, as from a proxy that cannot reach the service: is the service running? --wait SECONDS waits for it to come up`
-  if (status === 404 || status === 405 || (status !== null && status >= 300 && status < 400))
-    return `the answer from ${baseUrl}/api was HTTP ${status}: is the base URL right?`
-  if (status === 403)
-    return 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
-  if (answer.outcome === 'broken')
-    return `the answer from ${baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
-  return 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
+  const { baseUrl } = caller.instance
+  throw refusedRootKey({ baseUrl, keyId: root.id, seen, first: first.answer, last, patientMs: 0 })
 }
 
 const hasResult = (json: unknown): boolean => (membersOf(json).result ?? null) !== null
