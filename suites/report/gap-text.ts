@@ -2,9 +2,9 @@ import type { Gap, LostPreparation, SecondAddressProblem } from '../engine/judge
 import { type TextOfKind, textOfKind } from './text-of-kind.ts'
 
 const permissionTexts = {
-  sessions: 'it requests access tokens; --allow sessions permits it',
-  keys: 'it creates API keys; --allow keys permits it',
-  limits: 'it fills a limit of the target; --allow sessions,keys,limits permits it',
+  sessions: 'requesting access tokens needs --allow sessions',
+  keys: 'creating API keys needs --allow keys',
+  limits: 'filling a limit of the target needs --allow sessions,keys,limits',
 } as const
 
 const lossTexts: TextOfKind<LostPreparation> = {
@@ -19,15 +19,15 @@ const lossTexts: TextOfKind<LostPreparation> = {
 /** What a target or its user does not offer, and what to do about it. */
 export const gapTexts: TextOfKind<Gap> = {
   'needs-permission': ({ permission }) => permissionTexts[permission],
-  'needs-fresh-instance': () => 'it needs a fresh instance; --disposable says that this is one',
-  'needs-second-address': ({ because }) => `it calls from a second address; ${secondAddressText(because)}`,
+  'needs-fresh-instance': () => 'a fresh instance is needed; --disposable says that the target is one',
+  'needs-second-address': ({ because }) => `a second address to call from is needed; ${secondAddressText(because)}`,
   'needs-client-address': () =>
     'the address that the server sees is not known; clientAddress in the target file gives it',
   'needs-clock-control': () =>
-    'it lets days pass, which takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime',
+    'letting days pass takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime',
   'needs-cleanup': () =>
-    'it creates a key that only a cleanup method can remove; cleanup in the target file names that method',
-  'needs-solutions': () => 'it needs two solutions; solutions in the target file names them',
+    'only a cleanup method can remove the created key; cleanup in the target file names that method',
+  'needs-solutions': () => 'two solutions are needed; solutions in the target file names them',
   'area-absent': ({ area }) => `the target file declares the API area ${area} absent`,
   'needs-probe': ({ probe }) => probesText([probe]),
   'few-places-for-keys': ({ places }) =>
@@ -40,12 +40,12 @@ export const gapTexts: TextOfKind<Gap> = {
     `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
-  'empty-list': ({ list }) => `the target gave nothing to call with: the list "${list}" of the scenario is empty`,
+  'empty-list': () => 'no earlier answer in this case holds what its next step calls with',
   'clock-unknown': () =>
     "the target's answers carry no Date header that can be relied on, so its clock is not known and no time can be judged by it",
   'wait-too-long': ({ waitMs }) => {
     const seconds = Math.ceil(waitMs / 1000)
-    return `this takes ${seconds} s of waiting; --wait ${seconds} allows it`
+    return `waiting for ${seconds} s needs --wait ${seconds}`
   },
   'lifetime-too-long': ({ requestedMs, refreshLifeMs }) =>
     `the target need not grant expiresIn:${requestedMs}: its refresh tokens live for about ${Math.round(refreshLifeMs / 1000)} s`,
@@ -53,8 +53,8 @@ export const gapTexts: TextOfKind<Gap> = {
   'preparation-lost': ({ because }) =>
     `a preparation of the case no longer held: ${textOfKind(lossTexts, because)} (${because.requirement})`,
   'cannot-be-sent': ({ reason }) => reason,
-  'test-key-kept': () => 'its key is kept from an earlier run; without the kept test keys a new one is created',
-  'test-key-made-before': () => 'an earlier case needed its key, so it already exists',
+  'test-key-kept': () => 'the test key is kept from an earlier run; without the kept test keys a new one is created',
+  'test-key-made-before': () => 'an earlier case needed the test key, so it already exists',
   'no-call': () => 'No call was made',
   'nothing-judged': () => 'the target offered nothing that this case could try, so nothing was judged',
 }
@@ -78,6 +78,6 @@ function secondAddressText(because: SecondAddressProblem | undefined): string {
 export function probesText(probes: readonly string[]): string {
   const names = [...probes].sort().map((probe) => `probes.${probe}`)
   return names.length === 1
-    ? `it calls a method that the document does not show; ${names[0]} in the target file names one, or absent says that this server has no such area`
-    : `it calls methods that the document does not show; ${names.join(', ')} in the target file name them, or absent lists the areas that this server does not have`
+    ? `a method that the document does not show is called; ${names[0]} in the target file names one, or absent says that this server has no such area`
+    : `methods that the document does not show are called; ${names.join(', ')} in the target file name them, or absent lists the areas that this server does not have`
 }

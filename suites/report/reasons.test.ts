@@ -10,8 +10,8 @@ test('reasons that need a probe each become one that needs all of them', () => {
   const groups = joinReasons([probe('store'), keys, probe('inbox'), probe('store')])
   expect(groups).toEqual([{ reasons: [keys] }, { reasons: [probe('store'), probe('inbox')] }])
   expect(groups.map(({ reasons }) => reasonText(reasons))).toEqual([
-    'it creates API keys; --allow keys permits it',
-    'it calls methods that the document does not show; probes.inbox, probes.store in the target file name them, or absent lists the areas that this server does not have',
+    'creating API keys needs --allow keys',
+    'methods that the document does not show are called; probes.inbox, probes.store in the target file name them, or absent lists the areas that this server does not have',
   ])
 })
 

@@ -181,7 +181,7 @@ describe('text', () => {
     const groups = groupNotTestable({ requirements })
     expect(groups.map(({ reason, ids }) => [reason, ids.length])).toEqual([
       [
-        'it calls methods that the document does not show; probes.inbox, probes.store, probes.thread in the target file name them, or absent lists the areas that this server does not have',
+        'methods that the document does not show are called; probes.inbox, probes.store, probes.thread in the target file name them, or absent lists the areas that this server does not have',
         3,
       ],
     ])
@@ -243,8 +243,8 @@ describe('text', () => {
       seconds: 3,
       creates: ['5 API keys', 'about 7 token pairs'],
       cannot: [
-        { reason: 'it takes tokens; --allow sessions permits it', cases: 20, requirements: [...many, 'b/c'] },
-        { reason: 'it creates keys; --allow keys permits it', cases: 2, requirements: ['a/b', 'a/c'] },
+        { reason: 'requesting access tokens needs --allow sessions', cases: 20, requirements: [...many, 'b/c'] },
+        { reason: 'creating API keys needs --allow keys', cases: 2, requirements: ['a/b', 'a/c'] },
         { reason: 'it needs two solutions', cases: 1, requirements: [] },
       ],
     }
@@ -257,9 +257,9 @@ Creates:
   - 5 API keys
   - about 7 token pairs
 Cannot run 23 cases:
-  - it takes tokens; --allow sessions permits it
+  - requesting access tokens needs --allow sessions
       20 cases: 10 requirements of a (9), b (1)
-  - it creates keys; --allow keys permits it
+  - creating API keys needs --allow keys
       2 cases: a/b, a/c
   - it needs two solutions
       1 case: only observed
