@@ -24,6 +24,13 @@ interface CompareFlags {
   report?: string[]
 }
 
+const afterHelp = `
+Exit codes: 0 compared; 2 wrong usage. With "--merge" the exit code is that of the whole run, see "run --help".
+
+  npx svc-conformance compare a.json b.json
+  npx svc-conformance compare --html servers.html reports/*.json
+  npx svc-conformance compare --merge shard-1.json shard-2.json --report json=whole.json`
+
 /** `compare REPORT…`: reports side by side, on a page of many servers, or with `--merge` the shards of one run as one report. */
 export function registerCompare(program: Command): void {
   program
@@ -35,6 +42,7 @@ export function registerCompare(program: Command): void {
     .option('--merge', 'merge the shards of a run into one report; the exit code is that of the whole run')
     .option('--strict', 'with --merge: as in run')
     .option('--report <format[=file]>', 'with --merge: as in run; repeatable', collect)
+    .addHelpText('after', afterHelp)
     .action(async (files: string[], flags: CompareFlags) => {
       demandFlagsTogether(flags)
       if (flags.merge === true) return merge(files, flags)

@@ -13,7 +13,7 @@ export interface Fact {
   /** What was measured. */
   name: string
   value: FactValue
-  /** `minutes`, `seconds`, `characters`, `bytes`…; null for words. */
+  /** `days`, `minutes`, `seconds`, `characters`, `bytes`…; null for words. */
   unit: string | null
   /** The call and its answer. */
   evidence: string

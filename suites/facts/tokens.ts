@@ -64,13 +64,24 @@ async function lifetimes(caller: Caller): Promise<ProbeResult> {
   const accessMs = wholeSeconds(Math.min(...access))
   const refreshMs = wholeSeconds(Math.min(...refresh))
   const evidence = (ms: number): string => `reported expiry minus the server's clock: ${ms} ms`
-  const inMinutes = (ms: number) => ({ value: Math.round(ms / 600) / 100, unit: 'minutes' })
   return resultOf(
     { accessLifeMs: accessMs, refreshLifeMs: refreshMs, expiryRounding: isRounded ? 'up-to-second' : 'none' },
-    amount('limits/token-lifetimes', 'lifetime of access tokens', inMinutes(accessMs), evidence(accessMs)),
-    amount('limits/token-lifetimes', 'lifetime of refresh tokens', inMinutes(refreshMs), evidence(refreshMs)),
+    amount('limits/token-lifetimes', 'lifetime of access tokens', lifetime(accessMs), evidence(accessMs)),
+    amount('limits/token-lifetimes', 'lifetime of refresh tokens', lifetime(refreshMs), evidence(refreshMs)),
     word('limits/token-lifetimes', 'expiries in whole seconds', isRounded, `${samples} grants`),
   )
+}
+
+const units = [
+  { unit: 'days', ms: 86_400_000 },
+  { unit: 'hours', ms: 3_600_000 },
+  { unit: 'minutes', ms: 60_000 },
+]
+
+/** In the largest unit of which it has at least two, to two decimals. */
+export function lifetime(lifeMs: number): { value: number; unit: string } {
+  const { unit, ms } = units.find((one) => lifeMs >= 2 * one.ms) ?? { unit: 'seconds', ms: 1000 }
+  return { value: Math.round((lifeMs * 100) / ms) / 100, unit }
 }
 
 const wholeSeconds = (ms: number): number => Math.max(1000, Math.round(ms / 1000) * 1000)
