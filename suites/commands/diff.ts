@@ -21,7 +21,7 @@ export function registerDiff(program: Command): void {
     .description('compare the verdicts of two JSON reports, or the answers of two servers; exit code 1 if they differ')
     .argument('[reports...]', 'two JSON reports (run --report json=FILE)')
     .option('--json', 'print the differences as JSON')
-  addServerFlags(command, 'Two servers (give --url twice)', collect)
+  addServerFlags(command, 'Two servers (give --url twice)', collect, 'base URL')
     .option('--allow <classes>', 'sessions: also grant tokens')
     .option('--disposable', 'these instances may be filled')
     .option('--rate <number>', 'maximum number of calls a second')

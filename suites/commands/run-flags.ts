@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 export const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value]
 
 /** The heading of the flags of commands that use the bundled server when there is no URL. */
-export const bundledByDefault = 'Target (without --url: the bundled server)'
+export const bundledByDefault = 'Target (without --url and SVC_URL: the bundled server)'
 
 const afterHelp = `
 Exit codes: 0 conforms, or only known failures, or some musts are not testable here; 1 a failure, a
@@ -55,11 +55,21 @@ export function addTargetFlags(command: Command, heading = 'Target'): Command {
     .option('--rate <number>', 'maximum number of calls a second')
 }
 
-/** Adds the flags that name a server and its root key. @param parse combines a value with the earlier ones */
-export function addServerFlags<T>(command: Command, heading: string, parse: (value: string, earlier: T) => T): Command {
+/**
+ * Adds the flags that name a server and its root key.
+ *
+ * @param parse combines a value with the earlier ones
+ * @param url what `--url` gives
+ */
+export function addServerFlags<T>(
+  command: Command,
+  heading: string,
+  parse: (value: string, earlier: T) => T,
+  url = 'base URL (SVC_URL)',
+): Command {
   return command
     .optionsGroup(heading)
-    .option('--url <url>', 'base URL; calls go to {url}/api', parse)
+    .option('--url <url>', `${url}; calls go to {url}/api`, parse)
     .option('--key-id <id>', 'API key id (SVC_KEY_ID)', parse)
     .option('--key-secret <secret>', 'API key secret; better: SVC_KEY_SECRET, which no process list shows', parse)
     .option('--key-secret-file <file>', 'read the secret from a file', parse)
