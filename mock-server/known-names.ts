@@ -4,10 +4,12 @@
  * Throws a TypeError that names the unknown member and the nearest known one.
  *
  * @param what what the object is, as in `Unknown option "clok" of startMockServer`
+ * @param list says where the names are listed, if they are too many for the message
  */
-export function demandKnownNames(what: string, given: object, known: readonly string[]): void {
+export function demandKnownNames(what: string, given: object, known: readonly string[], list?: string): void {
   for (const name of Object.keys(given)) {
-    if (!known.includes(name)) throw new TypeError(`Unknown ${what} "${name}"${nearest(name, known)}`)
+    if (!known.includes(name))
+      throw new TypeError(`Unknown ${what} "${name}"${nearest(name, known) || (list === undefined ? '' : `; ${list}`)}`)
   }
 }
 

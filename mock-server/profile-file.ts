@@ -9,7 +9,7 @@ export function readProfile(value: unknown): Partial<Profile> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new TypeError('Write a profile as one JSON object of switches')
   }
-  demandKnownNames('switch', value, Object.keys(defaultProfile))
+  demandKnownNames('switch', value, Object.keys(defaultProfile), 'spec/open-questions.yaml names the switches')
   for (const [name, setting] of Object.entries(value)) {
     checkSetting(name as keyof Profile, setting)
   }

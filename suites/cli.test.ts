@@ -32,6 +32,11 @@ describe('wrong usage: one sentence and exit code 2', () => {
     [['compare'], 'Missing required argument "reports"\n'],
     [['serve', 'extra'], 'Too many arguments for "serve": expected 0, got 1\n'],
     [['serve', '--mutant', 'whole-mac'], 'Unknown mutant "whole-mac", did you mean "whole-mac-expected"?\n'],
+    [['serve', '--mutant', 'nope'], 'Unknown mutant "nope"; "svc-conformance list --mutants" shows them\n'],
+    [
+      ['serve', '--public-key', 'README.md'],
+      'Cannot use "README.md" for "--public-key": it is not an ED25519 public key in PEM form\n',
+    ],
     [
       ['serve', '--mutant', 'sha1-expected', '--mutant', 'whole-mac-expected', '--mutant', 'sha1-taken-too'],
       'Cannot serve "sha1-expected" and "sha1-taken-too" together: both replace the rule "mac"\n',
@@ -183,7 +188,7 @@ describe('list', () => {
 
   test('an unknown id is a mistake', async () => {
     expect(await call('list', 'basik')).toBe(2)
-    expect(captured.complaints).toContain('did you mean "basic"?')
+    expect(captured.complaints).toBe('Nothing is named "basik", did you mean "basic"?\n')
   })
 })
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { allItems, answersTo, type Item, provesOf } from '../engine/case/cases.ts'
 import { aloneReasons, claimsOf } from '../engine/case/claims.ts'
 import { usageError } from '../engine/errors.ts'
+import { suggestion } from '../engine/fixture/did-you-mean.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { counted } from '../engine/group.ts'
 import { jsonLine, type Printable, printableLines } from '../engine/printable.ts'
@@ -9,7 +10,6 @@ import { envelopeCases } from '../report/envelope.ts'
 import { table } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { seedOfRelease } from '../run/explore/explore-after-cases.ts'
-import { select } from '../run/options/select.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
 
@@ -101,7 +101,15 @@ function selectedBy(id: string, items: readonly Item[], corpus: Corpus, mutants:
   const isElsewhere =
     mutants.some((mutant) => mutant.id.startsWith(id)) ||
     [...corpus.questions, ...corpus.requirements].some((one) => one.id === id || one.id.startsWith(`${id}/`))
-  return found.length > 0 || isElsewhere ? found : select(items, { only: [id], skip: [], shard: null }).selected
+  if (found.length > 0 || isElsewhere) return found
+  const areas = items.map(({ key }) => key.split('/')[0] ?? key)
+  const keys = items.flatMap((item) => (item.kind === 'case' ? [item.scenario.id, item.key] : [item.key]))
+  const ids = id.includes('/')
+    ? [...keys, ...[...corpus.requirements, ...corpus.questions].map((one) => one.id)]
+    : areas
+  throw usageError(
+    `Nothing is named "${id}"${suggestion(id, [...new Set(ids)]) || '; "list" without an id shows all ids'}`,
+  )
 }
 
 const mustsOf = (corpus: Corpus): number => corpus.requirements.filter(({ level }) => level === 'must').length

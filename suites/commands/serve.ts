@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import type { Command } from 'commander'
 import { usageError } from '../engine/errors.ts'
 import { suggestion } from '../engine/fixture/did-you-mean.ts'
@@ -56,7 +57,9 @@ async function brokenRules(ids: readonly string[]): Promise<NonNullable<ServerOp
     const mutant = mutants.find((one) => one.id === id)
     if (mutant === undefined) {
       const known = mutants.map((one) => one.id)
-      throw usageError(`Unknown mutant "${id}"${suggestion(id, known) || ', such as "whole-mac-expected"'}`)
+      throw usageError(
+        `Unknown mutant "${id}"${suggestion(id, known) || '; "svc-conformance list --mutants" shows them'}`,
+      )
     }
     for (const rule of Object.keys(mutant.with)) {
       const earlier = breakers.get(rule)
@@ -82,7 +85,7 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
     rootKey: {
       ...(flags.keyId === undefined ? {} : { id: keyIdOf(flags.keyId) }),
       ...(flags.keySecret === undefined ? {} : { secret: flags.keySecret }),
-      ...(flags.publicKey === undefined ? {} : { publicKey: readText(flags.publicKey, 'the public key') }),
+      ...(flags.publicKey === undefined ? {} : { publicKey: publicKeyIn(flags.publicKey) }),
     },
     profile: {
       ...(flags.trustProxy ? { trustProxy: true } : {}),
@@ -97,6 +100,22 @@ export function serveOptions(flags: ServeFlags): ServeOptions {
 function seedOf(seed: string): string {
   if (seed === '') throw usageError('Give "--seed" a word that is not empty')
   return seed
+}
+
+function publicKeyIn(file: string): string {
+  const text = readText(file, 'the public key')
+  if (!isPublicKey(text))
+    throw usageError(`Cannot use "${file}" for "--public-key": it is not an ED25519 public key in PEM form`)
+  return text
+}
+
+function isPublicKey(text: string): boolean {
+  try {
+    // It would read a private key, too.
+    return text.includes('BEGIN PUBLIC KEY') && createPublicKey(text).asymmetricKeyType === 'ed25519'
+  } catch {
+    return false
+  }
 }
 
 function keyIdOf(id: string): string {
