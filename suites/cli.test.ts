@@ -199,6 +199,7 @@ describe('show', () => {
     ['envelope/batch', ['open question, part 1', '  observed by:\n']],
     ['whole-mac-expected', ['a server that breaks signatures/hmac', 'serve --mutant whole-mac-expected']],
     ['test-keys/bob', ['the creation of a test key']],
+    ['refresh', ['refresh/new-pair  A refresh returns a pair']],
   ])('%s', async (id, parts) => {
     expect(await call('show', id), captured.complaints).toBe(0)
     for (const part of parts) expect(captured.out).toContain(part)

@@ -52,6 +52,11 @@ async function matrixList(text = '', isJson: boolean): Promise<Printable> {
   return isJson ? jsonLine(coverageJson(wanted), 2) : printableLines(coverageText(wanted))
 }
 
+/** What `list ID` prints. */
+export async function listText(corpus: Corpus, mutants: readonly Mutant[], id: string): Promise<string> {
+  return texts.scenarios(await listOf(corpus, mutants, id))
+}
+
 type Listed = Awaited<ReturnType<typeof listOf>>
 
 /** What `list --json` prints. @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */

@@ -10,8 +10,9 @@ import { hanging } from '../report/lines.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, type Mutant } from '../targets/bundled.ts'
 import { writeOut } from './console.ts'
+import { listText } from './list.ts'
 
-/** `show ID`: one requirement, scenario, case, test key, open question or mutant, with what belongs to it. */
+/** `show ID`: one requirement, scenario, case, test key, open question or mutant, with what belongs to it; or a part of the model's calls. */
 export function registerShow(program: Command): void {
   program
     .command('show')
@@ -20,9 +21,24 @@ export function registerShow(program: Command): void {
     )
     .argument('<id>', 'an id from "list" or a report')
     .action(async (id: string) => {
-      writeOut(printableLines(`${showText(id, await openCorpus(), await loadMutants()).join('\n')}\n`))
+      writeOut(printableLines(await textOf(id, await openCorpus(), await loadMutants())))
     })
 }
+
+/** @throws SuiteError (`usage`) for an unknown id */
+async function textOf(id: string, corpus: Corpus, mutants: readonly Mutant[]): Promise<string> {
+  if (isArea(id, corpus)) return listText(corpus, mutants, id)
+  // The model is loaded only where it is asked for.
+  const lines = /^(table|matrix|found)(\/|$)/.test(id)
+    ? (await import('./show-model.ts')).showOfModel(id, corpus)
+    : showText(id, corpus, mutants)
+  return `${lines.join('\n')}\n`
+}
+
+/** Whether an id is the first part of others, as `refresh` is. */
+const isArea = (id: string, corpus: Corpus): boolean =>
+  !id.includes('/') &&
+  [...corpus.requirements.map((one) => one.id), ...allItems(corpus).map(keyOf)].some((one) => one.startsWith(`${id}/`))
 
 /** @throws SuiteError (`usage`) for an unknown id, with a did-you-mean */
 function showText(id: string, corpus: Corpus, mutants: readonly Mutant[]): string[] {

@@ -41,7 +41,7 @@ export const isNamedBy = (only: readonly string[] | null, id: string): boolean =
   only?.some((name) => id === name || id.startsWith(`${name}/`)) ?? true
 
 /** How many rows hold each pair: if one cannot be judged, the next may be. */
-const rowsOfPair = 3
+export const rowsOfPair = 3
 
 /** Makes the calls of the rows. Row numbers depend only on the seed, not on the answers of the target. */
 export async function callMatrix({ caller, seed, matrix, only, isOver }: MatrixOptions): Promise<MatrixCoverage> {
