@@ -7,9 +7,10 @@ import type { Finding, HistoryCall } from '../report/report.ts'
 import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
+import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
-import type { Step } from './step.ts'
+import { namesIn, type Step } from './step.ts'
 
 export type Found = Omit<Finding, 'known'>
 
@@ -119,12 +120,16 @@ function* secretsOf(x: Explorer): Generator<string> {
 }
 
 function stepLines(steps: readonly Step[], outcomes: readonly string[], last: string): string[] {
+  const explained = new Set<string>()
   return steps.map((step, index) => {
     const outcome = index === steps.length - 1 ? last : (outcomes[index] ?? 'accepted')
+    const keys = explainKeys(namesIn(step)).filter((text) => !explained.has(text))
+    for (const text of keys) explained.add(text)
+    const about = keys.map((text) => ` (${text})`).join('')
     if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
     if (step.do === 'burst')
-      return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}`
-    return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}: ${outcome}`
+      return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
+    return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}: ${outcome}${about}`
   })
 }
 

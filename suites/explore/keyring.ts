@@ -107,6 +107,24 @@ export function apikeyScope(x: Explorer): string[] | undefined {
   return shown.length === 0 ? undefined : shown
 }
 
+/** What a reader must know of a key that a finding names. */
+const aboutKeys: { readonly [name: string]: string } = {
+  'by-basic': 'a key that Basic credentials created',
+  'by-ecc': 'a key that an ECC signature created',
+  'by-token': 'a key that an access token created',
+  'by-child': 'a key that a created key created',
+  'ecc-a': 'a key with a public key',
+  'ecc-b': 'a key with a public key, which an access token created',
+  'ecc-by-ecc': 'a key with a public key, which an ECC signature created',
+  'ecc-solution': 'a key with a public key and the scope solution',
+  'context-key': 'a key with the scope context',
+  'solution-key': 'a key with the scope solution',
+}
+
+/** `name is …` for each of these names that is a key of the keyring, the root key excepted. */
+export const explainKeys = (names: readonly string[]): string[] =>
+  [...new Set(names)].flatMap((name) => (aboutKeys[name] === undefined ? [] : `${name} is ${aboutKeys[name]}`))
+
 /** The wanted keys that exist. */
 export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {
   const has = (name: string): boolean => x.names.has(name)

@@ -111,3 +111,20 @@ describe('the secret of a key', () => {
 
 const wrongSecret = (who: string): CallStep =>
   changed(list(basic(who)), { field: 'basic-secret', place: '$by-basic.secret' })
+
+test('a finding says what kind of key it is about', async () => {
+  const { requirements } = await openCorpus()
+  const rules: Rules = { revokedTokenWorks: (kind, { key }) => kind === 'access' && !key.initial }
+  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    await x.call(grant('by-basic', ['solution'], { as: 'pair' }))
+    await x.call(refresh('pair', { as: 'pair-next' }))
+    await expectRefused(x, list(token('pair')))
+  })
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  expect(findings.found[0]?.steps).toEqual([
+    'A grant to by-basic for the scope "solution" as pair: accepted (by-basic is a key that Basic credentials created)',
+    'A refresh of pair as pair-next: accepted',
+    'A call of solution/listSolutions with the access token of pair: accepted',
+  ])
+})
