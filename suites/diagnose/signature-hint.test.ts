@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { startRun } from '../engine/case/caller.ts'
+import { allItems } from '../engine/case/cases.ts'
 import { runCase } from '../engine/case/run-case.ts'
 import { noFacts } from '../engine/case/target-facts.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
@@ -8,7 +9,10 @@ import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Target, TargetSettings } from '../engine/target.ts'
 import { hintText } from '../report/hint-text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
 import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+import { lastingTarget, loadMutants } from '../targets/bundled.ts'
 import { signatureHint } from './signature-hint.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
@@ -114,4 +118,13 @@ test('if another token is accepted, the hint does not name the word', async () =
   const outcome = await run(tokenTarget('Bearer', {}, true), tokenSteps)
   expect(outcome.verdict).toBe('failed')
   expect(outcome.problem?.hint).toBeUndefined()
+})
+
+test('the model does not hear of the calls of a hint, and so reports its cause only once', async () => {
+  const whole = await openCorpus()
+  const items = allItems(whole).filter(({ key }) => key === 'signatures/hmac-accepted')
+  const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
+  const [outcome] = await runAll({ target: lastingTarget({ rules }), corpus: whole, items, listens: true })
+  expect(outcome?.problem?.hint).toMatchObject({ kind: 'server-mistake' })
+  expect(outcome?.findings ?? []).toEqual([])
 })

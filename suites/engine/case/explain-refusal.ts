@@ -2,6 +2,7 @@
 import type { Auth } from '../fixture/fixture-types.ts'
 import type { CaseStop } from '../judge/attempt.ts'
 import type { Hint } from '../judge/problem.ts'
+import type { Caller } from './caller.ts'
 import type { Tried } from './record-case.ts'
 import { namesIn } from './test-case.ts'
 import { isRefusedInstead } from './watch-target.ts'
@@ -28,10 +29,22 @@ async function diagnose({ caller, attempt }: Tried): Promise<Hint | undefined> {
   const auth = stop === undefined ? undefined : authOf(stop)
   const refused = stop?.called.find(({ answer }) => answer.outcome === 'refused')
   if (auth === undefined || refused === undefined) return undefined
-  if (typeof auth !== 'object' || !('token' in auth))
-    return caller.run.diagnose?.signature(caller, auth, refused.request)
+  if (typeof auth !== 'object' || !('token' in auth)) {
+    const quiet = unheard(caller)
+    const hint = await caller.run.diagnose?.signature(quiet, auth, refused.request)
+    caller.calls = quiet.calls
+    return hint
+  }
   return auth.but === undefined ? caller.run.diagnose?.token(caller) : undefined
 }
+
+/** The model does not hear of the calls of a hint: what they show is the cause of a failure that is reported. */
+const unheard = (caller: Caller): Caller => ({
+  ...caller,
+  emit: (event) => {
+    if (event.kind !== 'exchange-begun' && event.kind !== 'exchange-made') caller.emit(event)
+  },
+})
 
 function authOf({ step }: CaseStop): Auth | undefined {
   return 'call' in step && step.expect === 'accepted' && step.call === 'solution/listSolutions' ? step.auth : undefined
