@@ -25,8 +25,8 @@ test('verdicts that differ are listed, and cases that only one has', () => {
   expect(verdictsDiffer(diff)).toBe(true)
   expect(
     renderDiff(diff),
-  ).toBe(`A  http://127.0.0.1:9111, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 stale baseline entry)
-B  http://b.example, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 stale baseline entry)
+  ).toBe(`A  http://127.0.0.1:9111, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 finding, 1 stale baseline entry)
+B  http://b.example, 2026-01-02 03:04, version 0.1.0: does not conform (4 passed, 2 failed, 3 blocked, 1 known, 1 warned, 1 not testable, 1 finding, 1 stale baseline entry)
 
 Requirements
   signatures/hmac  must  ✗ failed → ✓ passed

@@ -176,8 +176,13 @@ export function verdictLine({ verdict, exitCode }: Pick<Report, 'verdict' | 'exi
   return `Verdict: ${words(verdict)} (exit code ${exitCode})`
 }
 
-/** `170 passed, 3 failed`, leaving out what is zero. */
-export function summarySentence({ summary }: Pick<Report, 'summary'>): string {
+/** `170 passed, 3 failed, 1 finding`, leaving out what is zero. */
+export function summarySentence({
+  summary,
+  findings,
+}: Pick<Report, 'summary'> & { findings: readonly { known: unknown }[] }): string {
+  const fresh = findings.filter(({ known }) => known === null).length
+  const known = findings.length - fresh
   const parts: [number, string][] = [
     [summary.passed, 'passed'],
     [summary.failed, 'failed'],
@@ -187,6 +192,8 @@ export function summarySentence({ summary }: Pick<Report, 'summary'>): string {
     [summary.notTestable, 'not testable'],
     [summary.notApplicable, 'not applicable'],
     [summary.notRun, 'not run'],
+    [fresh, fresh === 1 ? 'finding' : 'findings'],
+    [known, known === 1 ? 'known finding' : 'known findings'],
     [summary.stale, summary.stale === 1 ? 'stale baseline entry' : 'stale baseline entries'],
   ]
   const counts = parts.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`)

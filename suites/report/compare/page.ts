@@ -54,6 +54,7 @@ function serverCard(server: ComparedServer, index: number): HTMLElement {
     const number = newest.counts[at] ?? 0
     return number === 0 || verdict === 'passed' ? [] : [`${number} ${words(verdict)}`]
   })
+  if (newest.findings.length > 0) counts.push(counted(newest.findings.length, 'finding'))
   return element(
     'li',
     own.has(server.name) ? { class: 'own' } : {},
