@@ -4,7 +4,7 @@ import { authorizationOf } from '../engine/model/facts.ts'
 import { findPair } from '../engine/model/facts-of-token.ts'
 import type { State } from '../engine/model/index.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
-import type { CaseCall } from './case-call.ts'
+import { type CaseCall, unknownAddress } from './case-call.ts'
 
 export function describeCaseCall(state: State, caseCall: CaseCall): string {
   const { method, params } = readBody(caseCall.call.body)
@@ -25,13 +25,13 @@ function authorOf(state: State, { call }: CaseCall): string {
     case 'signature':
       return ` with a signature of ${keyName(state, auth.fields[0])}`
     case 'token':
-      return tokenOf(state, auth.token)
+      return tokenOf(state, auth.token, call.from)
     default:
       return ' with an Authorization header of another form'
   }
 }
 
-function tokenOf(state: State, text: string): string {
+function tokenOf(state: State, text: string, from: string): string {
   const pair = findPair(state, text, 'access')?.pair
   if (pair === undefined)
     return findPair(state, text, 'refresh') === undefined
@@ -39,7 +39,9 @@ function tokenOf(state: State, text: string): string {
       : ' with a refresh token'
   const age =
     ['the', 'the once refreshed', 'the twice refreshed'][pair.generation] ?? `the ${pair.generation} times refreshed`
-  return ` with ${age} access token of grant ${pair.line + 1}`
+  const bound = pair.scope.filter((word) => word.startsWith('ipAddr:')).join(' ')
+  const where = bound === '' || from === unknownAddress ? '' : `, which has the scope "${bound}", from ${from}`
+  return ` with ${age} access token of grant ${pair.line + 1}${where}`
 }
 
 /** Whether this is not the secret of a known key. */

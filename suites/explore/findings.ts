@@ -9,8 +9,9 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
 import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
+import type { Shown } from './replay.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
-import { namesIn, type Step } from './step.ts'
+import { namesIn } from './step.ts'
 
 export type Found = Omit<Finding, 'known'>
 
@@ -102,7 +103,7 @@ function findingOf(
     requirement,
     level,
     message,
-    steps: stepLines(steps, outcomes, kind === 'shape' ? 'accepted, with a wrong result' : kind),
+    steps: stepLines(x, { steps, outcomes }, kind === 'shape' ? 'accepted, with a wrong result' : kind),
     reproduced: { failed, tries },
     fixture: kind === 'shape' ? null : fixtureText({ requirement, part, sentence, message, steps, outcomes, expect }),
     exchanges: [],
@@ -119,8 +120,9 @@ function* secretsOf(x: Explorer): Generator<string> {
   yield* refresh.keys()
 }
 
-function stepLines(steps: readonly Step[], outcomes: readonly string[], last: string): string[] {
+function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): string[] {
   const explained = new Set<string>()
+  const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
   return steps.map((step, index) => {
     const outcome = index === steps.length - 1 ? last : (outcomes[index] ?? 'accepted')
     const keys = explainKeys(namesIn(step)).filter((text) => !explained.has(text))
@@ -129,9 +131,15 @@ function stepLines(steps: readonly Step[], outcomes: readonly string[], last: st
     if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
     if (step.do === 'burst')
       return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
-    return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}: ${outcome}${about}`
+    const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
+    const where = seen === '' ? '' : ` (called from ${seen})`
+    return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
   })
 }
+
+/** One of our addresses as the target sees it; empty where that is not known. */
+const addressSeen = ({ addresses }: Explorer, name: string | undefined): string =>
+  (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
 
 function historyOf(x: Explorer, { entry }: Candidate): HistoryCall[] {
   const seen = x.log[entry]?.seen ?? []

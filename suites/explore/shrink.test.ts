@@ -128,3 +128,17 @@ test('a finding says what kind of key it is about', async () => {
     'A call of solution/listSolutions with the access token of pair: accepted',
   ])
 })
+
+test('a finding about addresses says from which one the calls came', async () => {
+  const { requirements } = await openCorpus()
+  const rules: Rules = { addressTaken: () => true }
+  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    await x.call(grant('root', ['solution', 'ipAddr:203.0.113.9'], { as: 'pair0' }))
+    await expectRefused(x, list(token('pair0')))
+  })
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  expect(findings.found[0]?.steps.at(-1)).toBe(
+    'A call of solution/listSolutions with the access token of pair0 (called from 127.0.0.1): accepted',
+  )
+})

@@ -99,7 +99,8 @@ export function writeBaseline(file: string, entries: readonly KnownEntry[]): voi
 
 /** YAML that parseBaseline reads back to the same entries. */
 export function renderBaseline(entries: readonly KnownEntry[]): string {
-  const head = '# Known failures. An entry that passes fails the run, so that this list only gets shorter.\n'
+  const head =
+    '# Known failures. An entry that passes fails the run, so that this list only gets shorter. Entries of findings (found/…) stay\n# until you remove them, because a run that does not find one may not have made its calls.\n'
   if (entries.length === 0) return `${head}[]\n`
   // Every JSON string is a YAML string.
   const line = (key: string, value: string | undefined): string[] =>
