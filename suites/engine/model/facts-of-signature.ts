@@ -88,15 +88,19 @@ function dataToSign({ timestamp, nonce }: Sent, uri: string, body: string): Uint
   return utf8(`${timestamp};${nonce};POST\n${uri}\n${body}\n`)
 }
 
-/** The padded and the unpadded nonce are open as a pair, and a timestamp with leading zeros is the same number. */
+/** How much padding a server takes back that the header leaves out. */
+const paddings = ['', '=', '==', '===']
+
+/**
+ * The padded and the unpadded nonce are open as a pair, and a timestamp with leading zeros is the same number. A server may try each padding,
+ * also where BASE64 needs none.
+ */
 function otherSpellings(sent: Sent): Sent[] {
   const bare = sent.nonce.replace(/=+$/, '')
-  const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
-  const isBase64 = /^[A-Za-z0-9+/_-]+$/.test(bare) && bare.length % 4 !== 1
-  const nonces = isBase64 ? [...new Set([sent.nonce, bare, padded])] : [sent.nonce]
+  const nonces = new Set([sent.nonce, ...paddings.map((padding) => `${bare}${padding}`)])
   const stamps = [...new Set([sent.timestamp, sent.timestamp.replace(/^0+(?=\d)/, '')])]
   return stamps
-    .flatMap((timestamp) => nonces.map((nonce) => ({ ...sent, timestamp, nonce })))
+    .flatMap((timestamp) => [...nonces].map((nonce) => ({ ...sent, timestamp, nonce })))
     .filter(({ timestamp, nonce }) => timestamp !== sent.timestamp || nonce !== sent.nonce)
 }
 

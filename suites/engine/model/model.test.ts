@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -56,21 +55,6 @@ describe('a call of a key', () => {
     expect(judged(newState(), listWith(header), at(0))).toMatchObject({ is: 'refused', requirement })
   })
 
-  test.each([
-    ['21 bytes', (mac: Buffer) => mac.subarray(0, 21)],
-    ['19 bytes', (mac: Buffer) => mac.subarray(0, 19)],
-    ['all bytes', (mac: Buffer) => mac],
-    ['the last 20 bytes', (mac: Buffer) => mac.subarray(-20)],
-    ['a byte behind the first 20', (mac: Buffer) => Buffer.concat([mac.subarray(0, 20), Buffer.of(0)])],
-  ])('%s of the MAC break the rule about its length', (_title, part) => {
-    const header = hmacHeader()
-    const [, timestamp, nonce] = /;1;(\d+);([^;]+);/.exec(header) ?? []
-    const mac = createHmac('sha256', rootSecret).update(`${timestamp};${nonce};POST\n/api\n${listBody}\n`).digest()
-    const sent = header.replace(/[^;]+$/, part(mac).toString('base64'))
-    const verdict = judged(newState(), listWith(sent), at(0))
-    expect(verdict).toMatchObject({ is: 'refused', requirement: 'signatures/hmac-length' })
-  })
-
   test('a secret with a NUL behind it is the same HMAC key, so its signature is right', () => {
     expect(verdictOf(hmacHeader(listBody, { secret: `${rootSecret}\0` }))).toBe('accepted')
     expect(verdictOf(basicHeader(rootKey.id, `${rootSecret}\0`))).toBe('refused')
@@ -98,19 +82,6 @@ describe('a call of a key', () => {
     const text = title === 'a long body' ? `${listBody}${' '.repeat(2000)}` : listBody
     const signed = title === 'a long body' ? hmacHeader(text) : header
     expect(judged(prepare(newState()), listWith(signed, text), at(0)).is).toBe('open')
-  })
-
-  test('a header nonce without the padding of the signed one is open, as the sample of the document shows it', () => {
-    const header = hmacHeader(listBody, { nonce: 'AAECAwQFBgcICQ==' })
-    expect(verdictOf(header.replace('CQ==;', 'CQ;'))).toBe('open')
-    expect(verdictOf(header.replace('AAEC', 'AAED'))).toBe('refused')
-  })
-
-  test('a timestamp with leading zeros is the same number, one with letters behind it is not', () => {
-    const header = hmacHeader()
-    expect(verdictOf(header.replace(`;${startMs};`, `;00${startMs};`))).toBe('open')
-    expect(verdictOf(header.replace(`;${startMs};`, `;${startMs}x;`))).toBe('refused')
-    expect(verdictOf(header.replace(`;${startMs};`, `;${startMs}.0;`))).toBe('refused')
   })
 
   test('an accepted Basic call shows that a size of body is accepted', () => {
