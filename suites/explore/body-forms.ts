@@ -80,6 +80,18 @@ export const bodyForms: { readonly [name: string]: (body: string) => string } = 
   'with-nesting': (body) => body.replace('{', '{"note":{"z":1,"a":{"c":null,"b":[ ]}},'),
 }
 
+/** Just more than one read of a socket, in letters of three bytes. The characters before them decide where a read cuts a letter. */
+const longText = (before: string): ((body: string) => string) => {
+  return (body) => JSON.stringify({ note: before + '\u20ac'.repeat(23_000), ...parsed(body) })
+}
+
+/** Bodies of 69 kB that a server must not decode read by read. */
+export const cutLetterForms: { readonly [name: string]: (body: string) => string } = {
+  'cut-letters': longText(''),
+  'cut-letters-1': longText('x'),
+  'cut-letters-2': longText('xx'),
+}
+
 /** Forms that make a body richer, so that more ways to write it again differ. */
 export const richForms = [
   'indented-with-crlf',

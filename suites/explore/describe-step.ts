@@ -46,7 +46,10 @@ const isTexts = (value: unknown): value is readonly string[] =>
 
 function describeBody(form: CallStep['form']): string {
   if (form === undefined) return ''
-  return typeof form === 'number' ? ` and a body of ${form} bytes` : ` and its body written otherwise (${form})`
+  if (typeof form === 'number') return ` and a body of ${form} bytes`
+  if (form.startsWith('cut-letters'))
+    return ' and a body of 69 kB in letters of three bytes, which may be read in pieces'
+  return ` and its body written otherwise (${form})`
 }
 
 const nonces = {

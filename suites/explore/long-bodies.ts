@@ -1,5 +1,6 @@
 /** Sends bodies up to 66 KiB, each as it was signed and each changed afterwards. */
 
+import { cutLetterForms } from './body-forms.ts'
 import { basic, changed, ecc, hmac, list, token } from './calls.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import { pairOf } from './keyring.ts'
@@ -32,6 +33,9 @@ const cutsOfData = [
   'cut-512',
   'cut-2048',
 ]
+
+/** Bodies are read in pieces of this size, bytes. */
+const readSize = 65_536
 
 /** Signs long bodies, up to the size that the target accepts with Basic credentials. */
 export async function longBodies(caller: Caller, sizes: readonly number[]): Promise<void> {
@@ -71,5 +75,14 @@ export async function longBodies(caller: Caller, sizes: readonly number[]): Prom
     }
     await expectRefused(x, changed(list(basic(who), { form }), { field: 'basic-secret', operation: 'inside-changed' }))
     await expectRefused(x, list({ kind: 'none' }, { form }))
+  }
+  if (sizes.some((size) => size > readSize)) await cutLetters(caller, who)
+}
+
+/** signatures/request-body: a letter may come in two reads. */
+async function cutLetters({ x, keyring }: Caller, who: string): Promise<void> {
+  for (const form of Object.keys(cutLetterForms)) {
+    if ((await x.call(list(basic(who), { form })))?.answer.kind !== 'accepted') return
+    for (const auth of [hmac(who), ...keyring.ecc.slice(0, 1).map(ecc)]) await expectAccepted(x, list(auth, { form }))
   }
 }

@@ -7,7 +7,7 @@ import { hmacSha256 } from '../engine/signer/hmac.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { shortName } from '../engine/signer/short-name.ts'
 import { draftOf, type SigningKey } from '../engine/signer/sign.ts'
-import { bodyForms, brokenBodies, padded } from './body-forms.ts'
+import { bodyForms, brokenBodies, cutLetterForms, padded } from './body-forms.ts'
 import type { Operations } from './deviations.ts'
 import { nonceFor } from './nonces.ts'
 import { changeBytes } from './operations.ts'
@@ -157,7 +157,7 @@ const paramOf = (field: string | undefined): string[] | null =>
 function formOf(form: CallStep['form'], body: string): string {
   if (form === undefined) return body
   if (typeof form === 'number') return padded(body, form)
-  return (bodyForms[form] ?? ((text) => text))(body)
+  return (bodyForms[form] ?? cutLetterForms[form] ?? ((text) => text))(body)
 }
 
 function writeAuthorization(step: CallStep, around: Surroundings, maker: Maker, body: string): string | undefined {

@@ -16,6 +16,9 @@ const limits: readonly (readonly string[])[] = [
     [area, 'session:'],
     [area, 'expiresIn:15000'],
   ]),
+  // A server may look for the area in all words at once.
+  ['thread', 'session:solution-$unique'],
+  ['session:my-solution-$unique', 'store'],
   ['store', 'inbox', 'thread'],
   ['context', 'solution:*'],
   ['context', 'solution:'],
@@ -28,6 +31,8 @@ const opening: readonly (readonly string[])[] = [
   [...otherAreas, 'solution'],
   ['solution', ...otherAreas],
   ['solution', 'solution:*'],
+  ['solution', 'session:apikey-$unique'],
+  ['session:my-apiKey-$unique', 'solution'],
   ['solution', 'solution:', 'solution:*'],
   ['solution:', 'solution'],
   ['solution:', 'solution', 'thread', 'session:'],

@@ -4,6 +4,7 @@ import { readDeviations } from './deviations.ts'
 import { keyLimit } from './key-limit.ts'
 import { lifetimes } from './lifetimes.ts'
 import { keyPairMaker } from './open.ts'
+import { scopeLimits } from './scope-chains.ts'
 import { type Caller, callCell, cells } from './table.ts'
 import { brokenBy } from './test-findings.ts'
 import { bodiesInChunks } from './written-bodies.ts'
@@ -36,6 +37,7 @@ const sequences: { [name: string]: (caller: Caller) => Promise<void> } = {
     return bodiesInChunks(caller, 2)
   },
   limit: keyLimit,
+  scopes: (caller) => scopeLimits(caller, 'root', true),
   lifetimes: (caller) => lifetimes(caller, 'root'),
   'names of params': cellsOf('table/grant/name-of-apiKeyId'),
   'names of members': cellsOf('table/basic/name-of-method'),
@@ -56,4 +58,12 @@ test.each([
   ['overlong-token-lets-in', 'tokens', 'tokens/authorize'],
 ])('%s shows', async (id, name, requirement) => {
   expect(await brokenBy(broken(id), sequences[name] as (caller: Caller) => Promise<void>)).toContain(requirement)
+})
+
+test('the area is looked for in the names of sessions', async () => {
+  const around: ServerOptions['around'] = (handle) => (request) => {
+    const body = request.body.toString('utf8').replace(/"session:(?:my-)?solution/, '"solution",$&')
+    return handle({ ...request, body: Buffer.from(body) })
+  }
+  expect(await brokenBy({ around }, sequences.scopes as (caller: Caller) => Promise<void>)).toContain('scopes/thread')
 })

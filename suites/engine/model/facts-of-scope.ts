@@ -42,7 +42,7 @@ export function pairScopeFact(state: State, pair: Pair, key: Key | undefined, me
   const opener = openerOf(state, method)
   const { scope } = pair
   const has = opener === 'apikey' ? scope.some(isApikeyWord) : scope.includes(opener)
-  if (!has) return closedFact(state, pair, method)
+  if (!has) return closedFact(state, pair, key, method)
   if (opener === 'apikey') {
     if (key?.scope?.some(isApikeyWord) === false) return no('scopes/within-key')
     return key?.doubtful.some(isApikeyWord) === true ? unsure('keys/apikey-scope') : apikeyFact(state, scope)
@@ -55,10 +55,13 @@ export function pairScopeFact(state: State, pair: Pair, key: Key | undefined, me
 }
 
 /** scopes/solution, scopes/context, …: a token is limited to the API areas of its scope. */
-function closedFact(state: State, pair: Pair, method: string): Fact {
+function closedFact(state: State, pair: Pair, key: Key | undefined, method: string): Fact {
   const limits = pair.scope.filter((word) => !isRestriction(word))
   const opener = openerOf(state, method)
-  if (limits.length === 0 || limits.some(isForeign)) return unsure('scopes/area-opens')
+  if (limits.length === 0 || limits.some(isForeign)) {
+    const isBeyondKey = key !== undefined && keyScopeFact(state, key, method).is === 'no'
+    return isBeyondKey ? no('scopes/within-key') : unsure('scopes/area-opens')
+  }
   const area = limits.find(isArea)
   // Whether the word for one solution, or for all, opens the listing beside what it limits is not shown.
   if (opener === 'solution' && (area === undefined || limits.some(isSolutionId))) return unsure('scopes/solution-id')

@@ -13,6 +13,7 @@ import {
   pairAnswer,
   refused,
   rootKey,
+  tokenHeader,
   tokensOf,
 } from '../../self/made-up-calls.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
@@ -33,6 +34,19 @@ describe('keys', () => {
     const granted = learn(narrow, grantCall(['context'], own), pairAnswer('p', ['context'], at(1)), at(1))
     const beside = grantCall(['solution'], { refreshToken: tokensOf('p').refresh })
     expect(shape(granted, beside, pairAnswer('q', ['solution'], at(2)), at(2))).toEqual([])
+  })
+
+  test('a token without an area does not exceed the scope of its key, as far as it is implied', () => {
+    const narrow = learn(newState(), createCall({ name: 'n', scope: ['solution'] }), key('k'), at(0))
+    const own = { apiKeyId: 'k', apiKeySecret: 'k-secret-0123456789' }
+    const granted = learn(narrow, grantCall([], own), pairAnswer('p', [], at(1)), at(1))
+    const create = createCall({ name: 'x', scope: ['solution'] }, tokenHeader('p'))
+    expect(judged(granted, create, at(9))).toMatchObject({
+      is: 'refused',
+      requirement: 'scopes/within-key',
+      level: 'implied',
+    })
+    expect(judged(granted, listWith(tokenHeader('p')), at(9)).is).toBe('open')
   })
 
   test('what becomes of the keys that an ended key created is open, whatever number of keys lies between', () => {
