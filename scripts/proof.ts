@@ -39,9 +39,12 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     command: vitest(
+      'mock-server/independent/variants.test.ts',
+      'suites/explore/locks.test.ts',
       'suites/explore/third-witness.long.test.ts',
       'suites/self/null-servers.test.ts',
       'suites/self/list-matrix.test.ts',
+      'suites/self/odd-habits.test.ts',
       'suites/self/order.test.ts',
       'suites/self/orders.test.ts',
       'suites/self/reported-where.test.ts',

@@ -18,10 +18,13 @@ export interface Matrix {
 
 /** `method=list & way=basic`, the smaller name first. */
 export function pairsOf(row: Row): string[] {
-  const items = Object.entries(row)
-    .map(([name, value]) => `${name}=${value}`)
-    .sort()
-  return items.flatMap((one, at) => items.slice(at + 1).map((other) => `${one} & ${other}`))
+  const items: string[] = []
+  for (const name in row) items.push(`${name}=${row[name]}`)
+  items.sort()
+  const pairs: string[] = []
+  for (let at = 0; at < items.length; at++)
+    for (let other = at + 1; other < items.length; other++) pairs.push(`${items[at]} & ${items[other]}`)
+  return pairs
 }
 
 /** Every pair of values of two dimensions. */
@@ -81,17 +84,24 @@ function* drawRows(
   }
 }
 
-/** Why a row, or a part of one, is impossible. */
-type ReasonAgainst = (row: Row) => string | undefined
+/** Why a row, or a part of one, is impossible; with a dimension, only as far as its value is a reason. */
+type ReasonAgainst = (row: Row, dimension?: string) => string | undefined
 
-function reasonsOf({ impossible }: Matrix): ReasonAgainst {
+function reasonsOf({ impossible, dimensions }: Matrix): ReasonAgainst {
   const all = impossible.flatMap(({ why, where }) =>
     where.map((values) => ({
       why,
       where: Object.entries(values).map(([name, some]) => [name, new Set(some)] as const),
     })),
   )
-  return (row) => all.find(({ where }) => where.every(([name, values]) => values.has(row[name] ?? '')))?.why
+  const names = Object.keys(dimensions)
+  const ofDimension = new Map(
+    names.map((name) => [name, all.filter(({ where }) => where.some(([one]) => one === name))]),
+  )
+  return (row, dimension) => {
+    const some = dimension === undefined ? all : ofDimension.get(dimension)
+    return some?.find(({ where }) => where.every(([name, values]) => values.has(row[name] ?? '')))?.why
+  }
 }
 
 interface Drawn {
@@ -112,7 +122,8 @@ function bestRow(matrix: Matrix, random: Random, { pair, open, reasonAgainst }: 
     why = reason ?? why
     if (reason !== undefined) continue
     possible += 1
-    const gain = pairsOf(row).filter((one) => open.has(one)).length
+    let gain = 0
+    for (const one of pairsOf(row)) if (open.has(one)) gain += 1
     if (gain > gained) [best, gained] = [row, gain]
   }
   return best ?? `every row with it is impossible: ${why}`
@@ -128,7 +139,7 @@ function randomRow(matrix: Matrix, random: Random, pair: Row, reasonAgainst: Rea
   for (const name of shuffled(names, random)) {
     for (const value of shuffled(matrix.dimensions[name] ?? [], random)) {
       row[name] = value
-      if (reasonAgainst(row) === undefined) break
+      if (reasonAgainst(row, name) === undefined) break
     }
   }
   return row

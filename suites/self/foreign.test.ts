@@ -209,7 +209,7 @@ describe.skipIf(goMissing !== '')(`a server written from the document alone${goM
     },
   )
 
-  test.concurrent.each(partUnlessProof(broken, 6))(
+  test.concurrent.each(partUnlessProof(broken, 4))(
     '$flag is $verdict at $requirement',
     { timeout: runMs },
     async (one) => {

@@ -4,6 +4,7 @@ import { allItems, answersTo } from '../engine/case/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { lastingTarget, loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
+import { partUnlessProof } from './proof-form.ts'
 
 const corpus = await openCorpus()
 
@@ -132,7 +133,7 @@ const habits: readonly Habit[] = [
   },
 ]
 
-test.each(habits)('$name', { timeout: 240_000 }, async ({ server, only, verdicts }) => {
+test.each(partUnlessProof(habits, 5))('$name', { timeout: 240_000 }, async ({ server, only, verdicts }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
   const odd = outcomes.filter(

@@ -29,7 +29,7 @@ function granting(result: unknown) {
 /** Outside of a proof each value gets another part of the cases. */
 function partFor(value: unknown): Item[] {
   const at = strange.findIndex(([, one]) => one === value)
-  return turnUnlessProof(allItems(corpus), 4, at)
+  return turnUnlessProof(allItems(corpus), 7, at)
 }
 
 test.each(strange)('results that are %s', { timeout: 240_000 }, async (_name, value) => {

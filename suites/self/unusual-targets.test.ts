@@ -116,7 +116,7 @@ test.each(unusual.map((one, at) => ({ ...one, at })))(
   async ({ server, settings, target, only, reasons, at }) => {
     const all = allItems(corpus).filter((item) => only === undefined || only.some((id) => answersTo(item, id)))
     // Outside of a proof each target gets another part of the cases.
-    const items = turnUnlessProof(all, 6, at)
+    const items = turnUnlessProof(all, 9, at)
     const outcomes = await runAll({ target: target(server, settings), corpus, items })
     const open = outcomes.filter(({ verdict }) => verdict !== 'passed')
     const wrong = open.filter(({ verdict }) => verdict !== 'not-testable')

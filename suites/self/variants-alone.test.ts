@@ -3,7 +3,7 @@ import { departuresOf } from './expected-departures.ts'
 import { partUnlessProof } from './proof-form.ts'
 import { runVariant, variantsToTryAlone } from './variant-run.ts'
 
-test.each(partUnlessProof(await variantsToTryAlone(), 2))(
+test.each(partUnlessProof(await variantsToTryAlone(), 1))(
   'nothing fails where the document is silent: $id',
   { timeout: 240_000 },
   async (variant) => {

@@ -9,7 +9,7 @@ const variants = await loadVariants()
 const longerThanAnyRunMs = 240_000
 
 /** Outside of a proof each of the three runs gets another part of the cases. */
-const part = (first: number) => ({ every: 4, first })
+const part = (first: number) => ({ every: 8, first })
 
 describe('nothing fails on one server for the whole run', () => {
   const longest = [...coveringServers(variants)].sort((one, other) => other.ids.length - one.ids.length).slice(0, 1)

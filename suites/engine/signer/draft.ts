@@ -80,8 +80,19 @@ export interface Signed {
   readonly header: string
 }
 
+/** A mistake is compared with what it was made of, so most drafts are asked for twice. */
+const computed = new WeakMap<Draft, Signed>()
+
 /** Computes every stage of a draft. Throws a RangeError where an Ed25519 seed is missing. */
 export function signDraft(draft: Draft): Signed {
+  const known = computed.get(draft)
+  if (known !== undefined) return known
+  const signed = computeStages(draft)
+  computed.set(draft, signed)
+  return signed
+}
+
+function computeStages(draft: Draft): Signed {
   const dataToSign = joinPieces(draft.pieces)
   const whole = wholeSignature(draft, dataToSign)
   const signatureBytes = draft.cut(whole)
