@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { loadCorpus } from '../engine/fixture/corpus.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
 import { showOfModel } from './show-model.ts'
 
-const show = (id: string): string => showOfModel(id, loadCorpus(packageRoot)).join('\n')
+const corpus = await openCorpus()
+const show = (id: string): string => showOfModel(id, corpus).join('\n')
 
 test('a part of the table: what is changed, what it breaks and the changes', () => {
   const text = show('table/basic/basic-secret')
