@@ -47,8 +47,7 @@ const isTexts = (value: unknown): value is readonly string[] =>
 function describeBody(form: CallStep['form']): string {
   if (form === undefined) return ''
   if (typeof form === 'number') return ` and a body of ${form} bytes`
-  if (form.startsWith('cut-letters'))
-    return ' and a body of 69 kB in three-byte letters that reads may cut'
+  if (form.startsWith('cut-letters')) return ' and a body of 69 kB in three-byte letters that reads may cut'
   return ` and its body written otherwise (${form})`
 }
 
