@@ -45,6 +45,8 @@ export async function endKeys({ x, keyring }: Caller, ways: readonly WayToEndKey
     await end(chosen(secretKeys), way, (who) => callsOfSecret(keyring, who))
     await end(chosen(eccKeys), way, callsOfEcc)
   }
+  // A place is free now, so that a wrong creation would be accepted.
+  for (const step of ended) await expectRefused(x, step)
   // A deletion must not bring a disabled key back.
   const [, deletion] = ways
   for (const who of deletion === undefined ? [] : [secretKeys.at(-1), eccKeys.at(-1)])
@@ -79,7 +81,8 @@ async function endKey(
   return calls
 }
 
-function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
+/** The call that ends a key. */
+export function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
   const auth = x.names.get('root')?.seed === undefined ? basic('root') : ecc('root')
   return { do: 'call', method, params: paramsFor(params, who), auth }
 }

@@ -55,6 +55,8 @@ export interface ExplorerOptions {
   readonly addresses: readonly Address[]
   /** Ids of solutions that the user names. */
   readonly solutions: readonly string[]
+  /** Methods of the API areas that the user names, without a solution in their params. */
+  readonly probes: readonly { readonly area: string; readonly method: string; readonly params: CallStep['params'] }[]
   /** The user says how the target sees the first. */
   readonly knowsAddress: boolean
   readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]

@@ -122,8 +122,10 @@ function endKey(core: Core, name: string, ended: NonNullable<Key['ended']>): voi
   const keys = new Map(
     [...state.keys].map(([id, other]) => [id, mayStemFrom(state, other, key.id) ? doubted(state, other) : other]),
   )
-  // Whether its place is free now is open, too.
-  core.state = { ...state, keys: keys.set(key.id, { ...key, ended }), terms: { ...state.terms, fresh: false } }
+  keys.set(key.id, { ...key, ended })
+  const isLast = [...keys].every(([id, other]) => other.ended !== undefined || !isOwnKey(core, id))
+  // Whether its place is free now is open, too. With none left, a server that makes room for others has none to remove.
+  core.state = { ...state, keys, created: isLast ? 0 : state.created, terms: { ...state.terms, fresh: false } }
 }
 
 /** A key that the model created: nobody tried it before. */

@@ -43,12 +43,12 @@ const wanted: readonly Wanted[] = [
   { name: 'ecc-a', scope: solutionLast, withPublicKey: true, by: by(hmac('root')) },
   { name: 'by-basic', scope: wide, by: by(basic('root')) },
   { name: 'by-ecc', scope: wide, by: by(ecc('ecc-a')) },
-  { name: 'by-token', scope: solutionLast, by: byToken('root', 0, ['ipAddr:']) },
-  { name: 'by-child', scope: solutionLast, by: by(hmac('by-basic')) },
+  { name: 'by-token', scope: solutionLast, by: byToken('root') },
+  { name: 'by-child', scope: solutionLast, by: byToken('by-basic', 0, ['ipAddr:']) },
   { name: 'ecc-b', scope: wide, withPublicKey: true, by: byToken('by-token', 1, ['session:']) },
   { name: 'ecc-by-ecc', scope: [['solution']], withPublicKey: true, by: by(ecc('ecc-a')) },
-  { name: 'context-key', scope: [['context']], by: by(basic('by-child')) },
-  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2, ['expiresIn:15000']) },
+  { name: 'context-key', scope: [['context']], by: by(hmac('by-child')) },
+  { name: 'solution-key', scope: [['solution']], by: byToken('by-basic', 2, ['ipAddr:', 'expiresIn:15000']) },
 ]
 
 interface KeyPair {

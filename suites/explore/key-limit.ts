@@ -50,6 +50,14 @@ export async function keyLimit(caller: Caller): Promise<void> {
   await useEveryKey(x)
 }
 
+/** Creates one more key, and checks how many work then. */
+export async function oneKeyMore({ x }: Caller): Promise<void> {
+  x.script = 'limits/one-more'
+  const who = freshName(x, 'late')
+  await x.call(create(basic('root'), { name: `${who}-$unique`, scope: ['solution'] }, { as: who }))
+  if (x.names.has(who)) await useEveryKey(x)
+}
+
 /** Calls once with every created key, in the way that works for it. */
 async function useEveryKey(x: Explorer): Promise<void> {
   for (const [name, value] of x.names) {

@@ -34,10 +34,21 @@ const foreignKeys: { readonly [name: string]: string } = {
   'a JWK': '{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
 }
 
+/** Forms of a right public key that are no PEM text of a public key. */
+const otherForms: readonly ((base64: string) => string)[] = [
+  (base64) => base64,
+  (base64) => lines('CERTIFICATE', base64),
+  (base64) => lines('PRIVATE KEY', base64),
+  (base64) => Buffer.from(base64, 'base64').subarray(-32).toString('base64'),
+  (base64) => Buffer.from(base64, 'base64').subarray(-32).toString('hex'),
+]
+
 /** Creations with an invalid public key. */
 export async function materials({ x, keyring }: Caller): Promise<void> {
   x.script = 'materials'
-  for (const [at, publicKey] of Object.values(foreignKeys).entries()) {
+  const [, base64 = ''] = /-\n([^-]+)\n-/.exec(x.names.get('spare')?.publicKey ?? '') ?? []
+  const others = base64 === '' ? [] : otherForms.map((write) => write(base64))
+  for (const [at, publicKey] of [...Object.values(foreignKeys), ...others].entries()) {
     if (!keyring.keys || x.state().created > 9) return
     const auth = at % 2 === 0 || keyring.secret[0] === undefined ? basic('root') : hmac(keyring.secret[0])
     await expectRefused(x, create(auth, { name: 'deviation-$unique', scope: ['solution'], publicKey }))

@@ -8,8 +8,8 @@ import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import type { Operations } from './deviations.ts'
 import { createExplorer } from './explorer.ts'
-import type { Address, Explorer } from './explorer-types.ts'
-import type { Value } from './step.ts'
+import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
+import type { CallStep, Value } from './step.ts'
 import type { Wire } from './wire.ts'
 
 interface OpenOptions {
@@ -85,8 +85,16 @@ export function openExplorer(options: OpenOptions): Explorer {
     },
     addresses: addressesOf(settings, options.loopback),
     solutions: settings.solutions,
+    probes: probesOfAreas(settings),
     knowsAddress: settings.clientAddress !== undefined,
     knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
+  })
+}
+
+function probesOfAreas({ probes }: TargetSettings): ExplorerOptions['probes'] {
+  return Object.entries(probes).flatMap(([area, { method, params, scope }]) => {
+    const isPlain = areas.includes(area) && scope === undefined && !JSON.stringify(params ?? {}).includes('$')
+    return isPlain ? [{ area, method, params: (params ?? {}) as CallStep['params'] }] : []
   })
 }
 

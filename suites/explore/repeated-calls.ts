@@ -82,7 +82,8 @@ export async function rightCalls({ x, keyring }: Caller, times: number, tokenTim
     const ofKind = auth.kind === 'hmac' || auth.kind === 'ecc' ? zeros[auth.kind] : []
     for (const nonce of ['digits', 'letters', 'padded', 'marks', ...ofKind] as const)
       await x.call(list(auth, { nonce }))
-    for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1]) await x.call(list(auth, { id }))
+    for (const id of [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53 - 1, -1, -(2 ** 31), -(2 ** 32) - 1])
+      await x.call(list(auth, { id }))
   }
 }
 

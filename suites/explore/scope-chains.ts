@@ -63,6 +63,7 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
     if (x.lines.has(next)) await expectRefused(x, list(token(next)))
     if (creates() && x.lines.has(next)) await expectRefused(x, creation(token(next), '$spare.publicKey'))
     if (scope.length > 1) continue
+    if (x.lines.has(next)) await probeAreas(x, next)
     await laterPairs(x, next)
     // Last, because presenting a used refresh token may revoke the newer pair.
     await expectRefused(x, refresh(narrow))
@@ -86,6 +87,11 @@ export async function scopeLimits(caller: Caller, who: string, isFirst: boolean)
   await x.call(refresh(only, { as: next }))
   await x.call(list(token(next)))
   if (creates()) await expectRefused(x, creation(token(next), '$spare.publicKey'))
+}
+
+/** Methods of each area that the user names; those of the token's own area show whether it works. */
+async function probeAreas(x: Explorer, pair: string): Promise<void> {
+  for (const { method, params } of x.options.probes) await x.call({ do: 'call', method, params, auth: token(pair) })
 }
 
 /** The area may be forgotten by a later refresh. */

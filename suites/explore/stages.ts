@@ -13,6 +13,7 @@ import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
 import { isNamedBy } from './matrix.ts'
+import { deletionOf, keysOfRareScopes, manyPublicKeys, removeOwnKeys } from './own-keys.ts'
 import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
 import { connections, missingParams, rightCalls, wrongBodies, wrongTries } from './repeated-calls.ts'
@@ -209,6 +210,16 @@ export async function lastStages(all: Stages): Promise<void> {
   await stage('hours later', () => letTimePass(caller, pick))
   await stage('what must still be valid', () => checkStillValid(caller, pick))
   await stage('ended keys', () => endKeys(caller, plan.waysToEndKeys))
+  await otherKeys(all)
+}
+
+/** Keys in the places of those that are deleted. */
+async function otherKeys({ caller, plan, stage }: Stages): Promise<void> {
+  const deletion = deletionOf(caller, plan.waysToEndKeys)
+  if (deletion === undefined) return
+  await stage('keys of rare scopes', () => removeOwnKeys(caller, deletion).then(() => keysOfRareScopes(caller)))
+  await stage('many public keys', () => removeOwnKeys(caller, deletion).then(() => manyPublicKeys(caller, plan)))
+  await stage('own keys removed', () => removeOwnKeys(caller, deletion))
 }
 
 /** Chains of every kind: plain, with apikey, bound to a session, an address or a lifetime. */

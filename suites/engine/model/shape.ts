@@ -82,12 +82,15 @@ function grantShape(
   return problems
 }
 
-/** scopes/within-key: of the API areas that the result names, all are in the key's scope. */
+/** scopes/within-key: of the API areas that the result names, all are in the key's scope, and a key of one solution gets no other. */
 function withinKey(state: State, id: string, granted: unknown): Problem[] {
   const key = state.keys.get(id)
   if (key === undefined || key.scope === null || !isStrings(granted)) return []
   const has = new Set(key.scope)
-  const beyond = granted.filter((word) => areas.includes(word) && !has.has(word))
+  const isOfOneSolution = key.scope.length === 1 && /^solution:[^*]/.test(key.scope[0] ?? '')
+  const beyond = granted.filter(
+    (word) => (areas.includes(word) && !has.has(word)) || (isOfOneSolution && word === 'solution:*'),
+  )
   return beyond.length === 0
     ? []
     : [problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`)]
