@@ -34,7 +34,10 @@ const byToken =
             scope: ['solution', ...apikeyWords, ...more],
             ...(generation === 0 ? {} : { generation }),
           })
-    return pair === undefined ? undefined : token(pair)
+    if (pair === undefined) return undefined
+    // Then it is known that a token with these restrictions works from here.
+    await x.call(list(token(pair)))
+    return token(pair)
   }
 const by = (auth: Auth) => async () => auth
 

@@ -54,7 +54,11 @@ const standsFor: { readonly [member: string]: string } = {
 export function openExplorer(options: OpenOptions): Explorer {
   const { root, settings, values, wire, operations, maxCalls, timeLeftMs } = options
   const value = rootValue(root)
-  const probes = new Map(Object.entries(settings.probes).map(([area, { method }]) => [method, area]))
+  // A method may stand for its area and, with other params, for another question.
+  const named = Object.entries(settings.probes).sort(
+    ([one], [other]) => Number(areas.includes(one)) - Number(areas.includes(other)),
+  )
+  const probes = new Map(named.map(([area, { method }]) => [method, area]))
   return createExplorer({
     wire,
     operations,
