@@ -144,5 +144,12 @@ export const brokenBodies: { readonly [name: string]: (body: string) => string }
   'number-with-zero-in-front': (body) => body.replace(/"id":(\d+)/, '"id":0$1'),
   'semicolon-behind': (body) => `${body};`,
   'nul-behind': (body) => `${body}\0`,
+  'form-fields': (body) => {
+    const fields = Object.entries(parsed(body)).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ])
+    return new URLSearchParams(fields).toString()
+  },
   empty: () => '',
 }

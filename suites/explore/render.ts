@@ -132,6 +132,8 @@ function writeBody(step: CallStep, around: Surroundings, maker: Maker): { sent: 
     [maker.text('name-of method', 'method'), maker.json('member method', step.method)],
     [maker.text('name-of params', 'params'), maker.json('member params', params)],
   ]
+  const [, more] = /^member (?!jsonrpc$|id$|method$|params$)(.+)$/.exec(step.change?.field ?? '') ?? []
+  if (more !== undefined) members.push([more, maker.json(`member ${more}`, undefined)])
   const compact = JSON.stringify(Object.fromEntries(members.filter(([, value]) => value !== undefined)))
   const formed = formOf(step.form, compact)
   const { field, operation = '' } = step.change ?? {}

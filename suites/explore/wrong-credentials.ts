@@ -43,6 +43,8 @@ export async function ownPlaces({ x, keyring }: Caller, users: number): Promise<
       await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place }))
       await expectRefused(x, changed(list(token(pair)), { field: 'token', place }))
     }
+    for (const place of tokens.slice(0, 1))
+      for (const field of membersForTokens) await expectRefused(x, changed(list(none), { field, place }))
     await expectAccepted(x, list(basic(who)))
     if (pair !== undefined) await wrongToken(x, keyring.keys && who !== 'solution-key', `$${pair}.refreshToken`)
   }
@@ -54,6 +56,11 @@ export async function ownPlaces({ x, keyring }: Caller, users: number): Promise<
       if (place !== `$${who}.id`) await expectRefused(x, changed(list(ecc(who)), { field: 'key-id', place }))
     }
 }
+
+/** Where other services take a token from the body. */
+const membersForTokens = ['auth', 'token', 'accessToken', 'access_token', 'authorization', 'Authorization'].flatMap(
+  (name) => [`member ${name}`, `param ${name}`],
+)
 
 const scopeOf = (x: Explorer, who: string): string[] =>
   who === 'solution-key' ? ['solution'] : ['solution', ...(apikeyScope(x) ?? [])]
