@@ -88,8 +88,11 @@ function withinKey(state: State, id: string, granted: unknown): Problem[] {
   if (key === undefined || key.scope === null || !isStrings(granted)) return []
   const has = new Set(key.scope)
   const isOfOneSolution = key.scope.length === 1 && /^solution:[^*]/.test(key.scope[0] ?? '')
+  // Whether the word for one solution, or for all, covers the Solution API too is not shown.
+  const mayHave = (word: string): boolean =>
+    has.has(word) || (word === 'solution' && key.scope?.some((one) => one.startsWith('solution:')) === true)
   const beyond = granted.filter(
-    (word) => (areas.includes(word) && !has.has(word)) || (isOfOneSolution && word === 'solution:*'),
+    (word) => (areas.includes(word) && !mayHave(word)) || (isOfOneSolution && word === 'solution:*'),
   )
   return beyond.length === 0
     ? []
