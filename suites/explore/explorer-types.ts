@@ -1,6 +1,7 @@
 /** The types of an explorer, which the sequences and the findings share. */
 import type { Answer, Call, Key, Problem, Span, State, Terms, Verdict } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
+import type { AreaProbe } from './area-probes.ts'
 import type { Operations } from './deviations.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'
 import type { Wire } from './wire.ts'
@@ -56,7 +57,7 @@ export interface ExplorerOptions {
   /** Ids of solutions that the user names. */
   readonly solutions: readonly string[]
   /** Methods of the API areas that the user names, without a solution in their params. */
-  readonly probes: readonly { readonly area: string; readonly method: string; readonly params: CallStep['params'] }[]
+  readonly probes: readonly AreaProbe[]
   /** The user says how the target sees the first. */
   readonly knowsAddress: boolean
   readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]

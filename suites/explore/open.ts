@@ -6,10 +6,11 @@ import type { Random } from '../engine/random.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
+import { areaProbes, namedMethods } from './area-probes.ts'
 import type { Operations } from './deviations.ts'
 import { createExplorer } from './explorer.ts'
-import type { Address, Explorer, ExplorerOptions } from './explorer-types.ts'
-import type { CallStep, Value } from './step.ts'
+import type { Address, Explorer } from './explorer-types.ts'
+import type { Value } from './step.ts'
 import type { Wire } from './wire.ts'
 
 interface OpenOptions {
@@ -54,11 +55,6 @@ const standsFor: { readonly [member: string]: string } = {
 export function openExplorer(options: OpenOptions): Explorer {
   const { root, settings, values, wire, operations, maxCalls, timeLeftMs } = options
   const value = rootValue(root)
-  // A method may stand for its area and, with other params, for another question.
-  const named = Object.entries(settings.probes).sort(
-    ([one], [other]) => Number(areas.includes(one)) - Number(areas.includes(other)),
-  )
-  const probes = new Map(named.map(([area, { method }]) => [method, area]))
   return createExplorer({
     wire,
     operations,
@@ -84,21 +80,14 @@ export function openExplorer(options: OpenOptions): Explorer {
       scheme: settings.scheme,
       tokenPrefix: settings.tokenPrefix ?? null,
       uri: settings.signedUri,
-      probes,
+      ...namedMethods(settings),
       fresh: options.fresh,
     },
     addresses: addressesOf(settings, options.loopback),
     solutions: settings.solutions,
-    probes: probesOfAreas(settings),
+    probes: areaProbes(settings),
     knowsAddress: settings.clientAddress !== undefined,
     knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
-  })
-}
-
-function probesOfAreas({ probes }: TargetSettings): ExplorerOptions['probes'] {
-  return Object.entries(probes).flatMap(([area, { method, params, scope }]) => {
-    const isPlain = areas.includes(area) && scope === undefined && !JSON.stringify(params ?? {}).includes('$')
-    return isPlain ? [{ area, method, params: (params ?? {}) as CallStep['params'] }] : []
   })
 }
 

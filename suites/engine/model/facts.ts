@@ -60,6 +60,7 @@ function oddFact(state: State, body: ReadBody): Fact {
 /** envelope/unknown-method; names that another method of the service may have are open. */
 function methodFact(state: State, method: string): Fact {
   if (documented.has(method) || state.terms.probes.has(method)) return yes('envelope/method-names', method)
+  if (state.terms.otherMethods?.has(method) === true) return unsure('envelope/unknown-method')
   // A reader may skip white space around a name; another letter makes another name.
   const near = documented.has(method.trim())
   const plausible = /^\w+\/(list|get|create|update|delete|add|remove|set|enable|disable|auth)[A-Z]\w*$/.test(method)

@@ -106,6 +106,8 @@ export interface Terms {
   readonly uri: string
   /** Further methods that the target declares, with the API area that opens each. */
   readonly probes: ReadonlyMap<string, string>
+  /** Methods that the target file names for other purposes; whether a call of one is accepted is open. */
+  readonly otherMethods?: ReadonlySet<string>
   /** Nobody else uses the target, and nothing was created on it before. */
   readonly fresh: boolean
   /** How many newer tokens of its key a token without a session outlived (limits/live-tokens); absent: not known. */

@@ -4,7 +4,8 @@ import { type TargetFacts, wordOfTokens } from '../../engine/case/target-facts.t
 import { initialState, type Key, type State } from '../../engine/model/index.ts'
 import { publicKeyOfSeed } from '../../engine/signer/ed25519.ts'
 import { seedFromPkcs8 } from '../../engine/signer/pem.ts'
-import type { Instance, RootKey, Target, TargetSettings } from '../../engine/target.ts'
+import type { Instance, RootKey, Target } from '../../engine/target.ts'
+import { namedMethods } from '../../explore/area-probes.ts'
 import { type Listening, listenToRun } from '../../explore/listen.ts'
 
 interface ListensTo {
@@ -25,7 +26,7 @@ export function listenToCases(
         scheme: settings.scheme,
         tokenPrefix: wordOfTokens(settings, facts),
         uri: settings.signedUri,
-        probes: areaProbes(settings),
+        ...namedMethods(settings),
         // Against a URL the preflight has made calls before.
         fresh: !target.lasting,
       },
@@ -53,14 +54,6 @@ export function listenToCases(
 
 /** Times may be rounded to a second. */
 const sharedClockMs = 1000
-
-const areas = ['solution', 'context', 'thread', 'store', 'inbox', 'stream']
-
-/** Methods that one API area opens; the target file may declare others for other purposes. */
-const areaProbes = ({ probes }: TargetSettings): Map<string, string> =>
-  new Map(
-    Object.entries(probes).flatMap(([area, { method }]) => (areas.includes(area) ? [[method, area] as const] : [])),
-  )
 
 function rootKey(root: RootKey): Key {
   const seed = root.kind === 'secret' ? undefined : seedFromPkcs8(root.privateKey)
