@@ -35,7 +35,7 @@ export function keyScopeFact(state: State, key: Key, method: string): Fact {
   return mayCover ? unsure('keys/scope-held') : no('keys/scope-held')
 }
 
-const isSolutionId = (word: string): boolean => word.startsWith('solution:')
+export const isSolutionId = (word: string): boolean => word.startsWith('solution:')
 
 /** scopes/…: whether a token's scope, within its key's, covers a method. */
 export function pairScopeFact(state: State, pair: Pair, key: Key | undefined, method: string): Fact {

@@ -47,6 +47,24 @@ describe('keys', () => {
       level: 'implied',
     })
     expect(judged(granted, listWith(tokenHeader('p')), at(9)).is).toBe('open')
+    const ofContexts = learn(newState(), createCall({ name: 'n', scope: ['context'] }), key('k'), at(0))
+    const other = learn(ofContexts, grantCall(['session:s'], own), pairAnswer('p', ['session:s'], at(1)), at(1))
+    expect(judged(other, listWith(tokenHeader('p')), at(9))).toMatchObject({ requirement: 'scopes/within-key' })
+  })
+
+  test.each([
+    [['solution:*'], 'solution', 0],
+    [['solution:a'], 'solution', 0],
+    [['context'], 'solution', 1],
+    [['solution:a'], 'solution:*', 1],
+    [['solution:a', 'solution:b'], 'solution:*', 1],
+    [['solution:a', 'context'], 'solution:*', 0],
+    [['solution:a', 'solution:*'], 'solution:*', 0],
+    [[], 'solution:*', 0],
+  ])('a key with the scope %j that is granted %s breaks %i rules', (scope, word, count) => {
+    const state = learn(newState(), createCall({ name: 'n', scope }), key('k'), at(0))
+    const call = grantCall([word], { apiKeyId: 'k', apiKeySecret: 'k-secret-0123456789' })
+    expect(shape(state, call, pairAnswer('p', [word], at(1)), at(1))).toHaveLength(count)
   })
 
   test('what becomes of the keys that an ended key created is open, whatever number of keys lies between', () => {

@@ -2,7 +2,7 @@
 import { hasDocumentedResult } from '../document.ts'
 import { lifetimeOf } from './fact.ts'
 import { longestKeptMs, refreshParamsFacts } from './facts-of-params.ts'
-import { areas, isRestriction } from './facts-of-scope.ts'
+import { areas, isRestriction, isSolutionId } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { keyIdOf } from './learn.ts'
 import { isMoment, presentedToken, type Result, readResult, roundedMs } from './learn-pair.ts'
@@ -82,18 +82,19 @@ function grantShape(
   return problems
 }
 
-/** scopes/within-key: of the API areas that the result names, all are in the key's scope, and a key of one solution gets no other. */
+/** scopes/within-key: of the API areas that the result names, all are in the key's scope, and a key of some solutions does not get all. */
 function withinKey(state: State, id: string, granted: unknown): Problem[] {
   const key = state.keys.get(id)
   if (key === undefined || key.scope === null || !isStrings(granted)) return []
-  const has = new Set(key.scope)
-  const isOfOneSolution = key.scope.length === 1 && /^solution:[^*]/.test(key.scope[0] ?? '')
-  // Whether the word for one solution, or for all, covers the Solution API too is not shown.
-  const mayHave = (word: string): boolean =>
-    has.has(word) || (word === 'solution' && key.scope?.some((one) => one.startsWith('solution:')) === true)
-  const beyond = granted.filter(
-    (word) => (areas.includes(word) && !mayHave(word)) || (isOfOneSolution && word === 'solution:*'),
-  )
+  const { scope } = key
+  const solutions = scope.filter(isSolutionId)
+  // Any other word may cover all solutions, and any word for solutions may cover the Solution API.
+  const isLimited = solutions.length > 0 && solutions.length === scope.length && !scope.includes('solution:*')
+  const isBeyond = (word: string): boolean => {
+    if (word === 'solution:*') return isLimited
+    return areas.includes(word) && !scope.includes(word) && (word !== 'solution' || solutions.length === 0)
+  }
+  const beyond = granted.filter(isBeyond)
   return beyond.length === 0
     ? []
     : [problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`)]
