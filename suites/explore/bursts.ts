@@ -2,13 +2,13 @@
 
 import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
-import { apikeyScope, freshName, granted } from './keyring.ts'
+import { apikeyScope, byRoot, freshName, granted } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
 
 /** Opens connections and uses them, so that the calls that follow arrive together. */
 async function warm({ x }: Caller, count: number): Promise<void> {
-  for (let lane = 1; lane <= count; lane++) await x.call(list(basic('root'), { connection: lane }))
+  for (let lane = 1; lane <= count; lane++) await x.call(list(byRoot(x), { connection: lane }))
 }
 
 interface Race {

@@ -4,7 +4,7 @@ import type { TargetSettings } from '../engine/target.ts'
 import { basic, ecc, grant, hmac, list } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import type { Keyring } from './keyring.ts'
+import { byRoot, isOwnKey, type Keyring } from './keyring.ts'
 import type { CallStep, Json } from './step.ts'
 import { expectEveryKeyAccepted } from './still-valid.ts'
 import type { Caller } from './table.ts'
@@ -32,7 +32,7 @@ const hoursMs = [61 * 60_000, 26 * 3_600_000]
 export async function endKeys({ x, keyring }: Caller, ways: readonly WayToEndKey[]): Promise<void> {
   x.script = scriptOfEndedKeys
   if (!keyring.keys) return
-  const isOwn = (name: string): boolean => name !== 'root' && !x.options.knownKeys.some((known) => known.name === name)
+  const isOwn = (name: string): boolean => isOwnKey(x, name)
   const secretKeys = keyring.secret.filter(isOwn)
   const eccKeys = [...keyring.ecc, ...keyring.narrowEcc].filter(isOwn)
   const ended: CallStep[] = []
@@ -83,8 +83,7 @@ async function endKey(
 
 /** The call that ends a key. */
 export function endingOf(x: Explorer, who: string, { method, params }: WayToEndKey): CallStep {
-  const auth = x.names.get('root')?.seed === undefined ? basic('root') : ecc('root')
-  return { do: 'call', method, params: paramsFor(params, who), auth }
+  return { do: 'call', method, params: paramsFor(params, who), auth: byRoot(x) }
 }
 
 function callsOfSecret({ grants }: Keyring, who: string): CallStep[] {

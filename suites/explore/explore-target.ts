@@ -121,7 +121,7 @@ async function openStages(x: Explorer, plan: Plan, stage: Stages['stage']): Prom
   const caller: Caller = { x, keyring, pairs, sinceControl: new Map(), turns: new Map(), asked: new Set() }
   const table: Table = openTable(cells(x.options.operations, plan.random).filter(({ id }) => isNamedBy(plan.only, id)))
   const sizes = sizesFor(budgetOf(x))
-  x.reserve(callsAtEnd(sizes, x.options.wire))
+  x.reserve(callsAtEnd(caller, sizes, plan))
   return {
     caller,
     plan,

@@ -4,7 +4,7 @@ import { basic, changed, create, ecc, grant, hmac, list, refresh, token } from '
 import { describeStep } from './describe-step.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, everyScope, freshName, granted, pairOf } from './keyring.ts'
+import { apikeyScope, byRoot, everyScope, freshName, granted, pairOf } from './keyring.ts'
 import type { Auth, CallStep } from './step.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
@@ -197,7 +197,7 @@ async function tryOtherwise(x: Explorer, before: number): Promise<void> {
     if ('who' in step.auth && step.auth.who === 'root') continue
     const control = await x.call({
       ...step,
-      auth: x.names.get('root')?.seed === undefined ? basic('root') : ecc('root'),
+      auth: byRoot(x),
     })
     if (control?.answer.kind !== 'accepted') return
     const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`

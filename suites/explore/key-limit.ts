@@ -3,7 +3,7 @@
 import { basic, create, ecc, grant, hmac, list, token } from './calls.ts'
 import { expectAccepted } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, freshName, granted, pairOf } from './keyring.ts'
+import { apikeyScope, byRoot, freshName, granted, pairOf } from './keyring.ts'
 import type { Auth } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -34,10 +34,10 @@ export async function keyLimit(caller: Caller): Promise<void> {
   ]
   // Warm connections show races that new ones hide.
   const lanes = Array.from({ length: 12 }, (_, lane) => lane + 1)
-  for (const lane of lanes) await x.call(list(basic('root'), { connection: lane }))
+  for (const lane of lanes) await x.call(list(byRoot(x), { connection: lane }))
   const at = x.log.length
   const calls = lanes.map((lane) =>
-    create(basic('root'), { name: `at-once-${lane}-$unique`, scope: ['solution'] }, { as: `k${at}x${lane}` }),
+    create(byRoot(x), { name: `at-once-${lane}-$unique`, scope: ['solution'] }, { as: `k${at}x${lane}` }),
   )
   await x.burst({ do: 'burst', calls, on: 'warm' })
   for (const [turn, auth] of ways.entries())
@@ -54,7 +54,7 @@ export async function keyLimit(caller: Caller): Promise<void> {
 export async function oneKeyMore({ x }: Caller): Promise<void> {
   x.script = 'limits/one-more'
   const who = freshName(x, 'late')
-  await x.call(create(basic('root'), { name: `${who}-$unique`, scope: ['solution'] }, { as: who }))
+  await x.call(create(byRoot(x), { name: `${who}-$unique`, scope: ['solution'] }, { as: who }))
   if (x.names.has(who)) await useEveryKey(x)
 }
 
@@ -71,13 +71,13 @@ async function useEveryKey(x: Explorer): Promise<void> {
     else if (listed) await x.call(list(basic(name)))
     else await x.call(grant(name, ['context'], { as: freshName(x) }))
   }
-  await expectAccepted(x, list(basic('root')))
+  await expectAccepted(x, list(byRoot(x)))
 }
 
 /** The control of every refused creation: checks that a right one is still accepted. */
 export async function rightCreation({ x, keyring }: Caller): Promise<void> {
   x.script = 'right-creation'
-  const [maker = basic('root')] = keyring.ecc.map(ecc)
+  const [maker = byRoot(x)] = keyring.ecc.map(ecc)
   if (keyring.keys && x.state().created < 9)
     await x.call(create(maker, { name: 'right-$unique', scope: ['solution'] }, { as: 'right-one' }))
 }

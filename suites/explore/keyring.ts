@@ -1,7 +1,7 @@
 /** The keys and pairs of an exploration; provides a valid pair whenever one is needed. */
-import { grant, list, refresh, token } from './calls.ts'
+import { basic, ecc, grant, list, refresh, token } from './calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import type { Connection } from './step.ts'
+import type { Auth, Connection } from './step.ts'
 
 export interface Keyring {
   /** Keys without public key that list solutions, root first. */
@@ -107,12 +107,21 @@ export function apikeyScope(x: Explorer): string[] | undefined {
   return shown.length === 0 ? undefined : shown
 }
 
+/** Authorization by the root key, which has a secret or a public key. */
+export const byRoot = (x: Explorer): Auth => (x.names.get('root')?.seed === undefined ? basic('root') : ecc('root'))
+
+/** Whether the exploration created a key: neither the root key, nor one of the cases, whatever id the target gave it. */
+export function isOwnKey({ names, options: { rootKey, knownKeys } }: Explorer, name: string): boolean {
+  const id = names.get(name)?.id
+  return id !== undefined && id !== rootKey.id && knownKeys.every(({ key }) => key.id !== id)
+}
+
 /** What a reader must know of a key that a finding names. */
 const aboutKeys: { readonly [name: string]: string } = {
   'by-basic': 'a key that Basic credentials created',
   'by-ecc': 'a key that an ECC signature created',
   'by-token': 'a key that an access token created',
-  'by-child': 'a key that a created key created',
+  'by-child': 'a key that an access token of a created key created',
   'ecc-a': 'a key with a public key',
   'ecc-b': 'a key with a public key, which an access token created',
   'ecc-by-ecc': 'a key with a public key, which an ECC signature created',

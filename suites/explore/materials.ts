@@ -1,7 +1,10 @@
 /** Public keys of other kinds, and texts that are not public keys; keys/public-key-material. */
 
-import { basic, create, hmac } from './calls.ts'
+import { toBase64, toHex } from '../engine/signer/bytes.ts'
+import { publicKeyFromPem } from '../engine/signer/pem.ts'
+import { create, hmac } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
+import { byRoot } from './keyring.ts'
 import type { Caller } from './table.ts'
 
 const lines = (label: string, ...base64: string[]): string =>
@@ -35,22 +38,20 @@ const foreignKeys: { readonly [name: string]: string } = {
 }
 
 /** Forms of a right public key that are no PEM text of a public key. */
-const otherForms: readonly ((base64: string) => string)[] = [
-  (base64) => base64,
-  (base64) => lines('CERTIFICATE', base64),
-  (base64) => lines('PRIVATE KEY', base64),
-  (base64) => Buffer.from(base64, 'base64').subarray(-32).toString('base64'),
-  (base64) => Buffer.from(base64, 'base64').subarray(-32).toString('hex'),
-]
+function otherForms(pem: string): string[] {
+  const [, base64 = ''] = pem.split('\n')
+  const bytes = publicKeyFromPem(pem)
+  return [base64, lines('CERTIFICATE', base64), lines('PRIVATE KEY', base64), toBase64(bytes), toHex(bytes)]
+}
 
 /** Creations with an invalid public key. */
 export async function materials({ x, keyring }: Caller): Promise<void> {
   x.script = 'materials'
-  const [, base64 = ''] = /-\n([^-]+)\n-/.exec(x.names.get('spare')?.publicKey ?? '') ?? []
-  const others = base64 === '' ? [] : otherForms.map((write) => write(base64))
+  const spare = x.names.get('spare')?.publicKey
+  const others = spare === undefined ? [] : otherForms(spare)
   for (const [at, publicKey] of [...Object.values(foreignKeys), ...others].entries()) {
     if (!keyring.keys || x.state().created > 9) return
-    const auth = at % 2 === 0 || keyring.secret[0] === undefined ? basic('root') : hmac(keyring.secret[0])
+    const auth = at % 2 === 0 || keyring.secret[0] === undefined ? byRoot(x) : hmac(keyring.secret[0])
     await expectRefused(x, create(auth, { name: 'deviation-$unique', scope: ['solution'], publicKey }))
   }
 }

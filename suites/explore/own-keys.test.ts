@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { ed25519KeyPair } from '../engine/signer/pem.ts'
+import { bareSettings } from '../engine/target.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { hmac, list } from './calls.ts'
 import type { WayToEndKey } from './ended-keys.ts'
+import type { Explorer } from './explorer-types.ts'
 import { keyPairMaker } from './open.ts'
 import { keysOfRareScopes, manyPublicKeys, removeOwnKeys } from './own-keys.ts'
 import type { Caller } from './table.ts'
@@ -13,15 +16,22 @@ const deletion: WayToEndKey = {
   params: { id: '$id' },
 }
 
-async function otherKeys(caller: Caller): Promise<void> {
-  const { x } = caller
-  x.setSignatureClock(0, true)
-  await x.call(list(hmac('root')))
-  await removeOwnKeys(caller, deletion)
-  await keysOfRareScopes(caller)
-  await removeOwnKeys(caller, deletion)
-  await manyPublicKeys(caller, { newKeys: 10, makeKeyPair: keyPairMaker(x.options.values) })
-  await removeOwnKeys(caller, deletion)
+const otherKeys =
+  (way: WayToEndKey = deletion) =>
+  async (caller: Caller): Promise<void> => {
+    const { x, keyring } = caller
+    x.setSignatureClock(0, true)
+    if (keyring.secret.includes('root')) await x.call(list(hmac('root')))
+    await keysOfRareScopes(caller, way)
+    await manyPublicKeys(caller, way, { newKeys: 10, makeKeyPair: keyPairMaker(x.options.values) })
+    await removeOwnKeys(x, way)
+  }
+
+/** How many keys were created, and which are left. */
+function keysOf(x: Explorer): { created: number; left: string[] } {
+  const keys = [...x.state().keys.values()]
+  const left = keys.filter(({ ended }) => ended === undefined).map(({ id }) => id)
+  return { created: keys.length - 1, left }
 }
 
 const mutants = await loadIndependentMutants()
@@ -32,10 +42,42 @@ const broken = (id: string): Omit<ServerOptions, 'clock'> => {
 }
 
 test('the reference server breaks nothing, and no key is left', async () => {
-  const { x, found } = await foundIn({}, otherKeys)
+  const { x, found } = await foundIn({}, otherKeys())
   expect(found).toEqual([])
-  const left = [...x.state().keys.values()].filter(({ ended }) => ended === undefined)
-  expect(left.map(({ id }) => id)).toEqual([x.options.rootKey.id])
+  expect(keysOf(x)).toEqual({ created: 20, left: [x.options.rootKey.id] })
+})
+
+test('a root key with a public key creates as many keys', async () => {
+  const { publicKeyPem: publicKey, privateKeyPem: privateKey } = ed25519KeyPair(new Uint8Array(32).fill(9))
+  const root = { id: 'root-with-public-key', kind: 'ed25519', privateKey } as const
+  const { x, found } = await foundIn({ rootKey: { id: root.id, publicKey } }, otherKeys(), { root })
+  expect(found).toEqual([])
+  expect(keysOf(x)).toEqual({ created: 20, left: [root.id] })
+})
+
+test('the method of the target file may have any name', async () => {
+  const around: ServerOptions['around'] = (handle) => (request) =>
+    handle({ ...request, body: Buffer.from(String(request.body).replace('keys/purge', deletion.method)) })
+  const purge = { ...deletion, method: 'keys/purge' }
+  const { x, found } = await foundIn({ around }, otherKeys(purge), { settings: { ...bareSettings, cleanup: purge } })
+  expect(found).toEqual([])
+  expect(keysOf(x).left).toEqual([x.options.rootKey.id])
+})
+
+test('a server that gives a new key the id of the root key keeps it', async () => {
+  let deletes = 0
+  const around: ServerOptions['around'] =
+    (handle, { root }) =>
+    async (request) => {
+      const body = String(request.body)
+      if (body.includes(deletion.method) && body.includes(root.id)) deletes += 1
+      const answer = await handle(request)
+      return body.includes('scoped')
+        ? { ...answer, body: answer.body.replace(/"id":"[^"]*"/, `"id":"${root.id}"`) }
+        : answer
+    }
+  await foundIn({ around }, otherKeys())
+  expect(deletes).toBe(0)
 })
 
 test.each([
@@ -45,5 +87,5 @@ test.each([
   ['any-solution-granted-to-key-of-one-solution', 'scopes/within-key'],
   ['ninth-signing-key-pushes-first-one-out', 'keys/initial-full-access'],
 ])('%s shows', async (id, requirement) => {
-  expect(await brokenBy(broken(id), otherKeys)).toContain(requirement)
+  expect(await brokenBy(broken(id), otherKeys())).toContain(requirement)
 })

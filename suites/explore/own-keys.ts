@@ -3,21 +3,21 @@ import { areas } from '../engine/model/facts-of-scope.ts'
 import { basic, changed, create, ecc, grant, hmac, list, token } from './calls.ts'
 import { endingOf, type WayToEndKey } from './ended-keys.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
+import type { Explorer } from './explorer-types.ts'
 import type { KeyMaker } from './fill-keyring.ts'
-import { apikeyScope, freshName } from './keyring.ts'
+import { apikeyScope, byRoot, freshName, isOwnKey } from './keyring.ts'
 import type { Caller } from './table.ts'
 
-/** How the target deletes keys, if it is known and keys may be created. */
-export const deletionOf = ({ keyring }: Caller, ways: readonly WayToEndKey[]): WayToEndKey | undefined =>
-  keyring.keys ? ways.find(({ requirement }) => requirement === 'keys/can-be-deleted') : undefined
+/** How the target deletes keys, if it is known. */
+export const deletionOf = (ways: readonly WayToEndKey[]): WayToEndKey | undefined =>
+  ways.find(({ requirement }) => requirement === 'keys/can-be-deleted')
 
 /** Deletes every key that the exploration created. */
-export async function removeOwnKeys({ x }: Caller, deletion: WayToEndKey): Promise<void> {
+export async function removeOwnKeys(x: Explorer, deletion: WayToEndKey): Promise<void> {
   x.script = 'own-keys-removed'
-  const isKnown = (name: string): boolean => name === 'root' || x.options.knownKeys.some((known) => known.name === name)
   for (const [name, { id }] of [...x.names]) {
     const key = x.state().keys.get(id ?? '')
-    if (key === undefined || key.ended !== undefined || isKnown(name)) continue
+    if (key === undefined || key.ended !== undefined || !isOwnKey(x, name)) continue
     if ((await x.call(endingOf(x, name, deletion)))?.answer.kind !== 'accepted') continue
     x.endKey(name, deletion.requirement)
     await expectRefused(x, list(key.publicKey === null ? basic(name) : ecc(name)))
@@ -27,12 +27,13 @@ export async function removeOwnKeys({ x }: Caller, deletion: WayToEndKey): Promi
 /** Each area alone, because a server may keep a list of one word as a text, or compare only the beginnings of areas. */
 const rareScopes = [...areas.map((area) => [area]), ['solution:*'], ['solution:one']]
 
-/** scopes/within-key: each key requests tokens for every area that it does not have. */
-export async function keysOfRareScopes({ x, keyring }: Caller): Promise<void> {
+/** scopes/within-key: each key requests tokens for every area that it does not have. Deletes the keys there are first. */
+export async function keysOfRareScopes({ x, keyring }: Caller, deletion: WayToEndKey): Promise<void> {
+  await removeOwnKeys(x, deletion)
   x.script = 'keys-of-rare-scopes'
   for (const scope of [...rareScopes, apikeyScope(x) ?? ['apikey']]) {
     const who = freshName(x, 'scoped')
-    await x.call(create(basic('root'), { name: `${who}-$unique`, scope }, { as: who }))
+    await x.call(create(byRoot(x), { name: `${who}-$unique`, scope }, { as: who }))
     if (!x.names.has(who)) continue
     await x.call(list(hmac(who)))
     const others = [...areas.map((area) => [area]), ['solution:*'], apikeyScope(x) ?? ['apikey']]
@@ -43,14 +44,15 @@ export async function keysOfRareScopes({ x, keyring }: Caller): Promise<void> {
     }
   }
   // A server may keep the secrets of a few keys only.
-  if (x.names.get('root')?.seed === undefined) await expectAccepted(x, list(hmac('root')))
+  if (keyring.secret.includes('root')) await expectAccepted(x, list(hmac('root')))
 }
 
 /** How many keys with public keys there are at once. */
 const mostPublicKeys = 10
 
-/** Keys with public keys go on working when others are created, and none of them signs for another. */
-export async function manyPublicKeys({ x }: Caller, { makeKeyPair }: KeyMaker): Promise<void> {
+/** Keys with public keys go on working when others are created, and none of them signs for another. Deletes the keys there are first. */
+export async function manyPublicKeys({ x }: Caller, deletion: WayToEndKey, { makeKeyPair }: KeyMaker): Promise<void> {
+  await removeOwnKeys(x, deletion)
   x.script = 'many-public-keys'
   const made: string[] = []
   for (let at = 0; at < mostPublicKeys; at++) {
@@ -58,7 +60,7 @@ export async function manyPublicKeys({ x }: Caller, { makeKeyPair }: KeyMaker): 
     const { seed, publicKeyPem: publicKey } = makeKeyPair()
     x.names.set(`${who}-own`, { seed, publicKey })
     const params = { name: `${who}-$unique`, scope: ['solution'], publicKey: `$${who}-own.publicKey` }
-    await x.call(create(basic('root'), params, { as: who }))
+    await x.call(create(byRoot(x), params, { as: who }))
     if (!x.names.has(who)) break
     made.push(who)
     for (const one of made) await expectAccepted(x, list(ecc(one)))

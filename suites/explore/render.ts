@@ -118,6 +118,8 @@ function wrapped(value: Json | undefined, wrap: NonNullable<Change['wrap']>): Js
   return wrap === 'with-null' ? [...list, null] : Object.fromEntries(list.map((item, at) => [String(at), item]))
 }
 
+const ownMembers = new Set(['jsonrpc', 'id', 'method', 'params'])
+
 function writeBody(step: CallStep, around: Surroundings, maker: Maker): { sent: string; signed: string } {
   const params: { [name: string]: Json } = {}
   const plain = resolveAll(step.params, around) as { [name: string]: Json }
@@ -132,8 +134,8 @@ function writeBody(step: CallStep, around: Surroundings, maker: Maker): { sent: 
     [maker.text('name-of method', 'method'), maker.json('member method', step.method)],
     [maker.text('name-of params', 'params'), maker.json('member params', params)],
   ]
-  const [, more] = /^member (?!jsonrpc$|id$|method$|params$)(.+)$/.exec(step.change?.field ?? '') ?? []
-  if (more !== undefined) members.push([more, maker.json(`member ${more}`, undefined)])
+  const [, more] = /^member (.+)$/.exec(step.change?.field ?? '') ?? []
+  if (more !== undefined && !ownMembers.has(more)) members.push([more, maker.json(`member ${more}`, undefined)])
   const compact = JSON.stringify(Object.fromEntries(members.filter(([, value]) => value !== undefined)))
   const formed = formOf(step.form, compact)
   const { field, operation = '' } = step.change ?? {}

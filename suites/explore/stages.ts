@@ -22,7 +22,6 @@ import { sameNameTwice } from './session-names.ts'
 import { checkStillValid, expectEveryKeyAccepted, retryRevoked } from './still-valid.ts'
 import { type Caller, crossPlaces, deviate, rightCall } from './table.ts'
 import { letTimePass } from './time-passing.ts'
-import type { Wire } from './wire.ts'
 import { bodiesInChunks, writtenAgain } from './written-bodies.ts'
 import {
   afterAnotherKey,
@@ -57,9 +56,15 @@ const clockStageCalls = 220
 export const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>
   x.isOver({ calls, ms: sizes.reservedMs })
 
+/** Calls kept back for keys in the places of those that are deleted. */
+const otherKeysCalls = 260
+
 /** How many calls the last stages need. */
-export const callsAtEnd = ({ reserved }: Sizes, wire: Wire): number =>
-  reserved === 0 ? 0 : reserved + (wire.controlled ? clockStageCalls : 0)
+export function callsAtEnd({ x, keyring }: Pick<Caller, 'x' | 'keyring'>, { reserved }: Sizes, plan: Plan): number {
+  if (reserved === 0) return 0
+  const replaces = keyring.keys && deletionOf(plan.waysToEndKeys) !== undefined
+  return reserved + (x.options.wire.controlled ? clockStageCalls : 0) + (replaces ? otherKeysCalls : 0)
+}
 
 const pickOf =
   ({ plan }: Stages) =>
@@ -215,11 +220,11 @@ export async function lastStages(all: Stages): Promise<void> {
 
 /** Keys in the places of those that are deleted. */
 async function otherKeys({ caller, plan, stage }: Stages): Promise<void> {
-  const deletion = deletionOf(caller, plan.waysToEndKeys)
-  if (deletion === undefined) return
-  await stage('keys of rare scopes', () => removeOwnKeys(caller, deletion).then(() => keysOfRareScopes(caller)))
-  await stage('many public keys', () => removeOwnKeys(caller, deletion).then(() => manyPublicKeys(caller, plan)))
-  await stage('own keys removed', () => removeOwnKeys(caller, deletion))
+  const deletion = deletionOf(plan.waysToEndKeys)
+  if (deletion === undefined || !caller.keyring.keys) return
+  await stage('keys of rare scopes', () => keysOfRareScopes(caller, deletion))
+  await stage('many public keys', () => manyPublicKeys(caller, deletion, plan))
+  await stage('own keys removed', () => removeOwnKeys(caller.x, deletion))
 }
 
 /** Chains of every kind: plain, with apikey, bound to a session, an address or a lifetime. */

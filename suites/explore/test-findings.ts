@@ -1,11 +1,11 @@
 /** Runs single sequences of the model against servers in memory, and tells what they find. For tests. */
 import { seededRandom } from '../engine/random.ts'
-import { bareSettings } from '../engine/target.ts'
+import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
-import { basic, create } from './calls.ts'
+import { create } from './calls.ts'
 import { readDeviations } from './deviations.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
-import { keyringOf } from './keyring.ts'
+import { byRoot, keyringOf } from './keyring.ts'
 import { openMemoryWire } from './memory-wire.ts'
 import { openExplorer } from './open.ts'
 import { learnTokens } from './preflight.ts'
@@ -15,10 +15,16 @@ const operations = readDeviations()
 
 type Server = Omit<ServerOptions, 'clock'>
 
-/** Runs sequences against a server with the root key and the key `by-basic`. @returns what they found */
+/**
+ * Runs sequences against a server with the root key and the key `by-basic`.
+ *
+ * @param more another root key than the server makes, or what a target file says
+ * @returns what they found
+ */
 export async function foundIn(
   server: Server,
   run: (caller: Caller) => Promise<void>,
+  more: { readonly root?: RootKey; readonly settings?: TargetSettings } = {},
 ): Promise<{ readonly x: Explorer; readonly found: readonly Candidate[] }> {
   const { handle, context } = createHandler({ clock: 'virtual', ...server })
   const { id, secret } = context.root
@@ -26,6 +32,7 @@ export async function foundIn(
     wire: openMemoryWire(handle, context.clock),
     root: { kind: 'secret', id, secret },
     settings: bareSettings,
+    ...more,
     operations,
     values: seededRandom(1),
     fresh: true,
@@ -35,8 +42,8 @@ export async function foundIn(
   })
   const found: Candidate[] = []
   x.report = (candidate) => void found.push(candidate)
-  await x.call(create(basic('root'), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
-  await learnTokens(x, 'root', undefined)
+  await x.call(create(byRoot(x), { name: 'other', scope: ['apikey', 'solution', 'context'] }, { as: 'by-basic' }))
+  await learnTokens(x, more.root === undefined ? 'root' : 'by-basic', undefined)
   const keyring = keyringOf(x, { grants: true, keys: true, limits: true })
   await run({ x, keyring, pairs: new Map(), sinceControl: new Map(), turns: new Map(), asked: new Set() })
   return { x, found }

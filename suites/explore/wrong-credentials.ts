@@ -43,8 +43,8 @@ export async function ownPlaces({ x, keyring }: Caller, users: number): Promise<
       await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place }))
       await expectRefused(x, changed(list(token(pair)), { field: 'token', place }))
     }
-    for (const place of tokens.slice(0, 1))
-      for (const field of membersForTokens) await expectRefused(x, changed(list(none), { field, place }))
+    for (const field of pair === undefined ? [] : membersForTokens)
+      await expectRefused(x, changed(list(none), { field, place: `$${pair}.accessToken` }))
     await expectAccepted(x, list(basic(who)))
     if (pair !== undefined) await wrongToken(x, keyring.keys && who !== 'solution-key', `$${pair}.refreshToken`)
   }
