@@ -17,10 +17,13 @@ test.skipIf(isProof)('turns share the items', () => {
 
 test('npm run proof runs every test in whole that npm test runs in part', () => {
   const textOf = (path: string): string => readFileSync(join(packageRoot, path), 'utf8')
-  const inPart = readdirSync(join(packageRoot, 'suites'), { recursive: true, encoding: 'utf8' })
-    .map((name) => `suites/${name.replaceAll('\\', '/')}`)
+  const inPart = ['suites', 'mock-server']
+    .flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+    )
+    .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => path.endsWith('.test.ts') && !path.endsWith('/proof-form.test.ts'))
-    .filter((path) => textOf(path).includes('/proof-form.ts'))
+    .filter((path) => /\/proof-form\.ts|env\.SVC_PROOF/.test(textOf(path)))
   expect(inPart.length).toBeGreaterThan(10)
   const proofs = textOf('scripts/proof.ts')
   expect(inPart.filter((path) => !proofs.includes(`'${path}'`))).toEqual([])

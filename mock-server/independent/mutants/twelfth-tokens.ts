@@ -43,7 +43,7 @@ export const twelfthTokenMutants: IndependentMutant[] = [
     }),
   },
   {
-    // "a new pair is returned": an altered token is none of the two
+    // "a new pair is returned": an altered token is neither of the two
     id: 'refreshed-access-token-compared-by-32-characters',
     breaks: 'tokens/authorize',
     about: 'The index of renewed tokens holds 32 characters, and nobody compares the rest.',
