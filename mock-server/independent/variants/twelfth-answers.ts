@@ -36,7 +36,7 @@ function shareRate(most: number): Around {
   }
 }
 
-/** Each call takes a millisecond longer than the one before; the one after `most` finds the server beginning anew. */
+/** Each call takes a millisecond longer than the one before; the one after `most` finds the server restarted. */
 function getTired(most: number, downMs: number): Around {
   const rounds = createMemory(() => ({ calls: 0, upMs: 0 }))
   return (handle, context) => (request) => {

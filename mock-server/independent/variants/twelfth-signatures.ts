@@ -41,7 +41,7 @@ function rememberInNodes(count: number): Parts {
   }
 }
 
-/** The server begins anew every `everyMs`, takes `downMs` for it, and has then lost its nonces, but not its tokens. */
+/** The server restarts every `everyMs`, takes `downMs` for it, and has then lost its nonces, but not its tokens. */
 function restartOften(everyMs: number, downMs: number): Parts {
   const begun = createMemory((context) => ({ atMs: context.now() }))
   const seen = watch(() => ({ round: 0, nonces: new Set<string>() }))
