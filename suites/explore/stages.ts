@@ -62,7 +62,7 @@ const otherKeysCalls = 260
 /** How many calls the last stages need. */
 export function callsAtEnd({ x, keyring }: Pick<Caller, 'x' | 'keyring'>, { reserved }: Sizes, plan: Plan): number {
   if (reserved === 0) return 0
-  const replaces = keyring.keys && deletionOf(plan.waysToEndKeys) !== undefined
+  const replaces = keyring.keys && keyring.limits && deletionOf(plan.waysToEndKeys) !== undefined
   return reserved + (x.options.wire.controlled ? clockStageCalls : 0) + (replaces ? otherKeysCalls : 0)
 }
 
@@ -218,10 +218,10 @@ export async function lastStages(all: Stages): Promise<void> {
   await otherKeys(all)
 }
 
-/** Keys in the places of those that are deleted. */
+/** Keys in the places of those that are deleted; they take every place, so only where limits may be reached. */
 async function otherKeys({ caller, plan, stage }: Stages): Promise<void> {
   const deletion = deletionOf(plan.waysToEndKeys)
-  if (deletion === undefined || !caller.keyring.keys) return
+  if (deletion === undefined || !caller.keyring.keys || !caller.keyring.limits) return
   await stage('keys of rare scopes', () => keysOfRareScopes(caller, deletion))
   await stage('many public keys', () => manyPublicKeys(caller, deletion, plan))
   await stage('own keys removed', () => removeOwnKeys(caller.x, deletion))
