@@ -24,6 +24,7 @@ export interface Core extends Availability {
   readonly log: Entry[]
   readonly names: Map<string, Value>
   readonly lines: Map<string, number>
+  readonly pairNames: string[]
   /** When wrong credentials were tried, for one key and for all. */
   readonly tries: Map<string | null, { readonly ms: number; readonly entry: number }[]>
   /** The problems of answers since the last check. */
@@ -115,7 +116,7 @@ export function takeAnswer(
 
 function nameResult(core: Core, step: CallStep, answer: Answer, header: string | undefined): void {
   const { as, method, params } = step
-  const { names, state, lines } = core
+  const { names, state, lines, pairNames } = core
   if (as === undefined || answer.kind !== 'accepted') return
   const result = textsOf(answer.result)
   if (result === null) return
@@ -128,7 +129,9 @@ function nameResult(core: Core, step: CallStep, answer: Answer, header: string |
   if (method === 'manager/createApiKey') core.options.onKey({ ...result, ...label, ...seed })
   const index = typeof result.accessToken === 'string' ? state.access.get(result.accessToken) : undefined
   const line = index === undefined ? undefined : state.pairs.get(index)?.line
-  if (line !== undefined) lines.set(as, line)
+  if (line === undefined) return
+  if (!lines.has(as)) pairNames.push(as)
+  lines.set(as, line)
 }
 
 /** The members of a result that later steps use. A server may send anything in their place, and much beside them. */

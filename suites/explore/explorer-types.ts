@@ -81,6 +81,8 @@ export interface Explorer {
   readonly names: Map<string, Value>
   /** The line of pairs that a name belongs to. */
   readonly lines: Map<string, number>
+  /** The names of all pairs, the first one first. */
+  readonly pairNames: readonly string[]
   state(): State
   calls(): number
   /** Calls that were made beyond the budget, to repeat findings. */

@@ -11,6 +11,7 @@ import {
   type Span,
   type Verdict,
 } from '../engine/model/index.ts'
+import { layered } from '../engine/model/layered.ts'
 import { doubted, forgetSessions, mayStemFrom } from '../engine/model/learn.ts'
 import { doubtLine } from '../engine/model/misuse.ts'
 import { countAnswer } from './answer.ts'
@@ -36,13 +37,14 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     log: [],
     names: new Map([['root', options.root]]),
     lines: new Map(),
+    pairNames: [],
     tries: new Map(),
     problems: [],
     // Names that are the same in every exploration may have been used before, which is open (sessions/reused-name).
     state: {
       ...initialState(options.terms, options.rootKey),
       created: options.created,
-      sessionNames: new Set(confusable.map((name) => name.toLowerCase())),
+      sessionNames: layered(confusable.map((name) => [name.toLowerCase(), true])),
     },
     calls: 0,
     limit: options.maxCalls,
@@ -64,13 +66,14 @@ export function createExplorer(options: ExplorerOptions): Explorer {
 }
 
 function explorerOf(core: Core): Explorer {
-  const { options, log, names, lines } = core
+  const { options, log, names, lines, pairNames } = core
   const beganMs = options.wire.now()
   return {
     options,
     log,
     names,
     lines,
+    pairNames,
     state: () => core.state,
     calls: () => core.calls,
     repeated: () => core.repeated,

@@ -9,7 +9,7 @@ import type { Caller } from './table.ts'
 /** Tries revoked, removed and expired tokens again. */
 export async function retryRevoked(x: Explorer, most: number, pick: (count: number) => number): Promise<void> {
   x.script = 'dead-again'
-  const all = [...x.lines.keys()]
+  const all = x.pairNames
   const chosen = all.length <= most ? all : Array.from({ length: most }, () => all[pick(all.length)] ?? '')
   for (const name of chosen) {
     if (!x.names.has(name)) continue
@@ -35,7 +35,7 @@ export async function checkStillValid({ x, keyring }: Caller, pick: (count: numb
   await expectAccepted(x, list(pick(2) === 0 ? basic(who) : hmac(who)))
   const eccKey = keyring.ecc[pick(Math.max(1, keyring.ecc.length))]
   if (eccKey !== undefined && pick(3) === 0) await expectAccepted(x, list(ecc(eccKey)))
-  const recent = [...x.lines.keys()].slice(-30)
+  const recent = x.pairNames.slice(-30)
   for (let at = 0; at < 2; at++) {
     const name = recent[pick(Math.max(1, recent.length))]
     if (name !== undefined) await expectAccepted(x, list(token(name)))

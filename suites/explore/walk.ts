@@ -64,7 +64,7 @@ const pick = <Item>(items: readonly Item[], at: number): Item | undefined => ite
 
 /** Picks one of all pairs, newer ones more often. */
 function anyPair(x: Explorer, at: number): string | undefined {
-  const all = [...x.lines.keys()]
+  const all = x.pairNames
   return pick(at % 4 === 0 ? all : all.slice(-12), Math.floor(at / 4))
 }
 

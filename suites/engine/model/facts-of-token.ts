@@ -30,9 +30,12 @@ export function findPair(state: State, text: string, which: 'access' | 'refresh'
     if (other !== undefined) return { pair: other, exact: false }
   }
   // Whether a token with something appended works is open, too (tokens/spelling).
-  const begun = state[which].keys().find((token) => token.length >= shortestToken && text.startsWith(token))
-  const longer = begun === undefined ? undefined : state.pairs.get(state[which].get(begun) ?? -1)
-  return longer === undefined ? undefined : { pair: longer, exact: false }
+  for (const length of state.tokenLengths) {
+    if (length < shortestToken || length > text.length) continue
+    const longer = state.pairs.get(state[which].get(text.slice(0, length)) ?? -1)
+    if (longer !== undefined) return { pair: longer, exact: false }
+  }
+  return undefined
 }
 
 /** Shorter tokens may begin another one by chance. */

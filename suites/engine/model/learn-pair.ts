@@ -61,8 +61,8 @@ export function learnPair(state: State, params: unknown, value: unknown, made: S
   return withSession({ ...added(calibrated, pair), grants }, pair, old !== undefined, made)
 }
 
-const withName = (state: State, name: string | null): ReadonlySet<string> =>
-  name === null ? state.sessionNames : new Set([...state.sessionNames, name.toLowerCase()])
+const withName = ({ sessionNames }: State, name: string | null): State['sessionNames'] =>
+  name === null ? sessionNames : sessionNames.with([[name.toLowerCase(), true]])
 
 function withSession(state: State, pair: Pair, isRefresh: boolean, when: Span): State {
   const member = memberOf(state, pair)
@@ -107,8 +107,12 @@ function added(state: State, pair: Pair): State {
     pairs: state.pairs.with([[index, pair]]),
     access: state.access.with([[pair.access, index]]),
     refresh: state.refresh.with([[pair.refresh, index]]),
+    tokenLengths: withLengths(state.tokenLengths, [pair.access.length, pair.refresh.length]),
   }
 }
+
+const withLengths = (known: ReadonlySet<number>, lengths: readonly number[]): ReadonlySet<number> =>
+  lengths.every((length) => known.has(length)) ? known : new Set([...known, ...lengths])
 
 /** The clock of tokens is derived from what short lifetimes report: it may differ from that of signatures. */
 function withClock(state: State, scope: readonly string[], result: Result, made: Span): State {

@@ -131,6 +131,8 @@ export interface State {
   readonly pairs: Layered<number, Pair>
   readonly access: Layered<string, number>
   readonly refresh: Layered<string, number>
+  /** The lengths of all tokens: a token with something appended begins with one of them. */
+  readonly tokenLengths: ReadonlySet<number>
   /** Spellings that a decoder may take for a token; see spelling.ts. */
   readonly looks: Layered<string, number>
   /** The pairs of each line, by index. */
@@ -138,7 +140,7 @@ export interface State {
   readonly grants: ReadonlyMap<string, number>
   readonly nonces: ReadonlySet<string>
   /** Names of sessions in lower case: the effect of a repeated name is open. */
-  readonly sessionNames: ReadonlySet<string>
+  readonly sessionNames: Layered<string, true>
   /** The readings of the open questions about sessions that no answer has contradicted; at first all 108. */
   readonly sessions: readonly SessionTable[]
   /** Server time minus local time, as tokens show it; null until a short lifetime was reported. */

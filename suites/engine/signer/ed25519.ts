@@ -1,6 +1,6 @@
 /** Ed25519 (RFC 8032) over @noble/ed25519, and the forms of it that only a mistake makes. */
 import { hashes, Point, utils, verify } from '@noble/ed25519'
-import { concat, toHex, utf8 } from './bytes.ts'
+import { concat, sameBytes, toHex, utf8 } from './bytes.ts'
 import { ofFewKeys } from './few-keys.ts'
 import { sha512 } from './hmac.ts'
 
@@ -43,7 +43,24 @@ export function ed25519Sign(seed: Uint8Array, data: Uint8Array, domain = noDomai
   const r = littleEndian(sha512(concat(domain, prefix, data))) % order
   const commitment = Point.BASE.multiply(r).toBytes()
   const challenge = littleEndian(sha512(concat(domain, commitment, pointBytes, data))) % order
-  return concat(commitment, toLittleEndian((r + challenge * scalar) % order))
+  const signature = concat(commitment, toLittleEndian((r + challenge * scalar) % order))
+  if (domain.length === 0) remember(signature, { publicKey: pointBytes, data })
+  return signature
+}
+
+interface Signed {
+  readonly publicKey: Uint8Array
+  readonly data: Uint8Array
+}
+
+/** What was signed last, by the hex of its signature. A signature fits the data for which it was made, and no other. */
+const lastSigned = new Map<string, Signed>()
+const mostRemembered = 16
+
+function remember(signature: Uint8Array, signed: Signed): void {
+  const [oldest] = lastSigned.keys()
+  if (oldest !== undefined && lastSigned.size >= mostRemembered) lastSigned.delete(oldest)
+  lastSigned.set(toHex(signature), signed)
 }
 
 /** Whether a signature is right in the strict sense of RFC 8032: canonical, S below L. Never throws. */
@@ -57,7 +74,7 @@ export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature
 
 /**
  * The same answer for many signatures of one key: what depends on the key alone is computed once. Strict as RFC 8032: S below L, and R
- * compared as bytes, so that only its canonical form fits.
+ * compared as bytes, so that only its canonical form fits. Signatures that were made here a moment ago need no computation.
  */
 export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signature: Uint8Array) => boolean {
   let keyTimes: (scalar: bigint) => Point
@@ -67,6 +84,8 @@ export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signa
     return () => false
   }
   return (data, signature) => {
+    const signed = lastSigned.get(toHex(signature))
+    if (signed !== undefined && sameBytes(signed.publicKey, publicKey)) return sameBytes(signed.data, data)
     const s = littleEndian(signature.subarray(32, 64))
     if (signature.length !== signatureBytes || s >= order) return false
     const commitment = signature.subarray(0, 32)
