@@ -8,7 +8,17 @@ import { numbersReporter } from './self/numbers-reporter.ts'
 import { skippedReporter } from './self/skipped-reporter.ts'
 
 /** These take longest, most of the time in processes that they start. */
-const longest = ['pages', 'run-lifecycle', 'variants-lasting', 'mutants', 'recipes', 'hostile', 'saved-scenarios']
+const longest = [
+  'pages',
+  'run-lifecycle',
+  'saved-scenarios',
+  'mutants',
+  'orders',
+  'variants-lasting',
+  'null-servers',
+  'recipes',
+  'foreign',
+]
 
 /**
  * The tests of the suite itself ask the whole corpus, and are short to read. vitest begins with the largest files if it knows no durations

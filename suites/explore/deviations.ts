@@ -38,8 +38,15 @@ export interface Operations {
   breaks(change: Change | undefined, auth: string): string | undefined
 }
 
-/** @throws SuiteError (`fixture`) where the file names an operation that it does not have */
+/** Read once, because the file belongs to the package. @throws SuiteError (`fixture`) where it names an operation that it does not have */
 export function readDeviations(): Operations {
+  packaged ??= readPackaged()
+  return packaged
+}
+
+let packaged: Operations | undefined
+
+function readPackaged(): Operations {
   const path = join(packageRoot, 'fixtures', 'deviations.yaml')
   const file = readYaml(readFileSync(path, 'utf8'), path).value as DeviationsFile
   const named = <Item>(items: { readonly [name: string]: Item }, name: string): Item => {

@@ -77,12 +77,13 @@ export function ed25519Verify(publicKey: Uint8Array, data: Uint8Array, signature
  * compared as bytes, so that only its canonical form fits. Signatures that were made here a moment ago need no computation.
  */
 export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signature: Uint8Array) => boolean {
-  let keyTimes: (scalar: bigint) => Point
+  let point: Point
   try {
-    keyTimes = windowed(Point.fromBytes(publicKey).negate())
+    point = Point.fromBytes(publicKey).negate()
   } catch {
     return () => false
   }
+  let keyTimes: ((scalar: bigint) => Point) | undefined
   return (data, signature) => {
     const signed = lastSigned.get(toHex(signature))
     if (signed !== undefined && sameBytes(signed.publicKey, publicKey)) return sameBytes(signed.data, data)
@@ -90,6 +91,7 @@ export function ed25519Verifier(publicKey: Uint8Array): (data: Uint8Array, signa
     if (signature.length !== signatureBytes || s >= order) return false
     const commitment = signature.subarray(0, 32)
     const challenge = littleEndian(sha512(concat(commitment, publicKey, data))) % order
+    keyTimes ??= windowed(point)
     // R = S·B − k·A.
     const expected = (s === 0n ? Point.ZERO : Point.BASE.multiply(s, false)).add(keyTimes(challenge)).toBytes()
     return expected.every((byte, at) => byte === commitment[at])
