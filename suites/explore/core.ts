@@ -51,6 +51,7 @@ function surroundings(core: Core): Surroundings {
     scheme,
     tokenPrefix: tokenPrefix ?? 'Bearer',
     uri,
+    url: wire.url,
     operations,
     unique,
     shortSessionNames: core.state.terms.longSessionNames === false,

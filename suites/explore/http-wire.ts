@@ -63,6 +63,7 @@ export function openHttpWire(options: HttpWireOptions): Wire {
 
   const { clock } = options
   return {
+    url: `${baseUrl}/api`,
     send,
     now: clock === undefined ? Date.now : () => clock.now(),
     sleep: clock === undefined ? sleep : (ms) => clock.advance(ms),

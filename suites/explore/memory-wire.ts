@@ -19,6 +19,7 @@ export function openMemoryWire(
     return known
   }
   return {
+    url: `http://memory${target}`,
     send: async (request): Promise<Response> => {
       const body = Buffer.from(request.body, 'utf8')
       const answer = await handle({

@@ -19,6 +19,8 @@ export interface Surroundings {
   readonly scheme: string
   readonly tokenPrefix: string
   readonly uri: string
+  /** Where calls are sent, as some callers sign it by mistake. */
+  readonly url: string
   readonly operations: Operations
   lookUp(name: string): Value | undefined
   /** A text of this run only. */
@@ -243,8 +245,8 @@ function mistaken(id: string, value: Value, around: Surroundings, now: SignedNow
   const known = mistakeById(id)
   const key: SigningKey =
     value.seed === undefined ? { kind: 'secret', secret: value.secret ?? '' } : { kind: 'ed25519', seed: value.seed }
-  const { scheme, uri } = around
-  const draft = draftOf({ scheme, uri, method: 'POST', keyId: value.id ?? '', key, ...now, body: utf8(now.body) })
+  const { scheme, uri, url } = around
+  const draft = draftOf({ scheme, uri, url, method: 'POST', keyId: value.id ?? '', key, ...now, body: utf8(now.body) })
   const wrong = known?.apply(draft) ?? null
   if (wrong === null) throw new Unmakeable(`The mistake ${id} cannot be made here`)
   const { header } = signDraft(wrong)

@@ -42,6 +42,10 @@ const sequences: { [name: string]: (caller: Caller) => Promise<void> } = {
   'names of params': cellsOf('table/grant/name-of-apiKeyId'),
   'names of members': cellsOf('table/basic/name-of-method'),
   tokens: cellsOf('table/token/token'),
+  'mistakes in signed data': (caller) => {
+    caller.x.setSignatureClock(0, true)
+    return cellsOf('table/hmac/mistake-data')(caller)
+  },
 }
 
 test.each(Object.keys(sequences))('%s: the reference server breaks nothing', async (name) => {
@@ -56,6 +60,7 @@ test.each([
   ['grant-params-in-snake-case-accepted', 'names of params', 'grants/params'],
   ['letter-case-of-envelope-members-ignored', 'names of members', 'envelope/request-members'],
   ['overlong-token-lets-in', 'tokens', 'tokens/authorize'],
+  ['absolute-uri-accepted', 'mistakes in signed data', 'signatures/request-uri'],
 ])('%s shows', async (id, name, requirement) => {
   expect(await brokenBy(broken(id), sequences[name] as (caller: Caller) => Promise<void>)).toContain(requirement)
 })

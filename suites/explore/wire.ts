@@ -24,6 +24,8 @@ export type Response =
   | { readonly kind: 'none'; readonly reason: string; readonly stale: boolean }
 
 export interface Wire {
+  /** Where calls are sent, with `/api` at the end. */
+  readonly url: string
   send(request: Request): Promise<Response>
   /** Milliseconds since 1970 on this machine, or on the clock that `sleep` moves. */
   now(): number

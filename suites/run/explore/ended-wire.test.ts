@@ -8,7 +8,14 @@ const request: Request = { authorization: undefined, body: '{}', from: undefined
 const answer: Response = { kind: 'answer', status: 200, retryAfter: undefined, date: undefined, body: '{}' }
 
 function wireWith(send: () => Promise<Response>): Wire {
-  return { send, now: Date.now, sleep: () => new Promise(() => {}), controlled: false, close: () => {} }
+  return {
+    url: 'http://target/api',
+    send,
+    now: Date.now,
+    sleep: () => new Promise(() => {}),
+    controlled: false,
+    close: () => {},
+  }
 }
 
 test('the end of a run ends the waits of the model', async () => {

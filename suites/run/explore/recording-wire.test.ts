@@ -18,7 +18,7 @@ const answer = (status: number, body: unknown): Response => ({
 })
 
 function wireWith(send: () => Promise<Response>): Wire {
-  return { send, now: Date.now, sleep: async () => {}, controlled: false, close: () => {} }
+  return { url: 'http://target/api', send, now: Date.now, sleep: async () => {}, controlled: false, close: () => {} }
 }
 
 test('a key that explore creates is recorded before the call, and with its id after it', async () => {
