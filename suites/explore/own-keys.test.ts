@@ -5,6 +5,7 @@ import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.t
 import { hmac, list } from './calls.ts'
 import type { WayToEndKey } from './ended-keys.ts'
 import type { Explorer } from './explorer-types.ts'
+import { granted } from './keyring.ts'
 import { keyPairMaker } from './open.ts'
 import { keysOfRareScopes, manyPublicKeys, removeOwnKeys } from './own-keys.ts'
 import type { Caller } from './table.ts'
@@ -21,7 +22,11 @@ const otherKeys =
   async (caller: Caller): Promise<void> => {
     const { x, keyring } = caller
     x.setSignatureClock(0, true)
-    if (keyring.secret.includes('root')) await x.call(list(hmac('root')))
+    if (keyring.secret.includes('root')) {
+      await x.call(list(hmac('root')))
+      // Shows how the target writes this scope.
+      await granted(x, { who: 'root', scope: ['solution', 'apikey'] })
+    }
     await keysOfRareScopes(caller, way)
     await manyPublicKeys(caller, way, { newKeys: 10, makeKeyPair: keyPairMaker(x.options.values) })
     await removeOwnKeys(x, way)
@@ -86,6 +91,9 @@ test.each([
   ['stream-granted-to-key-with-store', 'scopes/within-key'],
   ['any-solution-granted-to-key-of-one-solution', 'scopes/within-key'],
   ['ninth-signing-key-pushes-first-one-out', 'keys/initial-full-access'],
+  ['deleted-key-frees-two-places', 'limits/ten-keys'],
+  ['public-key-created-by-ecc-call-is-that-of-its-creator', 'signatures/ecc'],
+  ['public-key-created-by-token-has-scope-of-token', 'keys/apikey-scope'],
 ])('%s shows', async (id, requirement) => {
   expect(await brokenBy(broken(id), otherKeys())).toContain(requirement)
 })

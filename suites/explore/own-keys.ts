@@ -5,7 +5,8 @@ import { endingOf, type WayToEndKey } from './ended-keys.ts'
 import { expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { KeyMaker } from './fill-keyring.ts'
-import { apikeyScope, byRoot, freshName, isOwnKey } from './keyring.ts'
+import { apikeyScope, byRoot, freshName, granted, isOwnKey, type Keyring } from './keyring.ts'
+import type { Auth } from './step.ts'
 import type { Caller } from './table.ts'
 
 /** How the target deletes keys, if it is known. */
@@ -47,23 +48,44 @@ export async function keysOfRareScopes({ x, keyring }: Caller, deletion: WayToEn
   if (keyring.secret.includes('root')) await expectAccepted(x, list(hmac('root')))
 }
 
-/** How many keys with public keys there are at once. */
-const mostPublicKeys = 10
+/** Authorization by a token that may create keys, if the root key can be granted one. */
+async function tokenOfRoot(x: Explorer, { grants, secret }: Keyring, words: readonly string[]): Promise<Auth[]> {
+  if (!grants || !secret.includes('root')) return []
+  const pair = await granted(x, { who: 'root', scope: ['solution', ...words] })
+  return pair === undefined ? [] : [token(pair)]
+}
 
-/** Keys with public keys go on working when others are created, and none of them signs for another. Deletes the keys there are first. */
-export async function manyPublicKeys({ x }: Caller, deletion: WayToEndKey, { makeKeyPair }: KeyMaker): Promise<void> {
+/** How many keys with public keys are requested: one more than there may be, because deleted keys may be counted wrongly. */
+const mostPublicKeys = 11
+
+/**
+ * Keys with public keys go on working when others are created, in every way, and none of them signs for another or may create keys because
+ * its creator may. Deletes the keys there are first.
+ */
+export async function manyPublicKeys(
+  { x, keyring }: Caller,
+  deletion: WayToEndKey,
+  { makeKeyPair }: KeyMaker,
+): Promise<void> {
   await removeOwnKeys(x, deletion)
   x.script = 'many-public-keys'
+  const words = apikeyScope(x) ?? []
+  const makers = [byRoot(x)]
   const made: string[] = []
   for (let at = 0; at < mostPublicKeys; at++) {
     const who = freshName(x, 'signer')
     const { seed, publicKeyPem: publicKey } = makeKeyPair()
     x.names.set(`${who}-own`, { seed, publicKey })
-    const params = { name: `${who}-$unique`, scope: ['solution'], publicKey: `$${who}-own.publicKey` }
-    await x.call(create(byRoot(x), params, { as: who }))
+    const scope = ['solution', ...(at === 0 ? words : [])]
+    const params = { name: `${who}-$unique`, scope, publicKey: `$${who}-own.publicKey` }
+    await x.call(create(makers[at % makers.length] ?? byRoot(x), params, { as: who }))
     if (!x.names.has(who)) break
     made.push(who)
     for (const one of made) await expectAccepted(x, list(ecc(one)))
+    if (words.length === 0) continue
+    if (at === 0) makers.push(ecc(who), ...(await tokenOfRoot(x, keyring, words)))
+    else
+      await expectRefused(x, create(ecc(who), { name: `by-${who}-$unique`, scope: ['solution'] }, { as: `by-${who}` }))
   }
   for (const [at, who] of made.entries()) {
     const other = made[at + 1] ?? made[0] ?? who

@@ -50,7 +50,7 @@ export interface Stages {
 }
 
 /** Calls kept back for the stage that moves the clock by hours. */
-const clockStageCalls = 400
+const clockStageCalls = 440
 
 /** Whether only what is reserved for the last stages is left. @param calls how many more are reserved */
 export const isOver = ({ caller: { x }, sizes }: Stages, calls = 0): boolean =>

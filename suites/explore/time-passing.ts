@@ -36,6 +36,7 @@ export async function letTimePass(caller: Caller, pick: (count: number) => numbe
     await hoursAfter(caller, days * 86_400_000, pick)
     await expectEveryKeyAccepted(caller.x, caller.keyring)
   }
+  await sessionsAfterEndedOnes(caller, who)
 }
 
 async function hoursAfter(caller: Caller, ms: number, pick: (count: number) => number): Promise<void> {
@@ -108,6 +109,18 @@ async function sessionsOfDays({ x, keyring }: Caller, who: string): Promise<void
     await x.wait(pauseMs)
   }
   for (const pair of pairs.slice(0, 4)) await expectRefused(x, list(token(pair)))
+}
+
+/** Sessions that ended long ago take no place of those that live. */
+async function sessionsAfterEndedOnes({ x, keyring }: Caller, who: string): Promise<void> {
+  x.script = 'time'
+  if (!keyring.limits) return
+  const pairs: string[] = []
+  for (let at = 0; at < mostSessions; at++) {
+    const pair = await granted(x, { who, scope: ['solution', 'session:'] })
+    if (pair !== undefined) pairs.push(pair)
+  }
+  for (const pair of pairs) await expectAccepted(x, list(token(pair)))
 }
 
 /** How often a token is used, and for how long, nearly. */
