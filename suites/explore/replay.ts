@@ -1,7 +1,7 @@
 /** Runs a sequence of steps again, and looks whether it shows a finding again. */
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { renamed } from './rename-steps.ts'
-import type { Step } from './step.ts'
+import { namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
 
 export type Outcome = 'accepted' | 'refused' | 'broken'
@@ -17,6 +17,16 @@ export interface Shown {
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
 const isSame = (found: Candidate, candidate: Candidate): boolean =>
   found.kind === candidate.kind && (found.kind !== 'shape' || found.requirement === candidate.requirement)
+
+/** After some refusals nothing is expected of a key any more. If no call was ever accepted, each further refusal shows again that it does not work. */
+function neverWorked({ log }: Explorer, { kind, requirement, entry }: Candidate): boolean {
+  if (kind !== 'refused' || requirement !== 'keys/created-key-works') return false
+  const used = log[entry] === undefined ? [] : namesIn(log[entry].step)
+  return log.every(
+    ({ step, seen }) =>
+      !namesIn(step).some((name) => used.includes(name)) || seen.every(({ answer }) => answer.kind === 'refused'),
+  )
+}
 
 let replays = 0
 
@@ -48,6 +58,7 @@ export async function shows(
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
       outcomes.push(await run(x, renamed(step, mine, `r${replays}`)))
+      if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
       if (shown) return { steps: steps.slice(0, index + 1), outcomes }
     }
   } finally {

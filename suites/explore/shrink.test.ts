@@ -59,6 +59,25 @@ describe('a finding is tried again', () => {
     for (const one of found) expect(await reproduce(x, one)).toMatchObject({ failed: 0, tries: 0 })
   })
 
+  test('if a new key never works, though nothing is expected of it any more', async () => {
+    const made = new Set<string>()
+    const rules: Rules = {
+      keySecret: (fresh) => {
+        made.add(fresh)
+        return fresh
+      },
+      secretMatches: (received, expected) => received === expected && !made.has(expected),
+    }
+    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+      await x.call(create(basic('root'), { name: 'new', scope: ['solution'] }, { as: 'new' }))
+      await x.call(list(basic('new')))
+      for (let at = 0; at < 6; at++) await expectRefused(x, wrongSecret('new'))
+    })
+    const ofNew = found.filter(({ requirement }) => requirement === 'keys/created-key-works')
+    expect(ofNew.length).toBe(1)
+    for (const one of ofNew) expect(await reproduce(x, one)).toMatchObject({ failed: 3, tries: 3 })
+  })
+
   test('without the words of scope on which it does not rest', async () => {
     const rules: Rules = { revokedTokenWorks: (kind, { session }) => kind === 'access' && session !== undefined }
     const { x, found } = await foundIn({ rules }, (caller) =>
