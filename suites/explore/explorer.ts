@@ -59,7 +59,8 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   for (const { name, value, key } of options.knownKeys) {
     core.names.set(name, value)
     if (value.publicKey !== undefined) core.names.set(`${name}-own`, { publicKey: value.publicKey })
-    core.state = { ...core.state, keys: new Map(core.state.keys).set(key.id, key) }
+    const { keys, keyNames } = core.state
+    core.state = { ...core.state, keys: new Map(keys).set(key.id, key), keyNames: keyNames.with([[key.name, true]]) }
   }
   core.shown = explorerOf(core)
   return core.shown

@@ -87,7 +87,8 @@ export async function fillKeyring(
       if (auth.kind === 'ecc') await x.call(list(auth))
       const before = x.log.length
       const ofAnother = sharedPair(x, name)
-      if (ofAnother !== undefined) await createKey(x, name, auth, { scopes: scope, pair: ofAnother })
+      if (ofAnother !== undefined)
+        await createKey(x, name, auth, { scopes: scope, pair: ofAnother, labels: ['shared-$unique'] })
       const pair = withPublicKey === true ? keyPairOf(name, makeKeyPair) : undefined
       await createKey(x, name, auth, { scopes: scope, pair })
       if (!x.names.has(name)) await tryOtherwise(x, before)
@@ -249,11 +250,14 @@ const twins = ['by-basic', 'by-ecc', 'ecc-a', 'ecc-b', 'context-key', 'solution-
 const isBesideTestKeys = (x: Explorer, name: string): boolean =>
   besideTestKeys.some((one) => one.name === name) && !x.names.has('by-basic')
 
+/** Longer than the others: where it is taken, those must be, too. */
+const longName = 'twin-of-others-$unique'
+
 function labelsOf(x: Explorer, name: string): string[] {
   const own = `${name}-$unique`
   const isBeside = isBesideTestKeys(x, name)
   if (isBeside && x.names.get('ecc-a')?.name !== undefined) return ['$ecc-a.name', own]
-  return twins.includes(name) || isBeside ? ['twin-$unique', own] : [own]
+  return twins.includes(name) || isBeside ? [longName, own] : [own]
 }
 
 /** The id of every request that creates one of these keys. */
@@ -264,14 +268,17 @@ interface WantedKey {
   scopes: readonly (readonly string[])[]
   /** undefined: a key with a secret. */
   pair: KeyPair | undefined
+  /** The names to try for each scope. */
+  labels?: readonly string[]
 }
 
-async function createKey(x: Explorer, name: string, auth: Auth, { scopes, pair }: WantedKey): Promise<void> {
+async function createKey(x: Explorer, name: string, auth: Auth, wanted: WantedKey): Promise<void> {
+  const { scopes, pair, labels = labelsOf(x, name) } = wanted
   if (x.names.has(name)) return
   if (pair !== undefined) rememberPair(x, name, pair)
   // Whether a name may be used again is open; two keys with one name must not be confused.
   for (const scope of scopes)
-    for (const label of labelsOf(x, name)) {
+    for (const label of labels) {
       if (x.names.has(name) || x.state().created >= 10) return
       const publicKey = pair === undefined ? {} : { publicKey: `$${name}-own.publicKey` }
       // The id of a request only tells answers apart; a server must not take it for the name of a creation.

@@ -25,6 +25,8 @@ describe('the model alone', () => {
     'key-pem-exactly-as-shown',
     'lockout-of-key-after-ten-refused',
     'refresh-tokens-live-until-the-year-2100',
+    'key-names-of-at-most-twelve-characters',
+    'names-of-refused-creations-stay-taken',
   ])('does not accuse %s', { timeout: 30_000 }, async (name) => {
     const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)

@@ -7,8 +7,14 @@ import { areas, isApikeyWord, isRestriction, keyWordFact } from './facts-of-scop
 import { isStrings, type JsonObject } from './parse.ts'
 import type { Fact, Key, State } from './types.ts'
 
-/** Names that every server accepts; which others are accepted, such as those with capitals or with two hyphens in a row, is open. */
+/** Which names are accepted, such as those with capitals or with two hyphens in a row, is open. */
 const isPlainName = (name: string): boolean => name.length <= 64 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
+
+/** keys/name-rules: open for long names, until one as long was accepted, and for names that were offered before, as a refused one may stay taken. */
+const isPlainKeyName = ({ keys, keyNames }: State, name: string): boolean =>
+  isPlainName(name) &&
+  !keyNames.has(name) &&
+  (name.length <= 12 || [...keys.values()].some((key) => key.name.length >= name.length))
 
 /** Which names of sessions are accepted is open: other names than short ones may be refused, until a long one with hyphens inside was accepted. */
 const isPlainSession = ({ terms }: State, name: string): boolean =>
@@ -22,7 +28,7 @@ export function createFacts(state: State, params: JsonObject): Fact[] {
   const { name, scope, publicKey, ...extra } = params
   if (typeof name !== 'string' || !isStrings(scope)) return [no('keys/create-params')]
   return [
-    isPlainName(name) && !state.keyNames.has(name) ? yes('keys/create-params') : unsure('keys/create-params'),
+    isPlainKeyName(state, name) ? yes('keys/create-params') : unsure('keys/create-params'),
     ...(Object.keys(extra).length > 0 ? [unsure('keys/create-params')] : []),
     ...(scope.length === 0 || new Set(scope).size < scope.length ? [unsure('keys/create-params')] : []),
     ...scope.map((word) => keyWordFact(state, word)),

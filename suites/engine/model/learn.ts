@@ -59,7 +59,8 @@ function accepted(state: State, seen: Learnt & { result: unknown }): State {
 function refused(state: State, seen: Learnt): State {
   const { call, body, known, verdict } = seen
   const id = keyIdOf(state, call, body)
-  const tries = verdict.is === 'accepted' || isRightKey(seen) ? state : withTry(state, id)
+  const named = body.method === 'manager/createApiKey' ? withKeyName(state, body.params) : state
+  const tries = verdict.is === 'accepted' || isRightKey(seen) ? named : withTry(named, id)
   if (body.method !== 'manager/auth') return withMisuse(useAccess(tries, seen, 'refused'), call, known)
   const refresh = refreshed(tries, body)
   if (refresh === undefined) return withMisuse(tries, call, known)
@@ -83,8 +84,7 @@ const lateMs = 10_000
 
 /** After a broken answer, the call may have taken effect. */
 function lost(state: State, body: ReadBody, { from, to }: Span): State {
-  if (body.method === 'manager/createApiKey')
-    return { ...state, created: state.created + 1, keyNames: namesWith(state, body.params) }
+  if (body.method === 'manager/createApiKey') return { ...withKeyName(state, body.params), created: state.created + 1 }
   if (body.method !== 'manager/auth' || !isObject(body.params)) return state
   const pair = refreshed(state, body)
   if (pair !== undefined) return doubtLine(state, pair.line)
@@ -181,8 +181,7 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
   const created = state.created + 1
   const crowded = created > 10
   const others = crowded ? new Map([...state.keys].map(([id, key]) => [id, doubted(state, key)])) : state.keys
-  const keyNames = namesWith(state, params)
-  const next: State = { ...state, created, keyNames, working: new Set(), keys: others }
+  const next: State = { ...withKeyName(state, params), created, working: new Set(), keys: others }
   if (!isObject(params) || !isObject(result)) return next
   const { id, secret } = result
   if (typeof id !== 'string' || typeof secret !== 'string' || state.keys.has(id)) return next
@@ -202,8 +201,11 @@ function learnKey(state: State, call: Call, params: unknown, result: unknown): S
   return { ...next, keys: new Map(others).set(id, key) }
 }
 
-const namesWith = (state: State, params: unknown): ReadonlySet<string> =>
-  new Set([...state.keyNames, isObject(params) ? String(params.name) : ''])
+function withKeyName(state: State, params: unknown): State {
+  const name = isObject(params) ? params.name : undefined
+  if (typeof name !== 'string' || state.keyNames.has(name)) return state
+  return { ...state, keyNames: state.keyNames.with([[name, true]]) }
+}
 
 /** Whether earlier keys are kept at the eleventh creation is open. */
 export const doubted = (state: State, key: Key): Key => (key.id === state.root ? key : { ...key, works: 'unknown' })

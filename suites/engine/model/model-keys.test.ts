@@ -67,6 +67,16 @@ describe('keys', () => {
     expect(shape(state, call, pairAnswer('p', [word], at(1)), at(1))).toHaveLength(count)
   })
 
+  test('a name of a key is open if it is long, until one as long was accepted, and if it was offered before', () => {
+    const long = createCall({ name: 'fourteen-signs', scope: ['solution'] })
+    const short = createCall({ name: 'twelve-signs', scope: ['solution'] })
+    const first = newState()
+    expect([judged(first, long, at(0)).is, judged(first, short, at(0)).is]).toEqual(['open', 'accepted'])
+    const longTaken = learn(first, createCall({ name: 'sixteen-letters-', scope: ['solution'] }), key('k'), at(0))
+    expect(judged(longTaken, long, at(1)).is).toBe('accepted')
+    expect(judged(learn(longTaken, short, refused, at(1)), short, at(2)).is).toBe('open')
+  })
+
   test('what becomes of the keys that an ended key created is open, whatever number of keys lies between', () => {
     const asked = (by: string, name: string) =>
       createCall({ name, scope: ['solution'] }, basicHeader(by, `${by}-secret-0123456789`))

@@ -10,7 +10,7 @@ export function initialState(terms: Terms, root: Key): State {
     root: root.id,
     keys: new Map([[root.id, root]]),
     created: 0,
-    keyNames: new Set(),
+    keyNames: layered(),
     working: new Set(),
     pairs: layered(),
     access: layered(),

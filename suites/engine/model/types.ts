@@ -124,8 +124,8 @@ export interface State {
   readonly keys: ReadonlyMap<string, Key>
   /** How many keys were created, lost answers included. */
   readonly created: number
-  /** Names of keys, lost answers included: whether two keys may share a name is open. */
-  readonly keyNames: ReadonlySet<string>
+  /** Names that were offered for keys, refused ones included: whether a name may be used again is open. */
+  readonly keyNames: Layered<string, true>
   /** Created keys that were accepted since the last creation (limits/ten-keys). */
   readonly working: ReadonlySet<string>
   readonly pairs: Layered<number, Pair>
