@@ -10,8 +10,9 @@ import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 /** The scope of an ordinary key. */
 export const ordinaryScope = ['apikey', 'solution']
 
-/** The name of a key of this measurement. */
-export const nameOf = ({ unique }: Caller, what: string): string => `svc-facts-${unique}-${what}`
+/** The name of a key of this measurement: of at most twelve characters, as a server may take no longer one. */
+export const nameOf = ({ unique }: Caller, what: string): string =>
+  `${what.slice(0, 7)}-${shortName(`${unique}-${what}`, 4)}`
 
 /** The scope word of a session of this measurement. */
 export const sessionWord = ({ unique }: Caller, what: string): string => `session:${shortName(`${unique}-${what}`)}`

@@ -110,7 +110,7 @@ async function aboveCreator(caller: Caller, maker: KeyMaker): Promise<ProbeResul
 const longName = 129
 
 async function nameLengths(caller: Caller, maker: KeyMaker): Promise<ProbeResult> {
-  const long = await maker.create({ name: nameOf(caller, '').padEnd(longName, 'x'), scope: ['solution'] })
+  const long = await maker.create({ name: nameOf(caller, 'long').padEnd(longName, 'x'), scope: ['solution'] })
   const empty = await maker.create({ name: '', scope: ['solution'] })
   return {
     facts: [

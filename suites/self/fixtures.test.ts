@@ -66,6 +66,21 @@ test('no must needs the clean-up method, which many target files do not name, un
   expect(tied.filter(({ id }) => musts.has(id) && !excused.has(id))).toEqual([])
 })
 
+test('names of keys have at most twelve characters, because which names are accepted is open', () => {
+  const names = readdirSync(join(packageRoot, 'fixtures', 'scenarios'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.yaml') && !file.endsWith('name-rules.yaml'))
+    .flatMap((file) => shipped(`fixtures/scenarios/${file}`).match(/\bname: +"?[^",}]*\$unique/g) ?? [])
+    .map((text) =>
+      text
+        .replace(/^name: +"?/, '')
+        .replace('$unique', 'abcde')
+        .replace('$n', '12'),
+    )
+  expect(names.length).toBeGreaterThan(60)
+  const isAscii = (name: string): boolean => /^[ -~]*$/.test(name)
+  expect(names.filter((name) => isAscii(name) && name.length > 12)).toEqual([])
+})
+
 describe('fixtures that must not load are rejected with these messages', () => {
   for (const name of readdirSync(join(folder, 'invalid'))) {
     test(name, () => {

@@ -3,15 +3,12 @@ import type { Names } from '../fixture/resolve.ts'
 import { derivedSecrets } from '../signer/derived-secrets.ts'
 import { publicKeyOfSeed } from '../signer/ed25519.ts'
 import { publicKeyToPem } from '../signer/pem.ts'
-import { shortName } from '../signer/short-name.ts'
+import { shortName, uniqueLength } from '../signer/short-name.ts'
 import type { Credential } from './authorize.ts'
 import type { Caller } from './caller.ts'
 import { claimsOfCase } from './claims.ts'
 import { actor, credentialFor } from './credential-of.ts'
 import { lifeBeyondRefreshMs, suitableLifeMs } from './wait.ts'
-
-/** `$unique` leaves three of the eight characters of a session name for what the scenario says. */
-const uniqueLength = 5
 
 /** The built-in names of a case (fixtures/README.md); `beyond` and `created` are read when they are used. */
 export function builtInNames(

@@ -1,6 +1,7 @@
 import type { Auth, Scenario } from '../fixture/fixture-types.ts'
 import type { Attempt } from '../judge/attempt.ts'
 import type { Gap } from '../judge/problem.ts'
+import { shortName, uniqueLength } from '../signer/short-name.ts'
 import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
 
@@ -26,7 +27,7 @@ export async function noPlaceForKeys(caller: Caller, { stops }: Attempt): Promis
   if (!refused || (run.target.fresh && createdKeys.keys.length === 0)) return undefined
   const auth: Auth =
     instance.root.kind === 'ed25519' ? { ecc: 'root' } : facts.keyWay === 'hmac' ? { hmac: 'root' } : { basic: 'root' }
-  const params = { name: `svc-control-${run.unique}`, scope: ['solution'] }
+  const params = { name: `full-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
   const { answer } = await makeCall(caller, { method: createApiKey, params, auth })
   if (answer.outcome !== 'refused') return undefined
   return { kind: 'no-place-for-keys', fresh: run.target.fresh, created: createdKeys.keys.length }

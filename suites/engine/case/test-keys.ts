@@ -2,6 +2,7 @@ import type { Auth, TestKey } from '../fixture/fixture-types.ts'
 import type { Called } from '../judge/called.ts'
 import type { ProblemFacts } from '../judge/problem.ts'
 import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
+import { shortName, uniqueLength } from '../signer/short-name.ts'
 import { makeCall } from './call.ts'
 import { type Caller, credentialOfKey, type Run } from './caller.ts'
 import type { CreatedKey } from './created-keys.ts'
@@ -129,7 +130,7 @@ async function createWith(caller: Caller, member: TestKey, auth: Auth, scope: st
   const called = await makeCall(caller, {
     method: 'manager/createApiKey',
     params: {
-      name: `svc-${member.name}-${caller.run.unique}`,
+      name: `${member.name}-${shortName(caller.run.unique, uniqueLength)}`,
       scope,
       ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
     },

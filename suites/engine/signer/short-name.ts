@@ -4,6 +4,12 @@ import { sha256 } from './hmac.ts'
 /** Which session names a server takes is open (sessions/name-rules), so ours are short and plain. In characters. */
 const shortNameLength = 8
 
+/**
+ * `$unique` leaves three of the eight characters of a session name for what the scenario says. Names of keys, whose length is open as well
+ * (keys/name-rules), have at most twelve.
+ */
+export const uniqueLength = 5
+
 /** The place of `a` among the digits of base 36. */
 const firstLetter = 10
 

@@ -2,6 +2,7 @@ import type { Caller } from '../../engine/case/caller.ts'
 import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { CredentialKind } from '../../engine/judge/junk-control.ts'
+import { shortName, uniqueLength } from '../../engine/signer/short-name.ts'
 import { listSolutions, refusable } from './calls.ts'
 
 /** Junk credentials, which no server knows. */
@@ -38,7 +39,7 @@ interface Junk {
 const junkCalls = (): Junk[] => junkAuths.map(([kind, auth]) => ({ kind, auth, method: listSolutions, params: {} }))
 
 function junkCreations({ run }: Caller): Junk[] {
-  const params = { name: `svc-junk-${run.unique}`, scope: ['solution'] }
+  const params = { name: `junk-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
   const none: [CredentialKind, Auth] = ['none', 'none']
   return [none, ...junkAuths].map(([kind, auth]) => ({ kind, auth, method: 'manager/createApiKey', params }))
 }
