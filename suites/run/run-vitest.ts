@@ -35,7 +35,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   const closeEvents = receiveEvents(request.endingChannel, listener)
   // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs a hundred
   // times as long as usual is worth it, such as hashing.
-  if (request.url === null) setFlagsFromString('--interrupt-budget=3000000')
+  if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
   const workers = workersFor(request)
   const folder = makeSuiteFolder(workers)
   const vitest = await startVitest(request, reporter, { folder, workers })
