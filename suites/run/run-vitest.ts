@@ -33,7 +33,7 @@ export async function runVitest(request: WorkerRequest, endings: Endings, listen
   const exitCode = process.exitCode
   const closeEnding = announceEnding(ending, request.endingChannel)
   const closeEvents = receiveEvents(request.endingChannel, listener)
-  // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs a hundred
+  // Optimizing takes a quarter of the processor time of a bundled run, which ends before most of it pays off: only code that runs fifteen
   // times as long as usual is worth it, such as hashing.
   if (request.url === null) setFlagsFromString('--interrupt-budget=1000000')
   const workers = workersFor(request)
