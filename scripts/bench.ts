@@ -12,7 +12,7 @@ import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
 import { installationMeasure } from './bench/installation.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
-import { bundledMeasure, startMeasure } from './bench/runs.ts'
+import { bundledMeasure, startMeasure, testsMeasure } from './bench/runs.ts'
 import { eccMeasure, hmacMeasure, journalMeasure } from './bench/server.ts'
 import { simulatedMeasure } from './bench/simulated-runs.ts'
 import { urlMeasures } from './bench/url-runs.ts'
@@ -26,6 +26,7 @@ const measures: readonly Measure[] = [
   hmacMeasure,
   eccMeasure,
   journalMeasure,
+  testsMeasure,
 ]
 
 interface Bench {

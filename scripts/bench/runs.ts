@@ -1,7 +1,7 @@
 /** How long runs and starts take, from the start of the process to its end, as users have them built. */
 import { type Figure, type Measure, median, medianRatio } from './measure.ts'
 import { startScript } from './processes.ts'
-import { bin, emptyTest, emptyTestSeconds, node, seconds } from './times.ts'
+import { bin, emptyTest, emptyTestSeconds, node, npm, seconds } from './times.ts'
 
 export const bundledMeasure: Measure = {
   id: 'bundled-run',
@@ -50,6 +50,36 @@ export const startMeasure: Measure = {
       figure('`svc-conformance --version`', version, 1.5),
       figure('`svc-conformance serve`, to its first answer', serve, 2.5),
     ]
+  },
+}
+
+/** All tests, and the short ones. What they need is built already. */
+export const testsMeasure: Measure = {
+  id: 'tests',
+  async run(turns) {
+    const commands = [
+      { name: '`npm test`', script: 'test', atMost: 75 },
+      { name: '`npm run test:fast`', script: 'test:fast', atMost: 20 },
+    ]
+    const figures: Figure[] = []
+    for (const { name, script, atMost } of commands) {
+      const ours: number[] = []
+      const empty: number[] = []
+      for (let turn = 0; turn < turns; turn += 1) {
+        ours.push(await seconds(() => npm(script)))
+        empty.push(await emptyTestSeconds())
+      }
+      figures.push({
+        name,
+        value: median(ours),
+        unit: 's',
+        runs: turns,
+        reference: { name: emptyTest, value: median(empty) },
+        ratio: medianRatio(ours, empty),
+        wanted: { atMost },
+      })
+    }
+    return figures
   },
 }
 

@@ -18,6 +18,12 @@ export function node(args: string[], cwd = packageRoot): void {
   if (status !== 0) throw new Error(`node ${args.join(' ')} ended with ${status}`)
 }
 
+/** Runs a script of package.json. */
+export function npm(script: string): void {
+  const { status } = spawnSync('npm', ['run', '--silent', script], { cwd: packageRoot, stdio: 'ignore' })
+  if (status !== 0) throw new Error(`npm run ${script} ended with ${status}`)
+}
+
 export const emptyTest = 'vitest with one empty test'
 
 /** The time that any run of vitest takes. */
