@@ -125,7 +125,7 @@ function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): strin
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
   return steps.map((step, index) => {
     const outcome = index === steps.length - 1 ? last : (outcomes[index] ?? 'accepted')
-    const keys = explainKeys(namesIn(step)).filter((text) => !explained.has(text))
+    const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
     for (const text of keys) explained.add(text)
     const about = keys.map((text) => ` (${text})`).join('')
     if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`

@@ -130,9 +130,30 @@ const aboutKeys: { readonly [name: string]: string } = {
   'solution-key': 'a key with the scope solution',
 }
 
-/** `name is …` for each of these names that is a key of the keyring, the root key excepted. */
-export const explainKeys = (names: readonly string[]): string[] =>
-  [...new Set(names)].flatMap((name) => (aboutKeys[name] === undefined ? [] : `${name} is ${aboutKeys[name]}`))
+/** `name is …` for each of these names that is a key of the exploration. */
+export const explainKeys = (x: Explorer, names: readonly string[]): string[] =>
+  [...new Set(names)].flatMap((name) => {
+    const about = aboutKeys[name] ?? aboutOwnKey(x, name)
+    return about === undefined ? [] : `${name} is ${about}`
+  })
+
+const creations: { readonly [how: string]: string } = {
+  HMAC: 'an HMAC signature',
+  ECC: 'an ED25519 signature',
+  basic: 'Basic credentials',
+  token: 'an access token',
+}
+
+/** What the creation of a key says of it. */
+function aboutOwnKey(x: Explorer, name: string): string | undefined {
+  const key = x.state().keys.get(x.names.get(name)?.id ?? '')
+  if (key === undefined || !isOwnKey(x, name)) return undefined
+  const [, how = ''] = /created by (.*)$/.exec(key.origin) ?? []
+  const [by] = [...x.names].find(([, { id }]) => id !== undefined && id === key.creator) ?? []
+  const creation = creations[how] === undefined ? '' : `, which ${creations[how]} of ${by ?? 'another key'} created`
+  const scope = `the scope "${(key.scope ?? []).join(' ')}"`
+  return `a key with ${key.publicKey === null ? '' : 'a public key and '}${scope}${creation}`
+}
 
 /** The wanted keys that exist. */
 export function keyringOf(x: Explorer, allowed: Pick<Keyring, 'grants' | 'keys' | 'limits'>): Keyring {

@@ -5,7 +5,7 @@ import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.t
 import { hmac, list } from './calls.ts'
 import type { WayToEndKey } from './ended-keys.ts'
 import type { Explorer } from './explorer-types.ts'
-import { granted } from './keyring.ts'
+import { explainKeys, granted } from './keyring.ts'
 import { keyPairMaker } from './open.ts'
 import { keysOfRareScopes, manyPublicKeys, removeOwnKeys } from './own-keys.ts'
 import type { Caller } from './table.ts'
@@ -50,6 +50,18 @@ test('the reference server breaks nothing, and no key is left', async () => {
   const { x, found } = await foundIn({}, otherKeys())
   expect(found).toEqual([])
   expect(keysOf(x)).toEqual({ created: 20, left: [x.options.rootKey.id] })
+})
+
+test('a reader is told what each key is, and what created it', async () => {
+  const { x } = await foundIn({}, otherKeys())
+  const signers = [...x.names.keys()].filter((name) => /^signer\d+$/.test(name))
+  const first = signers[0] ?? ''
+  expect(explainKeys(x, signers).slice(0, 3)).toEqual([
+    `${first} is a key with a public key and the scope "solution apikey apiKey", which Basic credentials of root created`,
+    `${signers[1]} is a key with a public key and the scope "solution", which an ED25519 signature of ${first} created`,
+    `${signers[2]} is a key with a public key and the scope "solution", which an access token of root created`,
+  ])
+  expect(explainKeys(x, ['root', 'ecc-a', 'ecc-a'])).toEqual(['ecc-a is a key with a public key'])
 })
 
 test('a root key with a public key creates as many keys', async () => {
