@@ -9,6 +9,7 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
 import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
+import { grouped } from './other-pairs.ts'
 import type { Shown } from './replay.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import { namesIn } from './step.ts'
@@ -73,7 +74,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
 function isUnproved({ kind }: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
   if (kind !== 'refused' && kind !== 'broken') return false
   const wrongTries = outcomes.slice(0, -1).filter((outcome) => outcome === 'refused').length
-  return (tries > 1 && failed === 0) || wrongTries >= triesOfLock.key
+  return (tries > 0 && failed === 0) || wrongTries >= triesOfLock.key
 }
 
 /** `found/REQUIREMENT/FACT`. */
@@ -123,8 +124,9 @@ function* secretsOf(x: Explorer): Generator<string> {
 function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): string[] {
   const explained = new Set<string>()
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
-  return steps.map((step, index) => {
-    const outcome = index === steps.length - 1 ? last : (outcomes[index] ?? 'accepted')
+  const groups = grouped({ steps, outcomes })
+  return groups.map(({ step, count, ...group }, index) => {
+    const outcome = index === groups.length - 1 ? last : group.outcome
     const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
     for (const text of keys) explained.add(text)
     const about = keys.map((text) => ` (${text})`).join('')
@@ -133,6 +135,8 @@ function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): strin
       return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
     const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
     const where = seen === '' ? '' : ` (called from ${seen})`
+    if (count > 1)
+      return `${describeNamedStep(step)}, and ${count - 1} more for other sessions${where}: ${outcome}${about}`
     return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
   })
 }

@@ -1,5 +1,6 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
+import { asRepeated, grouped } from './other-pairs.ts'
 import type { Outcome } from './replay.ts'
 import type { BurstStep, CallStep, Change, Json, Step } from './step.ts'
 
@@ -70,9 +71,13 @@ export function fixtureText(input: FixtureInput): string | null {
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
-    const before = steps
+    const before = grouped(input)
       .slice(0, -1)
-      .map((step, at) => line(step, names, needs, { expect: expectedOf(input.outcomes[at]) }))
+      .map(({ step, outcome, count }) => {
+        const expect = expectedOf(outcome)
+        if (count === 1) return line(step, names, needs, { expect })
+        return line(asRepeated(step), names, needs, { expect }).replace('{ ', `{ repeat: ${count}, `)
+      })
     const title = 'control: the server accepts a right call'
     const given = [...before, line(controlFor(last, input.expect), names, needs, { expect: 'accepted', title })]
     const judged =
@@ -227,7 +232,7 @@ const digits = '4711'
 
 function renamed(text: string, names: ReadonlyMap<string, string>): string {
   return text.replace(/\$([A-Za-z][\w-]*)/g, (whole, name: string) =>
-    /^unique\b/.test(name) ? whole : name === 'digits' ? digits : `$${named(name, names)}`,
+    /^(unique\b|n$)/.test(name) ? whole : name === 'digits' ? digits : `$${named(name, names)}`,
   )
 }
 

@@ -1,16 +1,36 @@
 /** Puts other pairs into a sequence of steps. */
+import { sessionLimit } from '../engine/document.ts'
 import { refresh } from './calls.ts'
+import type { Outcome, Shown } from './replay.ts'
 import type { CallStep, Step } from './step.ts'
 
 /** So many pairs that a server may have forgotten what it knew of older ones. */
 const otherPairs = 24
 
-/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
-export function withOtherPairs(steps: readonly Step[]): Step[] {
+/** The last grant; undefined if it was a wrong one. */
+function lastGrant(steps: readonly Step[]): CallStep | undefined {
   const granted = steps.findLast(
     (step): step is CallStep => step.do === 'call' && step.params.grantType === 'api_key_credentials',
   )
-  if (granted === undefined || granted.change !== undefined) return [...steps]
+  return granted?.change === undefined ? granted : undefined
+}
+
+/** The same steps; before the last one, the key of the last grant gets sixteen sessions more, when all others have been quiet for some time. */
+export function withNewerSessions(steps: readonly Step[], quietMs: number): Step[] {
+  const granted = lastGrant(steps)
+  if (granted === undefined || !/"session:/.test(JSON.stringify(granted.params.scope))) return [...steps]
+  const { connection: _kept, ...plain } = granted
+  const more = Array.from({ length: sessionLimit }, (_, at): Step => {
+    const scope = ['solution', `session:n${at + 1}$unique`]
+    return { ...plain, params: { ...plain.params, scope }, as: `newer${at + 1}` }
+  })
+  return [...steps.slice(0, -1), { do: 'wait', ms: quietMs }, ...more, ...steps.slice(-1)]
+}
+
+/** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */
+export function withOtherPairs(steps: readonly Step[]): Step[] {
+  const granted = lastGrant(steps)
+  if (granted === undefined) return [...steps]
   const more = Array.from({ length: otherPairs }, (_, at): Step[] => {
     const { connection: _kept, ...plain } = granted
     const pair = `other${at}`
@@ -20,4 +40,46 @@ export function withOtherPairs(steps: readonly Step[]): Step[] {
     ]
   })
   return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
+}
+
+/** A step, or several grants that make newer sessions of one key, which a reader takes for one. */
+interface Group {
+  readonly step: Step
+  readonly outcome: Outcome
+  readonly count: number
+}
+
+/** Puts grants of newer sessions together that follow one another; the last step, which shows the finding, stays alone. */
+export function grouped({ steps, outcomes }: Shown): Group[] {
+  const groups: Group[] = []
+  for (const [index, step] of steps.entries()) {
+    const group: Group = { step, outcome: outcomes[index] ?? 'accepted', count: 1 }
+    const before = groups.at(-1)
+    const isMore = before !== undefined && index < steps.length - 1 && isSameGrant(before, group)
+    if (isMore) groups.splice(-1, 1, { ...before, count: before.count + 1 })
+    else groups.push(group)
+  }
+  return groups
+}
+
+function isSameGrant(before: Group, group: Group): boolean {
+  const kind = newerSessionOf(group.step)
+  return kind !== undefined && kind === newerSessionOf(before.step) && group.outcome === before.outcome
+}
+
+/** Whether it is one of the grants that `withNewerSessions` put in. */
+export const isNewerSession = (step: Step): step is CallStep => step.do === 'call' && /^newer\d+$/.test(step.as ?? '')
+
+/** What the grants of newer sessions have in common. */
+function newerSessionOf(step: Step): string | undefined {
+  if (!isNewerSession(step)) return undefined
+  const { as: _as, ...rest } = step
+  return JSON.stringify(rest).replace(/session:n\d+\$unique/, '')
+}
+
+/** The step for the language of fixtures, where `$n` counts from 1. */
+export function asRepeated(step: Step): Step {
+  if (step.do !== 'call') return step
+  const { as: _as, ...rest } = step
+  return JSON.parse(JSON.stringify(rest).replace(/session:n\d+\$unique/, 'session:n$n$unique')) as CallStep
 }

@@ -89,6 +89,31 @@ describe('a finding is tried again', () => {
     expect(steps[0]).toMatchObject({ params: { scope: ['session:a$unique', 'solution'] } })
   })
 
+  test('after sixteen newer sessions, if it says that one was not removed', async () => {
+    const { requirements } = await openCorpus()
+    const rules: Rules = { removedSessionWorks: (use, { generation }) => use === 'access' && generation > 0 }
+    const { x, found } = await foundIn({ rules }, async ({ x }) => {
+      for (let at = 0; at < 17; at++)
+        await x.call(grant('root', ['solution', `session:a${at}$unique`], { as: `pair${at}` }))
+      await x.call(grant('root', ['solution', 'context', 'session:old$unique'], { as: 'pair17' }))
+      await x.call(refresh('pair17', { as: 'pair18' }))
+      await x.wait(1300)
+      for (let at = 0; at < 16; at++)
+        await x.call(grant('root', ['solution', `session:b${at}$unique`], { as: `crowd${at}` }))
+      await expectRefused(x, list(token('pair18')))
+    })
+    expect(found.length).toBe(1)
+    const findings = collectFindings(x, requirements)
+    for (const one of found) await findings.take(one)
+    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = findings.found
+    expect(reproduced).toEqual({ failed: 3, tries: 3 })
+    expect(steps.length).toBeLessThan(6)
+    expect(steps.at(-2)).toContain('"solution session:n1$unique", and 15 more for other sessions: accepted')
+    expect(fixture).toContain(
+      '{ repeat: 16, grant: root, scope: ["solution", "session:n$n$unique"], expect: accepted }',
+    )
+  })
+
   test('with later answers of its kind, until one is seen again', async () => {
     const { requirements } = await openCorpus()
     let glitches = 1

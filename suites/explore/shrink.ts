@@ -4,7 +4,7 @@ import { inDocumentOrder } from './calls.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { withoutWord, wordsOfGrants } from './fewer-words.ts'
-import { withOtherPairs } from './other-pairs.ts'
+import { withNewerSessions, withOtherPairs } from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
 import { namesIn, type Step } from './step.ts'
 import { callsOf, isWhole, madeBy, whole } from './whole-sequence.ts'
@@ -29,8 +29,10 @@ const notableGapMs = 900
 const longestWaitMs = 8000
 /** How long a key may be locked after wrong calls, as a rule. */
 const lockMs = 5000
-/** The longest time for shortening a finding on a running clock, and for running its shortest form. */
+/** The longest time on a running clock for seeing a finding again, for shortening it, and for running its shortest form. */
 const longestShrinkMs = 25_000
+/** The share of the time left that each of the three may take. */
+const shareOfShrink = 1 / 6
 
 /** The least number of steps that show the finding again, and how often they do. */
 export async function reproduce(x: Explorer, candidate: Candidate): Promise<Reproduced> {
@@ -39,8 +41,12 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   const short = closure(x, candidate.entry)
   const seen = outcomesOf(x, short)
   if (isCreation(entry.step) || isOfEndedKey(candidate)) return once(x, withGaps(x, short, candidate.entry))
+  const isLate = laterOn(x)
   return x.beyondBudget(callsPerFinding, async () => {
+    let sought = 0
     for (const steps of sequences(x, candidate, short)) {
+      if (sought > 0 && isLate()) break
+      sought += 1
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
       const short = await shorter(x, candidate, shown)
@@ -48,7 +54,9 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     }
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }
-    for (let run = 0; run < longRuns && !x.isOver(); run++) {
+    let tries = 0
+    while (tries < longRuns && (tries === 0 || !(isLate() || x.isOver()))) {
+      tries += 1
       const shown = await shows(x, candidate, short)
       if (shown === null) continue
       failed += 1
@@ -57,7 +65,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     // A finding that rests on a creation cannot be repeated without another creation.
     if (failed === 0 && (hasCreated(x, candidate.entry) || isAfterCreation(x, candidate)))
       return once(x, withGaps(x, short, candidate.entry))
-    return { ...last, failed, tries: longRuns }
+    return { ...last, failed, tries }
   })
 }
 
@@ -73,8 +81,10 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
 })
 
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
-function* sequences(x: Explorer, { entry, script, kind }: Candidate, short: Step[]): Generator<Step[]> {
+function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate, short: Step[]): Generator<Step[]> {
   yield short
+  const followed = isOfSession(requirement) ? withNewerSessions(short, quietMs) : short
+  if (kind === 'accepted' && followed.length > short.length) yield followed
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
   const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
@@ -95,10 +105,13 @@ function* sequences(x: Explorer, { entry, script, kind }: Candidate, short: Step
   }
 }
 
+/** Whether it says what becomes of a session, and of what belongs to it. */
+const isOfSession = (requirement: string): boolean => /^sessions\/|^refresh\/session-kept$/.test(requirement)
+
 /** Leaves out words of scope, as long as the rest shows that the same requirement is broken. */
 async function narrower(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   let least = shown
-  const isLate = lateAfter(x, longestShrinkMs)
+  const isLate = laterOn(x)
   for (const word of candidate.kind === 'refused' ? [] : wordsOfGrants(shown.steps)) {
     if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
     const steps = withoutWord(least.steps, word)
@@ -117,7 +130,7 @@ async function plainer(x: Explorer, candidate: Candidate, least: Shown): Promise
  * a refusal may be one of a limit.
  */
 async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }: Shown): Promise<Reproduced> {
-  const isLate = lateAfter(x, longestShrinkMs)
+  const isLate = laterOn(x)
   const most = candidate.kind === 'accepted' ? longRuns : runs
   let failed = 0
   let tries = 0
@@ -130,10 +143,11 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
   return { steps, outcomes, failed, tries }
 }
 
-/** On a running clock, whether so much time has passed since now. */
-function lateAfter({ options: { wire } }: Explorer, ms: number): () => boolean {
+/** On a running clock, whether one step of the work has taken long enough: other kinds of calls need time, too. */
+function laterOn({ options: { wire, timeLeftMs } }: Explorer): () => boolean {
   const started = wire.now()
-  return () => !wire.controlled && wire.now() - started > ms
+  const longestMs = Math.min(longestShrinkMs, shareOfShrink * timeLeftMs())
+  return () => !wire.controlled && wire.now() - started > longestMs
 }
 
 /** Whether a token of the lines that an entry names has created a key before. */
@@ -243,7 +257,7 @@ function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
 /** Leaves out one part after another, halves first and single steps last, as long as the rest still shows the finding. */
 async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   let least = shown
-  const isLate = lateAfter(x, longestShrinkMs)
+  const isLate = laterOn(x)
   for (let size = Math.ceil((least.steps.length - 1) / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let end = least.steps.length - 1; end > 0; end -= size) {
       // A run may end before its last step.
