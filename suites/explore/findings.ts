@@ -9,8 +9,8 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { fixtureText } from './fixture-text.ts'
 import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
-import { grouped } from './other-pairs.ts'
 import type { Shown } from './replay.ts'
+import { sessionOf, withSessionsTogether } from './session-grants.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import { namesIn } from './step.ts'
 
@@ -124,9 +124,9 @@ function* secretsOf(x: Explorer): Generator<string> {
 function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): string[] {
   const explained = new Set<string>()
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
-  const groups = grouped({ steps, outcomes })
-  return groups.map(({ step, count, ...group }, index) => {
-    const outcome = index === groups.length - 1 ? last : group.outcome
+  const groups = withSessionsTogether({ steps, outcomes })
+  return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
+    const outcome = index === groups.length - 1 ? last : seenOutcome
     const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
     for (const text of keys) explained.add(text)
     const about = keys.map((text) => ` (${text})`).join('')
@@ -135,8 +135,9 @@ function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): strin
       return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
     const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
     const where = seen === '' ? '' : ` (called from ${seen})`
-    if (count > 1)
-      return `${describeNamedStep(step)}, and ${count - 1} more for other sessions${where}: ${outcome}${about}`
+    const others = more.map(sessionOf).join(', ')
+    if (others !== '')
+      return `${describeNamedStep(step)}${where}, and the same for the sessions ${others}: ${outcome}${about}`
     return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
   })
 }

@@ -1,7 +1,7 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
-import { asRepeated, grouped } from './other-pairs.ts'
 import type { Outcome } from './replay.ts'
+import { asRepeated, withNewerSessionsTogether } from './session-grants.ts'
 import type { BurstStep, CallStep, Change, Json, Step } from './step.ts'
 
 interface FixtureInput {
@@ -71,12 +71,12 @@ export function fixtureText(input: FixtureInput): string | null {
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
-    const before = grouped(input)
+    const before = withNewerSessionsTogether(input)
       .slice(0, -1)
-      .map(({ step, outcome, count }) => {
+      .map(({ steps: [step, ...more], outcome }) => {
         const expect = expectedOf(outcome)
-        if (count === 1) return line(step, names, needs, { expect })
-        return line(asRepeated(step), names, needs, { expect }).replace('{ ', `{ repeat: ${count}, `)
+        if (more.length === 0) return line(step, names, needs, { expect })
+        return line(asRepeated(step), names, needs, { expect }).replace('{ ', `{ repeat: ${more.length + 1}, `)
       })
     const title = 'control: the server accepts a right call'
     const given = [...before, line(controlFor(last, input.expect), names, needs, { expect: 'accepted', title })]

@@ -1,7 +1,6 @@
 /** Puts other pairs into a sequence of steps. */
 import { sessionLimit } from '../engine/document.ts'
 import { refresh } from './calls.ts'
-import type { Outcome, Shown } from './replay.ts'
 import type { CallStep, Step } from './step.ts'
 
 /** So many pairs that a server may have forgotten what it knew of older ones. */
@@ -42,44 +41,5 @@ export function withOtherPairs(steps: readonly Step[]): Step[] {
   return [...steps.slice(0, -1), ...more.flat(), ...steps.slice(-1)]
 }
 
-/** A step, or several grants that make newer sessions of one key, which a reader takes for one. */
-interface Group {
-  readonly step: Step
-  readonly outcome: Outcome
-  readonly count: number
-}
-
-/** Puts grants of newer sessions together that follow one another; the last step, which shows the finding, stays alone. */
-export function grouped({ steps, outcomes }: Shown): Group[] {
-  const groups: Group[] = []
-  for (const [index, step] of steps.entries()) {
-    const group: Group = { step, outcome: outcomes[index] ?? 'accepted', count: 1 }
-    const before = groups.at(-1)
-    const isMore = before !== undefined && index < steps.length - 1 && isSameGrant(before, group)
-    if (isMore) groups.splice(-1, 1, { ...before, count: before.count + 1 })
-    else groups.push(group)
-  }
-  return groups
-}
-
-function isSameGrant(before: Group, group: Group): boolean {
-  const kind = newerSessionOf(group.step)
-  return kind !== undefined && kind === newerSessionOf(before.step) && group.outcome === before.outcome
-}
-
 /** Whether it is one of the grants that `withNewerSessions` put in. */
 export const isNewerSession = (step: Step): step is CallStep => step.do === 'call' && /^newer\d+$/.test(step.as ?? '')
-
-/** What the grants of newer sessions have in common. */
-function newerSessionOf(step: Step): string | undefined {
-  if (!isNewerSession(step)) return undefined
-  const { as: _as, ...rest } = step
-  return JSON.stringify(rest).replace(/session:n\d+\$unique/, '')
-}
-
-/** The step for the language of fixtures, where `$n` counts from 1. */
-export function asRepeated(step: Step): Step {
-  if (step.do !== 'call') return step
-  const { as: _as, ...rest } = step
-  return JSON.parse(JSON.stringify(rest).replace(/session:n\d+\$unique/, 'session:n$n$unique')) as CallStep
-}

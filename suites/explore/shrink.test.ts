@@ -108,7 +108,7 @@ describe('a finding is tried again', () => {
     const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = findings.found
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.length).toBeLessThan(6)
-    expect(steps.at(-2)).toContain('"solution session:n1$unique", and 15 more for other sessions: accepted')
+    expect(steps.at(-2)).toContain('"solution session:n1$unique", and the same for the sessions n2$unique, n3$unique, ')
     expect(fixture).toContain(
       '{ repeat: 16, grant: root, scope: ["solution", "session:n$n$unique"], expect: accepted }',
     )

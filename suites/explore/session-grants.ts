@@ -1,0 +1,56 @@
+/** Puts grants together that a reader takes for one step: they follow one another and differ only in the session. */
+import { isNewerSession } from './other-pairs.ts'
+import type { Outcome, Shown } from './replay.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
+import { madeBy } from './whole-sequence.ts'
+
+/** A step, or several grants. */
+interface Group {
+  readonly steps: readonly [Step, ...Step[]]
+  readonly outcome: Outcome
+}
+
+/** Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone. */
+export const withSessionsTogether = (shown: Shown): Group[] => grouped(shown, sessionGrantOf)
+
+/** Groups of grants of newer sessions only, whose names say nothing: the language of fixtures repeats a call. */
+export const withNewerSessionsTogether = (shown: Shown): Group[] =>
+  grouped(shown, (step) => (isNewerSession(step) ? sessionGrantOf(step) : undefined))
+
+/** @param kindOf steps of one kind may be put together; undefined: not with others */
+function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string | undefined): Group[] {
+  const groups: { steps: [Step, ...Step[]]; outcome: Outcome; kind: string | undefined }[] = []
+  // A reader looks for the step that makes what a later one uses.
+  const used = new Set(steps.flatMap((step) => namesIn(step).filter((name) => !madeBy(step).includes(name))))
+  for (const [index, step] of steps.entries()) {
+    const outcome = outcomes[index] ?? 'accepted'
+    const isAlone = step.do !== 'call' || used.has(step.as ?? '') || index === steps.length - 1
+    const kind = isAlone ? undefined : kindOf(step)
+    const before = groups.at(-1)
+    if (kind !== undefined && before?.kind === kind && before.outcome === outcome) before.steps.push(step)
+    else groups.push({ steps: [step], outcome, kind })
+  }
+  return groups
+}
+
+const sessionWord = /,?"session:([^"]+)"/
+
+/** What a grant of a session has in common with others. */
+function sessionGrantOf({ as: _as, connection: _connection, ...grant }: CallStep): string | undefined {
+  const { grantType, scope } = grant.params
+  if (grantType !== 'api_key_credentials' || grant.change !== undefined) return undefined
+  const text = JSON.stringify(scope)
+  if (!sessionWord.test(text)) return undefined
+  return JSON.stringify({ ...grant, params: { ...grant.params, scope: text.replace(sessionWord, '') } })
+}
+
+/** The name of the session that a grant makes. */
+export const sessionOf = (step: Step): string | undefined =>
+  step.do === 'call' ? sessionWord.exec(JSON.stringify(step.params.scope))?.[1] : undefined
+
+/** The grants of newer sessions as a repeated call, in which `$n` counts from 1. */
+export function asRepeated(step: Step): Step {
+  if (step.do !== 'call') return step
+  const { as: _as, ...rest } = step
+  return JSON.parse(JSON.stringify(rest).replace(/session:n\d+\$unique/, 'session:n$n$unique')) as CallStep
+}
