@@ -1,5 +1,5 @@
 /** Scopes of a sequence with fewer words, because a reader takes each word of a finding for a part of it. */
-import { isNewerSession } from './other-pairs.ts'
+import { isOtherSession } from './other-pairs.ts'
 import type { CallStep, Step } from './step.ts'
 
 interface Word {
@@ -8,9 +8,9 @@ interface Word {
   readonly word: string
 }
 
-/** Every word of scope in the grants of a sequence, those of newer sessions apart, the last first: the words of areas come last there. */
+/** Every word of scope in the grants of a sequence, those of sessions that were put in apart, the last first: the words of areas come last there. */
 export const wordsOfGrants = (steps: readonly Step[]): Word[] =>
-  steps.flatMap((step, at) => (isNewerSession(step) ? [] : scopeOf(step)).map((word) => ({ at, word })).toReversed())
+  steps.flatMap((step, at) => (isOtherSession(step) ? [] : scopeOf(step)).map((word) => ({ at, word })).toReversed())
 
 /** The sequence without one word; null if its grant has no other word, or not this one any more. */
 export function withoutWord(steps: readonly Step[], { at, word }: Word): Step[] | null {

@@ -1,7 +1,7 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
 import type { Outcome } from './replay.ts'
-import { asRepeated, withNewerSessionsTogether } from './session-grants.ts'
+import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
 import type { BurstStep, CallStep, Change, Json, Step } from './step.ts'
 
 interface FixtureInput {
@@ -71,7 +71,7 @@ export function fixtureText(input: FixtureInput): string | null {
   const names = friendlyNames(steps)
   const needs = new Set<string>()
   try {
-    const before = withNewerSessionsTogether(input)
+    const before = withOtherSessionsTogether(input)
       .slice(0, -1)
       .map(({ steps: [step, ...more], outcome }) => {
         const expect = expectedOf(outcome)

@@ -1,5 +1,5 @@
 /** Puts grants together that a reader takes for one step: they follow one another and differ only in the session. */
-import { isNewerSession } from './other-pairs.ts'
+import { isOtherSession } from './other-pairs.ts'
 import type { Outcome, Shown } from './replay.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
@@ -13,9 +13,9 @@ interface Group {
 /** Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone. */
 export const withSessionsTogether = (shown: Shown): Group[] => grouped(shown, sessionGrantOf)
 
-/** Groups of grants of newer sessions only, whose names say nothing: the language of fixtures repeats a call. */
-export const withNewerSessionsTogether = (shown: Shown): Group[] =>
-  grouped(shown, (step) => (isNewerSession(step) ? sessionGrantOf(step) : undefined))
+/** Groups of grants of sessions that were put in, whose names say nothing: the language of fixtures repeats a call. */
+export const withOtherSessionsTogether = (shown: Shown): Group[] =>
+  grouped(shown, (step) => (isOtherSession(step) ? sessionGrantOf(step) : undefined))
 
 /** @param kindOf steps of one kind may be put together; undefined: not with others */
 function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string | undefined): Group[] {
@@ -48,9 +48,9 @@ function sessionGrantOf({ as: _as, connection: _connection, ...grant }: CallStep
 export const sessionOf = (step: Step): string | undefined =>
   step.do === 'call' ? sessionWord.exec(JSON.stringify(step.params.scope))?.[1] : undefined
 
-/** The grants of newer sessions as a repeated call, in which `$n` counts from 1. */
+/** Grants of sessions that were put in as a repeated call, in which `$n` counts from 1. */
 export function asRepeated(step: Step): Step {
   if (step.do !== 'call') return step
   const { as: _as, ...rest } = step
-  return JSON.parse(JSON.stringify(rest).replace(/session:n\d+\$unique/, 'session:n$n$unique')) as CallStep
+  return JSON.parse(JSON.stringify(rest).replace(/session:([no])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
-import type { ServerOptions } from '../targets/bundled.ts'
+import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import { collectFindings, isShownAgain } from './findings.ts'
+import { withSessionsTogether } from './session-grants.ts'
 import { reproduce } from './shrink.ts'
 import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
@@ -112,6 +113,26 @@ describe('a finding is tried again', () => {
     expect(fixture).toContain(
       '{ repeat: 16, grant: root, scope: ["solution", "session:n$n$unique"], expect: accepted }',
     )
+  })
+
+  test('between sixteen older and fifteen newer sessions, if it says that one was removed too early', async () => {
+    const mutants = await loadIndependentMutants()
+    const broken = mutants.find(({ id }) => id === 'second-oldest-session-removed')?.create() ?? {}
+    const { x, found } = await foundIn(broken, async ({ x }) => {
+      for (let at = 0; at < 34; at++) {
+        // Which of several sessions of one second is the oldest is not certain.
+        if (at === 18 || at === 19) await x.wait(1300)
+        await x.call(grant('root', [`session:c${at}$unique`, 'solution'], { as: `pair${at}` }))
+      }
+      for (const at of [18, 19]) await x.call(list(token(`pair${at}`)))
+    })
+    const refused = found.filter(({ kind }) => kind === 'refused')
+    expect(refused.length).toBeGreaterThan(0)
+    for (const one of refused.slice(0, 1)) {
+      const { steps, outcomes, ...often } = await reproduce(x, one)
+      expect(often).toEqual({ failed: 3, tries: 3 })
+      expect(withSessionsTogether({ steps, outcomes }).length).toBeLessThan(7)
+    }
   })
 
   test('with later answers of its kind, until one is seen again', async () => {

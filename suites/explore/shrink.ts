@@ -4,7 +4,7 @@ import { inDocumentOrder } from './calls.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { withoutWord, wordsOfGrants } from './fewer-words.ts'
-import { withNewerSessions, withOtherPairs } from './other-pairs.ts'
+import { withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
 import { namesIn, type Step } from './step.ts'
 import { callsOf, isWhole, madeBy, whole } from './whole-sequence.ts'
@@ -83,8 +83,9 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
 function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate, short: Step[]): Generator<Step[]> {
   yield short
-  const followed = isOfSession(requirement) ? withNewerSessions(short, quietMs) : short
-  if (kind === 'accepted' && followed.length > short.length) yield followed
+  const crowd = kind === 'refused' ? withSessionsAround : isOfSession(requirement) ? withNewerSessions : undefined
+  const crowdOfSessions = crowd?.(short, quietMs) ?? short
+  if (crowdOfSessions.length > short.length) yield crowdOfSessions
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
   const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)

@@ -19,7 +19,7 @@ export function whole(steps: readonly Step[]): Step[] {
 }
 
 /** Names of what a sequence makes, as `freshName` gives them; those of keys are not. */
-const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other|newer)\d/.test(name)
+const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d/.test(name)
 
 export function madeBy(step: Step): string[] {
   return callsOf(step).flatMap(({ as }) => as ?? [])
