@@ -52,6 +52,8 @@ type Column = 0 | 1 | 2
 type OfTable = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
 
 export interface Sizes extends OfTable {
+  /** Time ends the exploration before its budget of calls does, so what time is left over may be used. */
+  readonly isBoundByTime: boolean
   /** How long the last stages take at most. */
   readonly reservedMs: number
   /** How long the sequences take that follow the session tests; of a short exploration half of its time. */
@@ -89,6 +91,7 @@ export function sizesFor(budget: Budget): Sizes {
   const reserved = calls < leastReserving ? 0 : sizes.reserved
   return {
     ...sizes,
+    isBoundByTime: calls < budget.maxCalls,
     reserved,
     reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
     sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * likelyMs),

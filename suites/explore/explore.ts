@@ -111,6 +111,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     random,
     makeKeyPair: keyPairMaker(values),
     onFinding: (candidate) => tellFinding(findings, candidate, options),
+    usesWholeTime: options.walks === Number.POSITIVE_INFINITY,
     walk: (caller, isOver) => walk(caller, seed, isOver, options.walks),
     combine: async (caller, isOver) => {
       coverage = await callMatrix({ caller, seed, matrix, only, isOver })

@@ -163,7 +163,11 @@ export async function wideStages(all: Stages): Promise<void> {
     await expire(all, false)
   }
   await expire(all, true)
-  await stage('random walks', () => plan.walk(caller, until(sizes.walkCalls)))
+  const goesOn = plan.usesWholeTime && sizes.isBoundByTime
+  // The rest of the matrix shows more than walks do.
+  if (goesOn && Number.isFinite(sizes.matrixCalls))
+    await stage('matrix', () => plan.combine(caller, () => isOver(all, walkCalls)))
+  await stage('random walks', () => plan.walk(caller, goesOn ? () => isOver(all) : until(sizes.walkCalls)))
 }
 
 /** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */

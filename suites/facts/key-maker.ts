@@ -12,7 +12,7 @@ export const ordinaryScope = ['apikey', 'solution']
 
 /** The name of a key of this measurement: of at most twelve characters, as a server may take no longer one. */
 export const nameOf = ({ unique }: Caller, what: string): string =>
-  `${what.slice(0, 7)}-${shortName(`${unique}-${what}`, 4)}`
+  `${what.slice(0, 7).replace(/-$/, '')}-${shortName(`${unique}-${what}`, 4)}`
 
 /** The scope word of a session of this measurement. */
 export const sessionWord = ({ unique }: Caller, what: string): string => `session:${shortName(`${unique}-${what}`)}`
