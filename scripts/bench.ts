@@ -7,9 +7,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
+import { readArguments } from './arguments.ts'
 import { installationMeasure } from './bench/installation.ts'
 import { type Figure, figureTable, isMet, type Measure, valueText, wantedText } from './bench/measure.ts'
 import { bundledMeasure, startMeasure, testsMeasure } from './bench/runs.ts'
@@ -38,7 +38,7 @@ interface Bench {
 /** A smaller slowdown is noise of the machine. */
 const noticeable = 1.1
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     only: { type: 'string', multiple: true },
     turns: { type: 'string', default: '5' },

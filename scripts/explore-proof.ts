@@ -20,14 +20,14 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parseArgs } from 'node:util'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { type ProofLine, type ProofServer, prove, type Way } from '../suites/self/explore-proof.ts'
 import { missedGoals, proofSummary, proofTables } from '../suites/self/explore-proof-tables.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
 import { loadIndependentMutants, loadIndependentSets, loadIndependentVariants } from '../suites/targets/bundled.ts'
+import { readArguments, wrongArgument } from './arguments.ts'
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     way: { type: 'string', default: 'run' },
     only: { type: 'string', default: '' },
@@ -71,7 +71,8 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
 
 const sets = await loadIndependentSets()
 const chosen = values.set === undefined ? null : sets.get(values.set)
-if (chosen === undefined) throw new Error(`Name one of ${[...sets.keys()].join(', ')} with --set`)
+if (chosen === undefined)
+  wrongArgument(`--set ${values.set}: there is no such set; name ${[...sets.keys()].join(', ')}`)
 const isInSet = (id: string): boolean => chosen?.has(id) ?? true
 
 const done = new Map<string, ProofLine>()

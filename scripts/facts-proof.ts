@@ -7,13 +7,13 @@
  * otherwise than it was set. Next to each number is what the reference server reaches without the facts: the mock may not be worse. The
  * servers' clocks are moved, so that nothing waits.
  */
-import { parseArgs } from 'node:util'
 import { proveMock } from '../suites/self/mock-of.ts'
 import { loadVariants, type Variant } from '../suites/targets/bundled.ts'
+import { readArguments } from './arguments.ts'
 
 const leastShare = 0.95
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: { calls: { type: 'string', default: '300' }, only: { type: 'string', default: '' } },
 })
 const calls = Number(values.calls)

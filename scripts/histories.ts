@@ -3,13 +3,13 @@
  *
  *     npm run histories [-- --count N]
  */
-import { parseArgs } from 'node:util'
 import { type Exchange, explain, type State } from '../suites/engine/model/index.ts'
 import { seededRandom } from '../suites/engine/random.ts'
 import { correctHistory } from '../suites/self/correct-histories.ts'
 import { accepted, afterGrants, at, listWith, newState, tokenHeader } from '../suites/self/made-up-calls.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '2000' } } })
+const { values } = readArguments({ options: { count: { type: 'string', default: '2000' } } })
 const count = Number(values.count)
 const random = seededRandom(1)
 const newStart = (): State => afterGrants(newState(), ['a', 'b', 'c'], ['solution'])

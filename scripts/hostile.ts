@@ -6,12 +6,12 @@
  *
  * Exits with 1 when an attack succeeds.
  */
-import { parseArgs } from 'node:util'
 import { attacks } from '../suites/self/hostile/attacks.ts'
 import { flipBytes } from '../suites/self/hostile/flip-bytes.ts'
 import { type Finding, runAttack } from '../suites/self/hostile/run-attack.ts'
+import { readArguments } from './arguments.ts'
 
-const { values, positionals: wanted } = parseArgs({
+const { values, positionals: wanted } = readArguments({
   options: { proxy: { type: 'string' }, seed: { type: 'string', default: '1' } },
   allowPositionals: true,
 })

@@ -3,12 +3,12 @@
  *
  *     npm run imports [-- --write]
  */
-import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import { drawImports, readImports } from '../suites/self/imports.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+const { values } = readArguments({ options: { write: { type: 'boolean', default: false } } })
 const drawing = drawImports(readImports(packageRoot))
 if (values.write) writeBlock('docs/architecture.md', 'imports', drawing)
 else console.log(drawing)

@@ -3,11 +3,11 @@
  *
  *     npm run interrupt [-- --times 100] [--seed 1]
  */
-import { parseArgs } from 'node:util'
 import { seededRandom } from '../suites/engine/random.ts'
 import { interruptRun } from '../suites/self/interrupt-run.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: { times: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' } },
 })
 const random = seededRandom(Number(values.seed))

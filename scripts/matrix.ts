@@ -8,15 +8,15 @@
  */
 
 import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { allItems } from '../suites/engine/case/cases.ts'
 import { countBy } from '../suites/engine/group.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { idleReasons } from '../suites/self/idle-scenarios.ts'
 import { type Hunt, hunt, idleScenarios, itemsOf, judgingScenarios } from '../suites/self/mutation.ts'
 import { loadMutants } from '../suites/targets/bundled.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: { own: { type: 'boolean', default: false }, tsv: { type: 'string' }, only: { type: 'string', default: '' } },
 })
 const corpus = await openCorpus()

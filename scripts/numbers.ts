@@ -3,11 +3,11 @@
  *
  *     npm run numbers [-- --write]
  */
-import { parseArgs } from 'node:util'
 import { writeBlock } from '../suites/self/marked-block.ts'
 import { countAll, numbersTable } from '../suites/self/numbers.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+const { values } = readArguments({ options: { write: { type: 'boolean', default: false } } })
 const table = numbersTable(await countAll())
 if (values.write) writeBlock('README.md', 'numbers', table)
 else console.log(table)

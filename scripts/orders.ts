@@ -6,13 +6,13 @@
  *
  * Exits with 1 when a verdict differs, or when a requirement fails that nothing broke.
  */
-import { parseArgs } from 'node:util'
 import { allItems } from '../suites/engine/case/cases.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { defectSets } from '../suites/self/defects.ts'
 import { runInOrders } from '../suites/self/run-in-orders.ts'
+import { readArguments } from './arguments.ts'
 
-const { values, positionals: wanted } = parseArgs({
+const { values, positionals: wanted } = readArguments({
   options: { times: { type: 'string', default: '10' }, seed: { type: 'string', default: '1' } },
   allowPositionals: true,
 })

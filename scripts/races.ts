@@ -7,12 +7,12 @@
  *
  * Exit code 1: a server is found in fewer than 19 of 20 runs by both together, or one that conforms is accused.
  */
-import { parseArgs } from 'node:util'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { clusters, isFoundByCases, isFoundByModel, serverInProcess, twoNodes } from '../suites/self/race-proof.ts'
 import { loadIndependentMutants } from '../suites/targets/bundled.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: { runs: { type: 'string', default: '20' }, only: { type: 'string', default: '' } },
 })
 const runs = Number(values.runs)

@@ -11,13 +11,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { packageRoot } from '../suites/engine/fixture/package-root.ts'
 import type { Report } from '../suites/report/report.ts'
+import { readArguments } from './arguments.ts'
 import { startScript } from './bench/processes.ts'
 
 const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
-const { values } = parseArgs({
+const { values } = readArguments({
   options: {
     bundled: { type: 'string', default: '50' },
     url: { type: 'string', default: '20' },

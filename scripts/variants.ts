@@ -3,13 +3,13 @@
  *
  *     npm run variants [-- --pairs] [--concurrency 1,4,16]
  */
-import { parseArgs } from 'node:util'
 import { departuresOf } from '../suites/self/expected-departures.ts'
 import { type Merged, merge, pairsOf } from '../suites/self/merge-variants.ts'
 import { runVariant } from '../suites/self/variant-run.ts'
 import { loadVariants } from '../suites/targets/bundled.ts'
+import { readArguments } from './arguments.ts'
 
-const { values } = parseArgs({
+const { values } = readArguments({
   options: { pairs: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '1' } },
 })
 /** How the cases run: 0, each against a fresh server; else all against one server, with this many calls at once. */

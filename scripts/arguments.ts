@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+
+/**
+ * Reads the command line of a script as `parseArgs` does. `--help` prints the comment at the head of the script, and ends with 0; an
+ * unknown option or one without its value ends with 2 and one sentence.
+ */
+export function readArguments<Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> {
+  if (process.argv.slice(2).includes('--help')) {
+    console.log(headComment())
+    process.exit(0)
+  }
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    if (!(error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))) throw error
+    wrongArgument(error.message)
+  }
+}
+
+/** Ends the script with 2 and one sentence. */
+export function wrongArgument(sentence: string): never {
+  console.error(`${scriptName()}: ${sentence} (--help says what it takes)`)
+  process.exit(2)
+}
+
+function scriptName(): string {
+  return basename(process.argv[1] as string, '.js')
+}
+
+function headComment(): string {
+  const [, comment = ''] =
+    /^\/\*\*\n([\s\S]*?)\n \*\//.exec(readFileSync(join(packageRoot, 'scripts', `${scriptName()}.ts`), 'utf8')) ?? []
+  return comment.replaceAll(/^ \* ?/gm, '')
+}
