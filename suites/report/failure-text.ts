@@ -66,6 +66,8 @@ function mismatchText(mismatch: Mismatch): string {
       return `expected ${mismatch.wanted}, got ${got}`
     case 'not':
       return `expected something other than ${mismatch.wanted}, got ${got}`
+    case 'includes':
+      return `expected a text or a list with ${mismatch.wanted}, got ${got}`
     case 'excludes':
       return `expected a text or a list without ${mismatch.wanted}, got ${got}`
     case 'at-most':

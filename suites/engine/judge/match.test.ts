@@ -9,6 +9,8 @@ describe('matchers', () => {
     [5, 5, 6],
     [{ a: 1, b: [2] }, { b: [2], a: 1 }, { a: 1 }],
     ['b', { not: 'a' }, 'a'],
+    [['x', 'y'], { includes: 'x' }, ['y']],
+    ['a text', { includes: 'tex' }, 5],
     [['y'], { excludes: 'x' }, ['x']],
     [5, { 'at-most': 5 }, 6],
     [5, { 'at-least': 5 }, 4],
@@ -23,8 +25,9 @@ describe('matchers', () => {
     expect(holds(undefined, { 'at-most': 6 })).toBe(false)
   })
 
-  test('what is missing differs from nothing and excludes nothing', () => {
+  test('what is missing differs from nothing, includes nothing and excludes nothing', () => {
     expect(holds(undefined, { not: 'x' })).toBe(false)
+    expect(holds(undefined, { includes: 'x' })).toBe(false)
     expect(holds(undefined, { excludes: 'x' })).toBe(false)
     expect(holds({ solution: true }, { excludes: 'context' })).toBe(false)
   })

@@ -48,6 +48,8 @@ function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown
       return same(actual, value)
     case 'not':
       return actual !== undefined && !same(actual, value)
+    case 'includes':
+      return includes(actual, value)
     case 'excludes':
       return (typeof actual === 'string' || Array.isArray(actual)) && !includes(actual, value)
     case 'at-most':
@@ -57,7 +59,7 @@ function holds(actual: unknown, word: Exclude<Word, 'in' | 'is'>, value: unknown
   }
 }
 
-const words = ['not', 'excludes', 'at-most', 'at-least', 'in', 'is'] as const
+const words = ['not', 'includes', 'excludes', 'at-most', 'at-least', 'in', 'is'] as const
 type Word = (typeof words)[number] | 'equals'
 
 /** The word of a matcher; a plain value means `equals`. */

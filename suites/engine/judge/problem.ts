@@ -15,7 +15,7 @@ export type AnswerSummary =
 /** A value that does not match. `wanted` and `got` are JSON, cut to a readable length; `got` is "nothing" for a missing value. */
 export type Mismatch =
   | {
-      rule: 'equals' | 'not' | 'excludes' | 'at-most' | 'at-least'
+      rule: 'equals' | 'not' | 'includes' | 'excludes' | 'at-most' | 'at-least'
       wanted: string
       got: string
     }
