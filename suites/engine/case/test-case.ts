@@ -42,25 +42,33 @@ export function testKeysUsed(scenario: Scenario, testCase: Case, members: readon
   return new Set(members.filter((member) => used.has(member)))
 }
 
-const named = new WeakMap<Scenario, Map<Case, ReadonlySet<string>>>()
+/** Names by where they stand: in the steps, which all cases of a scenario share, or in the values of a case. */
+const named = new WeakMap<object, ReadonlySet<string>>()
 
-/** Every name in a case: of references, callers and keys. Cached, because a run needs it several times. */
+/** Every name in a case: of references, callers and keys. */
 export function namesIn(scenario: Scenario, testCase: Case): ReadonlySet<string> {
-  const cases = named.get(scenario) ?? new Map<Case, ReadonlySet<string>>()
-  named.set(scenario, cases)
-  const known = cases.get(testCase)
-  if (known !== undefined) return known
-  const all = [scenario.given, scenario.steps, testCase.values] as unknown
-  const used = new Set(referencesIn(all).map(({ reference }) => reference.split('.')[0] ?? ''))
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    for (const [key, inner] of Object.entries(value)) {
-      const names = ['hmac', 'ecc', 'basic', 'key', 'secret-of'].includes(key) && typeof inner === 'string'
-      if (names) used.add(inner)
-      visit(inner)
+  const inSteps = remembered(scenario, () => [scenario.given, scenario.steps])
+  const own = remembered(testCase, () => testCase.values)
+  return own.size === 0 ? inSteps : new Set([...inSteps, ...own])
+}
+
+/** Cached, because a run needs them several times. */
+function remembered(owner: object, value: () => unknown): ReadonlySet<string> {
+  const names = named.get(owner) ?? namesWithin(value())
+  named.set(owner, names)
+  return names
+}
+
+function namesWithin(value: unknown): ReadonlySet<string> {
+  const used = new Set(referencesIn(value).map(({ reference }) => reference.split('.')[0] ?? ''))
+  const visit = (inner: unknown): void => {
+    if (typeof inner !== 'object' || inner === null) return
+    for (const [key, member] of Object.entries(inner)) {
+      const names = ['hmac', 'ecc', 'basic', 'key', 'secret-of'].includes(key) && typeof member === 'string'
+      if (names) used.add(member)
+      visit(member)
     }
   }
-  visit(all)
-  cases.set(testCase, used)
+  visit(value)
   return used
 }
