@@ -6,10 +6,13 @@ import { buildLab } from './lab/build-lab.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
 import { scriptFile, styleFile } from './report/html-page.ts'
 import { writeCorpusCache } from './run/corpus-cache.ts'
+import { writeCompiledSchemas } from './run/write-compiled-schemas.ts'
 import { writeBundles } from './write-bundles.ts'
 
 // Every command that reads a corpus with a mistake reports it, so the build continues.
-await writeCorpusCache().catch((error: Error) => console.error(error.message))
+await writeCorpusCache()
+  .then(writeCompiledSchemas)
+  .catch((error: Error) => console.error(error.message))
 writeFileSync(new URL('lab/lab-page.html', import.meta.url), await buildLab())
 writeFileSync(new URL('report/compare/compare-page.html', import.meta.url), await buildComparison())
 for (const file of [styleFile, scriptFile]) copyFileSync(join(packageRoot, file), join(packageRoot, 'dist', file))

@@ -39,11 +39,12 @@ export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
   return { ...corpus, scenarios: [...corpus.scenarios, ...loadOwnScenarios(fixtures, corpus)] }
 }
 
-/** Parses and lints the corpus and stores it for openCorpus; part of the build. */
-export async function writeCorpusCache(): Promise<void> {
+/** Parses and lints the corpus, stores it for openCorpus and returns it; part of the build. */
+export async function writeCorpusCache(): Promise<Corpus> {
   const { loadCorpus } = await import('../engine/fixture/corpus.ts')
   const cached: Cached = { digest: digestOfSources(), corpus: loadCorpus(packageRoot) }
   writeFileSync(cacheFile, JSON.stringify(cached))
+  return cached.corpus
 }
 
 function readCache(): Cached | undefined {

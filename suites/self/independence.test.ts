@@ -74,7 +74,10 @@ describe('each package has one home', () => {
     ['express', /^mock-server\/app\.ts$/],
     ['supertest', /^suites\/targets\/http\.ts$/],
     ['yaml', /^suites\/engine\/fixture\/yaml-source\.ts$|\.test\.ts$/],
-    ['ajv', /^suites\/engine\/(fixture\/schema|judge\/match)|\.test\.ts$/],
+    [
+      'ajv',
+      /^suites\/engine\/(fixture\/schema|judge\/compiled-schemas)|^suites\/run\/write-compiled-schemas|\.test\.ts$/,
+    ],
     ['@noble', /^suites\/engine\/signer\/(bytes|ed25519|hmac)\.ts$/],
     ['fast-check', /^suites\/explore\/walk\.ts$|\.test\.ts$/],
     ['commander', /^suites\/(cli\.ts$|commands\/)/],

@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
-import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
 import { isObject } from '../json.ts'
+import { schemaCheck } from './compiled-schemas.ts'
 import { firstTimestampMs, roundingMs } from './margins.ts'
 import type { Mismatch } from './problem.ts'
 import { showJson } from './show-json.ts'
@@ -19,20 +18,6 @@ export interface ClockWitness {
   earliestMs: number
   latestMs: number
 }
-
-// The schema of fixtures checks the schemas in them, a test those of spec/. Checking again here takes longer than all comparisons.
-const settings = { strict: false, allErrors: false, meta: false, validateSchema: false }
-const require = createRequire(import.meta.url)
-let ajv: Ajv2020 | undefined
-
-/** Loaded at the first comparison with a schema: the commands that make no call need not wait for it. */
-function compile(schema: object): ValidateFunction {
-  const loaded: typeof import('ajv/dist/2020.js') = require('ajv/dist/2020.js')
-  ajv ??= new loaded.Ajv2020(settings)
-  return ajv.compile(schema)
-}
-
-const compiled = new Map<string, ValidateFunction>()
 
 /** Compares a value with a matcher of the fixture language (references already resolved); undefined where it matches. */
 export function mismatch(actual: unknown, matcher: unknown, time: CallTime): Mismatch | undefined {
@@ -87,12 +72,7 @@ function mismatchInTime(actual: unknown, inMs: number, time: CallTime): Mismatch
 
 /** Compares a value with a JSON Schema; undefined where it fits. */
 export function mismatchSchema(actual: unknown, schema: unknown): Mismatch | undefined {
-  const key = JSON.stringify(schema)
-  let validate = compiled.get(key)
-  if (validate === undefined) {
-    validate = compile(schema as object)
-    compiled.set(key, validate)
-  }
+  const validate = schemaCheck(schema as object)
   if (validate(actual)) return undefined
   const error = validate.errors?.[0]
   return {
