@@ -7,15 +7,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { numbersReporter } from './self/numbers-reporter.ts'
 import { skippedReporter } from './self/skipped-reporter.ts'
 
-/** These take longest, most of the time in processes that they start. */
+/** These take longest. Those that mostly wait for processes stand beside those that compute, so that no core is idle. */
 const longest = [
   'pages',
-  'run-lifecycle',
-  'saved-scenarios',
   'mutants',
+  'saved-scenarios',
+  'null-servers',
+  'run-lifecycle',
   'orders',
   'variants-lasting',
-  'null-servers',
   'recipes',
   'foreign',
 ]
