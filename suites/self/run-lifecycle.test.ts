@@ -144,10 +144,10 @@ test('keys that cannot be removed are reported by the next run, and removed by o
 })
 
 test('Ctrl-C at any time ends a bundled run with 130', { timeout }, async () => {
-  for (const afterMs of [0, 250, 500]) {
+  for (const afterMs of isProof ? [0, 250, 500] : [250]) {
     const { exitCode, printed, wasOver } = await interruptRun(afterMs)
     if (!wasOver) expect(exitCode, printed).toBe(130)
-    else expect(afterMs, 'the first signal comes in time').toBeGreaterThan(0)
+    else expect(afterMs, 'the early signals come in time').toBeGreaterThan(250)
   }
 })
 

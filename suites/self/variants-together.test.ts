@@ -55,7 +55,7 @@ test('every compatible pair of variants meets in one of the servers', () => {
 
 describe('nothing fails if a server answers many open questions differently at once', () => {
   // Outside of a proof every server gets another part of the cases, so that each pair of variants and each case has its turn.
-  const turns = servers.map((server, index) => ({ ...server, part: { every: 8, first: index } }))
+  const turns = servers.map((server, index) => ({ ...server, part: { every: 12, first: index } }))
   test.each(turns)('$ids', { timeout: longerThanAnyRunMs }, async ({ part, ...server }) => {
     const { departures, messages, exitCode } = await runVariant(server, { part })
     // One variant may prevent the departure of another, so no departure is required here.
