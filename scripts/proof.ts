@@ -40,7 +40,10 @@ const proofs: readonly Proof[] = [
     name: 'what a few servers show in npm test holds for all of them: null, unusual, conforming in other ways, alone and together',
     command: vitest(
       'mock-server/independent/variants.long.test.ts',
+      'suites/explore/addresses.test.ts',
+      'suites/explore/explore.long.test.ts',
       'suites/explore/locks.test.ts',
+      'suites/explore/own-keys.test.ts',
       'suites/explore/third-witness.long.test.ts',
       'suites/self/null-servers.test.ts',
       'suites/self/list-matrix.test.ts',

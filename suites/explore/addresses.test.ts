@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
+import { partUnlessProof } from '../self/proof-form.ts'
 import { createHandler } from '../targets/bundled.ts'
 import { type Exploration, explore } from './explore.ts'
 import { openMemoryWire } from './memory-wire.ts'
@@ -27,12 +28,16 @@ async function exploreThrough(translated: (from: string) => string, loopback: bo
   })
 }
 
-test.each<[string, (from: string) => string, boolean]>([
+const networks: readonly [string, (from: string) => string, boolean][] = [
   ['a proxy on this machine', () => '127.0.0.1', true],
-  ['the port of a container', () => '172.17.0.1', true],
   ['a network, to a server that is far away', () => '198.51.100.20', false],
-])('nothing is found in a conforming server behind %s', async (_name, translated, loopback) => {
-  const { findings, calls } = await exploreThrough(translated, loopback)
-  expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
-  expect(calls).toBeGreaterThan(1000)
-})
+  ['the port of a container', () => '172.17.0.1', true],
+]
+test.each(partUnlessProof(networks, 2))(
+  'nothing is found in a conforming server behind %s',
+  async (_name, translated, loopback) => {
+    const { findings, calls } = await exploreThrough(translated, loopback)
+    expect(findings.map(({ message, steps }) => [message, ...steps])).toEqual([])
+    expect(calls).toBeGreaterThan(1000)
+  },
+)

@@ -21,21 +21,19 @@ describe('the model alone', () => {
     expect(found.some((one) => isCatch(breaks, one))).toBe(true)
   })
 
-  test.each([
-    'key-pem-exactly-as-shown',
-    'lockout-of-key-after-ten-refused',
-    'refresh-tokens-live-until-the-year-2100',
-    'key-names-of-at-most-twelve-characters',
-    'names-of-refused-creations-stay-taken',
-  ])('does not accuse %s', { timeout: 30_000 }, async (name) => {
-    const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
-    if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
-    const { id, profile, settings = {}, create } = variant
-    const server = () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() })
-    const line = await prove({ id, breaks: '', settings, create: server }, 'explore', {
-      ...options,
-      stopAtFirst: false,
-    })
-    expect(line.found).toEqual([])
-  })
+  test.each(['lockout-of-key-after-ten-refused', 'key-names-of-at-most-twelve-characters'])(
+    'does not accuse %s',
+    { timeout: 30_000 },
+    async (name) => {
+      const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
+      if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
+      const { id, profile, settings = {}, create } = variant
+      const server = () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() })
+      const line = await prove({ id, breaks: '', settings, create: server }, 'explore', {
+        ...options,
+        stopAtFirst: false,
+      })
+      expect(line.found).toEqual([])
+    },
+  )
 })
