@@ -181,7 +181,7 @@ describe('by hand, with a secret', () => {
     expect(diagnose(ask(header(hmac(data())))).valid).toBe(true)
   })
 
-  test.each(partUnlessProof(byHand, 14))('%s', (_, id, refused) => {
+  test.each(partUnlessProof(byHand, 10))('%s', (_, id, refused) => {
     expect(found(ask(refused))).toEqual([id])
   })
 

@@ -65,7 +65,7 @@ describe('one mistake', { timeout: 240_000 }, () => {
   })
 
   // Enough of them for every stage of signing and both kinds of key.
-  test.each(partUnlessProof(cases, 16))('$id is named', ({ id, input, header }) => {
+  test.each(partUnlessProof(cases, 12))('$id is named', ({ id, input, header }) => {
     const found = diagnose(asked(input, header))
     expect(found.explained && !found.valid).toBe(true)
     expect([...found.mistakes, ...found.alternatives].map((mistake) => mistake.id)).toContain(id)

@@ -21,7 +21,7 @@ describe('the model alone', () => {
     expect(found.some((one) => isCatch(breaks, one))).toBe(true)
   })
 
-  test.each(['lockout-of-key-after-ten-refused', 'key-names-of-at-most-twelve-characters'])(
+  test.each(['names-of-refused-creations-stay-taken', 'key-names-of-at-most-twelve-characters'])(
     'does not accuse %s',
     { timeout: 30_000 },
     async (name) => {

@@ -25,13 +25,16 @@ const shortened: { readonly [command: string]: string } = {
   'npx svc-conformance run --url http://127.0.0.1:8099 --wait 10': ' --only basic --only signatures/hmac-accepted',
   "npx svc-conformance client --command 'node adapter.mjs' --auth hmac": ' --only plain/hmac --only error-in-200/hmac',
 }
-/** Two blocks run every case against the bundled server; outside of a proof only that of the README does. */
-const wholeAgain = 'npx svc-conformance run --set 1.0 --report json=report.json > /dev/null'
+/** Outside of a proof the blocks with these are left out: that of the README runs every case, and those of other pages the same commands. */
+const againInProof: readonly string[] = [
+  'npx svc-conformance run --set 1.0 --report json=report.json > /dev/null',
+  'npx svc-conformance run --only signatures/hmac-accepted --report json=reference.json > /dev/null',
+]
 
 test('what is shortened outside of a proof is on a page', () => {
   const commands = pages.flatMap((page) => consoleBlocks(textOf(page)).flatMap((block) => block.commands))
   const known = new Set(commands.map(({ command }) => command))
-  expect([...Object.keys(shortened), wholeAgain].filter((command) => !known.has(command))).toEqual([])
+  expect([...Object.keys(shortened), ...againInProof].filter((command) => !known.has(command))).toEqual([])
 })
 
 test('the README is short', () => expect(textOf('README.md').split('\n').length).toBeLessThanOrEqual(200))
@@ -44,7 +47,7 @@ describe.each(pages)('%s', (page) => {
   const blocks = consoleBlocks(textOf(page))
   if (blocks.length === 0) test('has no console block', () => expect(textOf(page)).not.toContain('```console'))
   for (const { line, commands } of blocks) {
-    const isLeftOut = !isProof && commands.some(({ command }) => command === wholeAgain)
+    const isLeftOut = !isProof && commands.some(({ command }) => againInProof.includes(command))
     const name = `line ${line}: ${commands[0]?.command}${isLeftOut ? ' (NOT RUN: npm run proof does)' : ''}`
     test.skipIf(isLeftOut)(name, { timeout: 240_000 }, async () => {
       const outputs = await runSession(
