@@ -93,4 +93,7 @@ function print(figure: Figure, earlier: Bench | undefined): void {
   console.log(`    ${slower > noticeable ? 'SLOWER: ' : ''}${slower.toFixed(2)} times ${valueText(before)} of before`)
 }
 
-process.exitCode = await main()
+process.exitCode = await main().catch((error: Error) => {
+  console.error(`Cannot measure: ${error.message}`)
+  return 1
+})

@@ -18,10 +18,17 @@ export function node(args: string[], cwd = packageRoot): void {
   if (status !== 0) throw new Error(`node ${args.join(' ')} ended with ${status}`)
 }
 
-/** Runs a script of package.json. */
+/** Runs a script of package.json. If it fails, its output is kept in a file that the error names. */
 export function npm(script: string): void {
-  const { status } = spawnSync('npm', ['run', '--silent', script], { cwd: packageRoot, stdio: 'ignore' })
-  if (status !== 0) throw new Error(`npm run ${script} ended with ${status}`)
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', script], {
+    cwd: packageRoot,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  })
+  if (status === 0) return
+  const file = join(packageRoot, '.build', `failed-${script.replace(':', '-')}.log`)
+  writeFileSync(file, `${stdout}${stderr}`)
+  throw new Error(`npm run ${script} ended with ${status}; what it printed is in ${file}`)
 }
 
 export const emptyTest = 'vitest with one empty test'
