@@ -44,6 +44,7 @@ const proofs: readonly Proof[] = [
       'suites/explore/explore.long.test.ts',
       'suites/explore/locks.test.ts',
       'suites/explore/own-keys.test.ts',
+      'suites/explore/single-sequences.long.test.ts',
       'suites/explore/third-witness.long.test.ts',
       'suites/self/null-servers.test.ts',
       'suites/self/list-matrix.test.ts',

@@ -7,17 +7,37 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { numbersReporter } from './self/numbers-reporter.ts'
 import { skippedReporter } from './self/skipped-reporter.ts'
 
-/** These take longest. Those that mostly wait for processes stand beside those that compute, so that no core is idle. */
+/**
+ * These take longest. Those that mostly wait, for processes or for an expiry, stand apart from each other, between those that compute, so that
+ * no core is idle and no more workers are needed than one beyond the cores.
+ */
 const longest = [
-  'pages',
-  'mutants',
   'saved-scenarios',
+  'mutants',
+  'explore',
+  'explore-proof',
+  'own-keys',
+  'diagnose',
+  'by-hand',
+  'single-sequences',
+  'order',
+  'shrink',
+  'pages',
   'null-servers',
-  'run-lifecycle',
-  'orders',
   'variants-lasting',
+  'run-lifecycle',
   'recipes',
+  'orders',
+  'hostile',
+  'client-judge',
+  'no-secret-leaves',
   'foreign',
+  'unusual-targets',
+  'lab',
+  'clients',
+  'command',
+  'html',
+  'adapters',
 ]
 
 /**
@@ -27,9 +47,11 @@ const longest = [
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const [, name] = /\/suites\/self\/(?:.*\/)?([^/]+)\.test\.ts$/.exec(moduleId) ?? []
-      if (name === undefined) return moduleId.includes('.long.test.') ? 1 : 0
-      return longest.includes(name) ? 2 + longest.length - longest.indexOf(name) : 2
+      const [, name = '', long] = /\/([^/]+?)(\.long)?\.test\.ts$/.exec(moduleId) ?? []
+      const isOfSuite = moduleId.includes('/suites/self/')
+      if (longest.includes(name) && (isOfSuite || long || name === 'own-keys' || name === 'shrink'))
+        return 2 + longest.length - longest.indexOf(name)
+      return isOfSuite ? 2 : long ? 1 : 0
     }
     return (await super.sort(files)).sort((one, other) => rank(other) - rank(one))
   }
@@ -55,8 +77,9 @@ export default defineConfig({
     isolate: false,
     // Generous, because machines differ: no test asserts a time.
     testTimeout: 240_000,
-    // Two more than the cores, because the long tests wait a third of their time: for a process, a browser or an expiry.
-    maxWorkers: availableParallelism() + 2,
+    // One more than the cores, because the long tests wait a third of their time: for a process, a browser or an expiry. Each more would
+    // load all modules once more.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', numbersReporter(), skippedReporter()],
   },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { partUnlessProof } from '../self/proof-form.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { readDeviations } from './deviations.ts'
 import { keyLimit } from './key-limit.ts'
@@ -52,7 +53,7 @@ test.each(Object.keys(sequences))('%s: the reference server breaks nothing', asy
   expect(await brokenBy({}, sequences[name] as (caller: Caller) => Promise<void>)).toEqual([])
 })
 
-test.each([
+const showing: readonly (readonly [string, string, string])[] = [
   ['grant-takes-authorization-header-for-secret', 'grants', 'grants/credentials'],
   ['creation-with-public-key-needs-no-secret-in-basic', 'creations', 'basic/credentials'],
   ['body-sent-in-chunks-signed-as-empty', 'chunks', 'signatures/request-body'],
@@ -61,7 +62,8 @@ test.each([
   ['letter-case-of-envelope-members-ignored', 'names of members', 'envelope/request-members'],
   ['overlong-token-lets-in', 'tokens', 'tokens/authorize'],
   ['absolute-uri-accepted', 'mistakes in signed data', 'signatures/request-uri'],
-])('%s shows', async (id, name, requirement) => {
+]
+test.each(partUnlessProof(showing, 4))('%s shows', async (id, name, requirement) => {
   expect(await brokenBy(broken(id), sequences[name] as (caller: Caller) => Promise<void>)).toContain(requirement)
 })
 
