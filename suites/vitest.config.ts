@@ -60,6 +60,9 @@ class LongestFirst extends BaseSequencer {
 // Optimizing costs more than it gains where most of the code runs for a second: without this, the short tests take a quarter more
 // processor time, and the whole corpus a tenth. An engine that does not know the flag ignores it.
 setFlagsFromString('--interrupt-budget=500000')
+// Most objects live as long as one case. With more room for new ones, the collector takes a twentieth less of the processor time.
+setFlagsFromString('--min-semi-space-size=32')
+setFlagsFromString('--max-semi-space-size=64')
 
 // Whatever a test and its processes leave in the folder for temporary files goes away with this process.
 const folder = mkdtempSync(join(tmpdir(), 'svc-conformance-test-'))
