@@ -10,7 +10,7 @@ import { learnPair, presentedToken } from './learn-pair.ts'
 import { doubtLine, withMisuse, withReuse } from './misuse.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
 import { observeAll, touchAll } from './session-tables.ts'
-import { blurSessions, type Touch } from './sessions.ts'
+import { forgetSessionsOf, type Touch } from './sessions.ts'
 import type { Answer, Call, Fact, Key, Pair, Span, State, Verdict } from './types.ts'
 
 /** The state after a call was answered. `known` may be given where it was computed before. */
@@ -91,7 +91,10 @@ function lost(state: State, body: ReadBody, { from, to }: Span): State {
   const { apiKeyId, scope } = body.params
   if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
   const member = memberOf(state, { key: apiKeyId, line: -1, scope })
-  return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, { from, to: to + lateMs })) }
+  return {
+    ...state,
+    sessions: state.sessions.map((table) => forgetSessionsOf(table, member, { from, to: to + lateMs })),
+  }
 }
 
 /** Nothing is known about any user's sessions until new ones remove all others. */
@@ -99,7 +102,7 @@ export function forgetSessions(state: State, span: Span): State {
   let { sessions } = state
   for (const { id } of state.keys.values()) {
     const member = memberOf(state, { key: id, line: -1, scope: ['session:unknown'] })
-    sessions = sessions.map((table) => blurSessions(table, member, span))
+    sessions = sessions.map((table) => forgetSessionsOf(table, member, span))
   }
   return { ...state, sessions }
 }
@@ -144,7 +147,8 @@ function observed(state: State, pair: Pair, seen: 'live' | 'dead', span: Span): 
   const member = memberOf(state, pair)
   const kept = observeAll(state.sessions, member, seen)
   // An answer that contradicts every reading is a finding; nothing is known about this user afterwards.
-  if (kept.length === 0) return { ...state, sessions: state.sessions.map((table) => blurSessions(table, member, span)) }
+  if (kept.length === 0)
+    return { ...state, sessions: state.sessions.map((table) => forgetSessionsOf(table, member, span)) }
   return { ...state, sessions: kept }
 }
 

@@ -3,8 +3,8 @@ import { sessionLimit } from '../document.ts'
 import { type Random, seededRandom } from '../random.ts'
 import {
   addSession,
-  blurSessions,
   everySessionTable,
+  forgetSessionsOf,
   liveness,
   type Member,
   observeSession,
@@ -95,7 +95,7 @@ function wrongly(reading: Reading, seed: number): string[] {
     server.add(member, Math.floor(nowMs / 1000))
     table = addSession(table, member, { from: nowMs, to: nowMs })
     members.push(member)
-    if (line === 20 && seed % 2 === 1) table = blurSessions(table, member, { from: nowMs, to: nowMs })
+    if (line === 20 && seed % 2 === 1) table = forgetSessionsOf(table, member, { from: nowMs, to: nowMs })
     for (const one of members) look(one, random.below(4) === 0)
   }
   return wrong

@@ -14,7 +14,7 @@ export interface Reading {
   readonly reusedName: 'replaces' | 'joins' | 'adds'
 }
 
-interface Seat {
+interface Session {
   readonly name: string | null
   /** The lines of pairs that live in this session. */
   readonly lines: readonly number[]
@@ -22,29 +22,30 @@ interface Seat {
   readonly age: Span
 }
 
-interface Ghost {
+/** A line of pairs that was granted in an earlier session of this name, which may be the one that was joined. */
+interface EarlierLine {
   readonly name: string | null
   readonly line: number
 }
 
 interface User {
-  readonly live: readonly Seat[]
+  readonly live: readonly Session[]
   /** Sessions; `lost` of them were removed, it is unknown which. */
-  readonly doubt: readonly Seat[]
+  readonly doubtful: readonly Session[]
   readonly lost: number
-  /** Lines that live in the session of their name if that is the one they were granted in; they are in no session that is counted. */
-  readonly ghosts: readonly Ghost[]
+  /** They live if the session of their name is the one that they were granted in. No session counts them. */
+  readonly earlierLines: readonly EarlierLine[]
   /**
    * Something happened that this table cannot follow. It says nothing about this user until enough new sessions have removed all others.
    */
-  readonly vague: Vague | null
+  readonly unclear: Unclear | null
 }
 
-interface Vague {
+interface Unclear {
   /** When something last happened that this table cannot follow. */
   readonly since: number
   /** The sessions that were created after that, one after another, if nothing else happened. */
-  readonly recent: readonly Seat[]
+  readonly recent: readonly Session[]
   /** Names that sessions may have. */
   readonly names: ReadonlySet<string | null>
 }
@@ -54,7 +55,7 @@ export interface SessionTable {
   readonly users: ReadonlyMap<string, User>
 }
 
-const noSessions: User = { live: [], doubt: [], lost: 0, ghosts: [], vague: null }
+const noSessions: User = { live: [], doubtful: [], lost: 0, earlierLines: [], unclear: null }
 
 /** Every combination of readings. */
 export function everySessionTable(): SessionTable[] {
@@ -80,10 +81,10 @@ export interface Member {
 /** Whether a line's session lives, as one table says. */
 export function liveness(table: SessionTable, member: Member): 'live' | 'dead' | 'unknown' {
   if (member.name === null && table.reading.unnamed === 'none') return 'live'
-  const { live, doubt, ghosts, vague } = userOf(table, member)
-  if (vague !== null || ghosts.some(({ line }) => line === member.line)) return 'unknown'
+  const { live, doubtful, earlierLines, unclear } = userOf(table, member)
+  if (unclear !== null || earlierLines.some(({ line }) => line === member.line)) return 'unknown'
   if (live.some(holds(member))) return 'live'
-  return doubt.some(holds(member)) ? 'unknown' : 'dead'
+  return doubtful.some(holds(member)) ? 'unknown' : 'dead'
 }
 
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
@@ -91,91 +92,95 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   const { unnamed, reusedName } = table.reading
   if (member.name === null && unnamed === 'none') return table
   const user = userOf(table, member)
-  if (user.vague !== null) return withUser(table, member, addedInVague(user, user.vague, member, when))
+  if (user.unclear !== null) return withUser(table, member, addedWhileUnclear(user, user.unclear, member, when))
   const isNamed = member.name !== null || unnamed === 'one'
   // Names may be compared in any case.
-  const same = (seat: Seat): boolean => isNamed && seat.name?.toLowerCase() === member.name?.toLowerCase()
-  const doubtful = reusedName === 'adds' ? undefined : user.doubt.find(same)
-  if (doubtful !== undefined) return withUser(table, member, usedAgain(table, doubtful, member, when))
+  const same = (session: Session): boolean => isNamed && session.name?.toLowerCase() === member.name?.toLowerCase()
+  const uncertain = reusedName === 'adds' ? undefined : user.doubtful.find(same)
+  if (uncertain !== undefined) return withUser(table, member, usedAgain(table, uncertain, member, when))
   const joined = reusedName === 'joins' ? user.live.find(same) : undefined
   if (joined !== undefined) {
     const age = table.reading.age === 'created' ? joined.age : when
-    const seat = { ...joined, age, lines: [...joined.lines, member.line] }
-    return withUser(table, member, { ...user, live: [...user.live.filter((one) => one !== joined), seat] })
+    const session = { ...joined, age, lines: [...joined.lines, member.line] }
+    return withUser(table, member, { ...user, live: [...user.live.filter((one) => one !== joined), session] })
   }
-  const kept = reusedName === 'replaces' ? { ...user, live: user.live.filter((seat) => !same(seat)) } : user
-  const seat: Seat = { name: member.name, lines: [member.line], age: when }
+  const kept = reusedName === 'replaces' ? { ...user, live: user.live.filter((session) => !same(session)) } : user
+  const session: Session = { name: member.name, lines: [member.line], age: when }
   const evicted = withinLimit(kept)
-  return withUser(table, member, { ...evicted, live: [...evicted.live, seat] })
+  return withUser(table, member, { ...evicted, live: [...evicted.live, session] })
 }
 
 /**
  * A name used again whose session may be gone. If it lives, nothing is removed now; if not, the oldest may be. At the limit both leave
  * as many lost as before, among those that were in doubt and those that may be the oldest.
  */
-function usedAgain(table: SessionTable, again: Seat, member: Member, when: Span): User {
+function usedAgain(table: SessionTable, again: Session, member: Member, when: Span): User {
   const { reading } = table
   const user = userOf(table, member)
-  const { live, doubt, lost, ghosts } = user
-  if (live.length + doubt.length - lost < sessionLimit) return lostSight(user, member.name, when)
-  const others = doubt.filter((seat) => seat !== again)
+  const { live, doubtful, lost, earlierLines } = user
+  if (live.length + doubtful.length - lost < sessionLimit) return unclearUser(user, member.name, when)
+  const others = doubtful.filter((session) => session !== again)
   const candidates = mayBeOldest(live, others)
   const rest = settled({
     ...user,
-    live: live.filter((seat) => !candidates.includes(seat)),
-    doubt: [...others, ...candidates],
+    live: live.filter((session) => !candidates.includes(session)),
+    doubtful: [...others, ...candidates],
   })
   const { name, line } = member
   if (reading.reusedName !== 'joins') return { ...rest, live: [...rest.live, { name, lines: [line], age: when }] }
   // A session that is joined keeps the time of its creation, and its earlier tokens live with it.
   const since = reading.age === 'created' ? { from: again.age.from, to: when.to } : when
-  const earlier = again.lines.map((one): Ghost => ({ name, line: one }))
-  return { ...rest, live: [...rest.live, { name, lines: [line], age: since }], ghosts: [...ghosts, ...earlier] }
+  const earlier = again.lines.map((one): EarlierLine => ({ name, line: one }))
+  return {
+    ...rest,
+    live: [...rest.live, { name, lines: [line], age: since }],
+    earlierLines: [...earlierLines, ...earlier],
+  }
 }
 
-/** Of the sessions that live those that may be older than every one that is in doubt, or the oldest of all. */
-function mayBeOldest(live: readonly Seat[], doubt: readonly Seat[]): Seat[] {
-  // Any of those in doubt may be the oldest that is left.
-  const oldest = doubt.length > 0 ? doubt.map(({ age }) => age.to) : [Math.min(...live.map(({ age }) => age.to))]
+/** Returns the live sessions that may be the oldest: older than every doubtful one, or the oldest of all. */
+function mayBeOldest(live: readonly Session[], doubtful: readonly Session[]): Session[] {
+  // Any doubtful one may be the oldest that is left.
+  const oldest = doubtful.length > 0 ? doubtful.map(({ age }) => age.to) : [Math.min(...live.map(({ age }) => age.to))]
   const until = Math.max(...oldest) + slackMs
   return live.filter(({ age }) => age.from <= until)
 }
 
-/** The table of a user of whom nothing is known from now on. */
-function lostSight({ live, doubt, vague }: User, name: string | null, when: Span): User {
+/** A user about whose sessions nothing is known from now on. */
+function unclearUser({ live, doubtful, unclear }: User, name: string | null, when: Span): User {
   const names = new Set([
-    ...(vague?.names ?? []),
-    ...[...live, ...doubt].map((seat) => lowered(seat.name)),
+    ...(unclear?.names ?? []),
+    ...[...live, ...doubtful].map((session) => lowered(session.name)),
     lowered(name),
   ])
-  return { ...noSessions, vague: { since: when.to, recent: [], names } }
+  return { ...noSessions, unclear: { since: when.to, recent: [], names } }
 }
 
 const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
 
 /** Sixteen new sessions in a row, with new names, remove all others. */
-function addedInVague(user: User, { since, recent, names }: Vague, { name, line }: Member, when: Span): User {
+function addedWhileUnclear(user: User, { since, recent, names }: Unclear, { name, line }: Member, when: Span): User {
   const isNew = name !== null && !names.has(lowered(name)) && when.from > since + slackMs
-  if (!isNew) return lostSight(user, name, when)
+  if (!isNew) return unclearUser(user, name, when)
   const next = [...recent, { name, lines: [line], age: when }]
   if (next.length === sessionLimit) return { ...noSessions, live: next }
-  return { ...user, vague: { since, recent: next, names: new Set([...names, lowered(name)]) } }
+  return { ...user, unclear: { since, recent: next, names: new Set([...names, lowered(name)]) } }
 }
 
-/** Makes place for one more: of the sessions that may be the oldest, one is lost. */
+/** Makes room for one more session: of those that may be the oldest, one is lost. */
 function withinLimit(user: User): User {
-  const { live, doubt, lost } = user
-  if (live.length + doubt.length - lost < sessionLimit) return user
-  const candidates = mayBeOldest(live, doubt)
-  const rest = live.filter((seat) => !candidates.includes(seat))
-  return settled({ ...user, live: rest, doubt: [...doubt, ...candidates], lost: lost + 1 })
+  const { live, doubtful, lost } = user
+  if (live.length + doubtful.length - lost < sessionLimit) return user
+  const candidates = mayBeOldest(live, doubtful)
+  const rest = live.filter((session) => !candidates.includes(session))
+  return settled({ ...user, live: rest, doubtful: [...doubtful, ...candidates], lost: lost + 1 })
 }
 
-/** If as many are lost as are in doubt, all of them are gone; if none is lost any more, all of them live. */
+/** If as many are lost as are doubtful, all of these are gone; if none is lost, all of them live. */
 function settled(user: User): User {
-  const { live, doubt, lost } = user
-  if (lost <= 0) return { ...user, live: [...live, ...doubt], doubt: [], lost: 0 }
-  return lost >= doubt.length ? { ...user, doubt: [], lost: 0 } : user
+  const { live, doubtful, lost } = user
+  if (lost <= 0) return { ...user, live: [...live, ...doubtful], doubtful: [], lost: 0 }
+  return lost >= doubtful.length ? { ...user, doubtful: [], lost: 0 } : user
 }
 
 /** perhaps used: a call with its token was refused for another reason, and whether it counts as a use is open. */
@@ -186,19 +191,19 @@ export function touchSession(table: SessionTable, member: Member, how: Touch, wh
   const { age } = table.reading
   if (age === 'created' || (age === 'refreshed' && how !== 'refreshed')) return table
   const user = userOf(table, member)
-  if (user.vague !== null && !user.vague.recent.some(holds(member)))
-    return withUser(table, member, lostSight(user, null, when))
+  if (user.unclear !== null && !user.unclear.recent.some(holds(member)))
+    return withUser(table, member, unclearUser(user, null, when))
   if (how === 'perhaps used') return withUser(table, member, perhapsUsed(user, member, when))
   if (!user.live.some(holds(member))) return table
-  const live = user.live.map((seat) => (holds(member)(seat) ? { ...seat, age: when } : seat))
+  const live = user.live.map((session) => (holds(member)(session) ? { ...session, age: when } : session))
   return withUser(table, member, { ...user, live })
 }
 
 /** The age of the session is the old or the new one. */
 function perhapsUsed(user: User, member: Member, { to }: Span): User {
-  const either = (seats: readonly Seat[]): Seat[] =>
-    seats.map((seat) => (holds(member)(seat) ? { ...seat, age: { from: seat.age.from, to } } : seat))
-  return { ...user, live: either(user.live), doubt: either(user.doubt) }
+  const either = (sessions: readonly Session[]): Session[] =>
+    sessions.map((session) => (holds(member)(session) ? { ...session, age: { from: session.age.from, to } } : session))
+  return { ...user, live: either(user.live), doubtful: either(user.doubtful) }
 }
 
 /** Learns from an answer about a session; null if it contradicts this table. */
@@ -206,43 +211,43 @@ export function observeSession(table: SessionTable, member: Member, seen: 'live'
   const said = liveness(table, member)
   if (said !== 'unknown') return said === seen ? table : null
   const user = userOf(table, member)
-  if (user.vague !== null) return table
-  const ghost = user.ghosts.find(({ line }) => line === member.line)
-  if (ghost !== undefined) return withUser(table, member, ghostSeen(user, ghost, seen))
-  const doubt = user.doubt.filter((seat) => !holds(member)(seat))
-  const found = user.doubt.filter(holds(member))
+  if (user.unclear !== null) return table
+  const earlierLine = user.earlierLines.find(({ line }) => line === member.line)
+  if (earlierLine !== undefined) return withUser(table, member, earlierLineSeen(user, earlierLine, seen))
+  const doubtful = user.doubtful.filter((session) => !holds(member)(session))
+  const found = user.doubtful.filter(holds(member))
   const next =
-    seen === 'live' ? { ...user, live: [...user.live, ...found], doubt } : { ...user, doubt, lost: user.lost - 1 }
+    seen === 'live' ? { ...user, live: [...user.live, ...found], doubtful } : { ...user, doubtful, lost: user.lost - 1 }
   return withUser(table, member, settled(next))
 }
 
 /** The earlier tokens of a joined session live as long as it does, or they are gone. */
-function ghostSeen(user: User, { name, line }: Ghost, seen: 'live' | 'dead'): User {
-  const ghosts = user.ghosts.filter((one) => one.line !== line)
-  if (seen === 'dead') return { ...user, ghosts }
-  const isJoined = (seat: Seat): boolean => seat.name === name
-  const joined = [...user.live, ...user.doubt].filter(isJoined)
+function earlierLineSeen(user: User, { name, line }: EarlierLine, seen: 'live' | 'dead'): User {
+  const earlierLines = user.earlierLines.filter((one) => one.line !== line)
+  if (seen === 'dead') return { ...user, earlierLines }
+  const isJoined = (session: Session): boolean => session.name === name
+  const joined = [...user.live, ...user.doubtful].filter(isJoined)
   return settled({
     ...user,
-    ghosts,
+    earlierLines,
     live: [
-      ...user.live.filter((seat) => !isJoined(seat)),
-      ...joined.map((seat) => ({ ...seat, lines: [...seat.lines, line] })),
+      ...user.live.filter((session) => !isJoined(session)),
+      ...joined.map((session) => ({ ...session, lines: [...session.lines, line] })),
     ],
-    doubt: user.doubt.filter((seat) => !isJoined(seat)),
+    doubtful: user.doubtful.filter((session) => !isJoined(session)),
   })
 }
 
-/** A grant whose answer was lost may have made a session or not. */
-export function blurSessions(table: SessionTable, member: Member, when: Span): SessionTable {
+/** Nothing is known from now on about the sessions of the member's user, for example because the answer to a grant was lost. */
+export function forgetSessionsOf(table: SessionTable, member: Member, when: Span): SessionTable {
   if (member.name === null && table.reading.unnamed === 'none') return table
-  return withUser(table, member, lostSight(userOf(table, member), member.name, when))
+  return withUser(table, member, unclearUser(userOf(table, member), member.name, when))
 }
 
 const holds =
   ({ line }: Member) =>
-  (seat: Seat): boolean =>
-    seat.lines.includes(line)
+  (session: Session): boolean =>
+    session.lines.includes(line)
 
 function nameOf({ reading }: SessionTable, { key, keyName, isRoot }: Member): string {
   if (reading.user === 'one key') return key
