@@ -6,6 +6,7 @@ import type { CaseOutcome } from '../judge/outcome.ts'
 import type { Run } from './caller.ts'
 
 const right = '  - { call: solution/listSolutions, auth: { basic: root }, expect: accepted }\n'
+const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
 const granted = '  - { call: manager/auth, auth: none, params: {}, expect: accepted }\n'
 
 test('a locked key blocks the case that shows it and all later cases', async () => {
@@ -38,6 +39,18 @@ test('a key that is refused now and then is not locked out', async () => {
   )
   await ask(run, right)
   expect((await ask(run, granted)).verdict).toBe('failed')
+})
+
+test('a key of which two signatures in three are refused is not locked out', async () => {
+  let signatures = 0
+  const answer = ({ method, authorization }: MadeUpCall) => {
+    if (method === 'manager/auth') return { status: 401 }
+    return authorization === undefined || signatures++ % 3 === 0 ? { result: {} } : { status: 401 }
+  }
+  const run = runOf(madeUpTarget({ answer }))
+  await ask(run, signed)
+  expect((await ask(run, granted)).verdict).toBe('failed')
+  expect(run.stopping.reason).toBeNull()
 })
 
 test('a key that is refused on used connections alone is not locked out', async () => {
@@ -85,8 +98,6 @@ function strictInTime(jumps: (call: number) => number) {
     },
   })
 }
-
-const signed = '  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted }\n'
 
 test('a case is repeated after the clock of the server jumped', async () => {
   const run = runOf(strictInTime((call) => (call < 3 ? 0 : 600_000)))

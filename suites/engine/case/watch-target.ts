@@ -35,21 +35,29 @@ export async function noticeGone(caller: Caller, attempt: Attempt): Promise<void
 }
 
 /**
- * Checks for a lock-out after a refusal that should have been an acceptance: the root key is refused twice, with a kind of authorization
- * that was accepted before. The second time is on a new connection: a refusal on used ones alone is no lock.
+ * A locked key is refused every time. A server that refuses only some right calls, such as those whose nonce has a plus sign, accepts one of
+ * this many.
+ */
+const triesOfLock = 6
+
+/**
+ * Checks for a lock-out after a refusal that should have been an acceptance: the root key is refused again and again, with a kind of
+ * authorization that was accepted before, on used and on new connections: a refusal on used ones alone is no lock.
  */
 export async function noticeLockOut(caller: Caller, attempt: Attempt): Promise<void> {
   const { run } = caller
   if (!run.target.lasting || run.stopping.reason !== null || !attempt.stops.some(isRefusedInstead)) return
   for (const control of run.acceptedControls) {
-    if ((await refusesRoot(caller, control)) && (await refusesRoot(caller, control, true))) {
+    let refused = 0
+    while (refused < triesOfLock && (await refusesRoot(caller, control, refused % 2 === 1))) refused += 1
+    if (refused === triesOfLock) {
       run.stopping.stop({ kind: 'locked-out', target: run.target.name })
       return
     }
   }
 }
 
-async function refusesRoot(caller: Caller, control: 'basic' | 'hmac', freshConnection = false): Promise<boolean> {
+async function refusesRoot(caller: Caller, control: 'basic' | 'hmac', freshConnection: boolean): Promise<boolean> {
   const member = actor(caller, 'root')
   const auth: Auth = control === 'basic' ? { basic: member } : { hmac: member }
   const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth, freshConnection })
