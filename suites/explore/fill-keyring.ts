@@ -1,10 +1,10 @@
 /** Creates the keys of an exploration, each in another way, and tries each before its first right call. */
 import { publicKeyFromPem } from '../engine/signer/pem.ts'
 import { basic, changed, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'
-import { describeStep } from './describe-step.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
-import { apikeyScope, byRoot, everyScope, freshName, granted, pairOf } from './keyring.ts'
+import { apikeyScope, everyScope, freshName, granted, pairOf } from './keyring.ts'
+import { compareCreators, compareWithoutPublicKey } from './refused-creations.ts'
 import type { Auth, CallStep } from './step.ts'
 
 const documentedScope = ['apikey', 'apiKey', 'solution', 'context']
@@ -91,8 +91,10 @@ export async function fillKeyring(
         await createKey(x, name, auth, { scopes: scope, pair: ofAnother, labels: ['shared-$unique'] })
       const pair = withPublicKey === true ? keyPairOf(name, makeKeyPair) : undefined
       await createKey(x, name, auth, { scopes: scope, pair })
-      if (!x.names.has(name)) await tryOtherwise(x, before)
-      else await tryFirst(x, name, withPublicKey === true)
+      if (!x.names.has(name)) {
+        await compareCreators(x, before)
+        if (pair !== undefined) await compareWithoutPublicKey(x, before)
+      } else await tryFirst(x, name, withPublicKey === true)
       await afterCreation(x, auth, revoked)
     }
   }
@@ -187,28 +189,6 @@ async function revokedPair(x: Explorer): Promise<string | undefined> {
 }
 
 /**
- * Where it is not known how many places are free, a refused creation is open. If root can create the very same key right after, a place was
- * free.
- */
-async function tryOtherwise(x: Explorer, before: number): Promise<void> {
-  for (const [at, { step, seen, script }] of x.log.slice(before).entries()) {
-    const [only] = seen
-    if (only === undefined || step.do !== 'call' || step.method !== 'manager/createApiKey') continue
-    if (only.answer.kind !== 'refused' || only.verdict.requirement !== 'limits/eleventh-refused') continue
-    if ('who' in step.auth && step.auth.who === 'root') continue
-    const control = await x.call({
-      ...step,
-      auth: byRoot(x),
-    })
-    if (control?.answer.kind !== 'accepted') return
-    const message = `${describeStep(step)} was refused, and accepted right after with the authorization of root`
-    const found = { requirement: 'keys/create-authorized', level: 'must', message, kind: 'refused' } as const
-    x.report({ ...found, fact: 'creation', entry: before + at, script })
-    return
-  }
-}
-
-/**
  * The keys to create; with few places left, those that the test keys replace worst. One with a public key comes before one without, because
  * a server may confuse the second with the first.
  */
@@ -268,7 +248,7 @@ interface WantedKey {
   scopes: readonly (readonly string[])[]
   /** undefined: a key with a secret. */
   pair: KeyPair | undefined
-  /** The names to try for each scope. */
+  /** The names to try for the first scope. */
   labels?: readonly string[]
 }
 
@@ -276,9 +256,9 @@ async function createKey(x: Explorer, name: string, auth: Auth, wanted: WantedKe
   const { scopes, pair, labels = labelsOf(x, name) } = wanted
   if (x.names.has(name)) return
   if (pair !== undefined) rememberPair(x, name, pair)
-  // Whether a name may be used again is open; two keys with one name must not be confused.
-  for (const scope of scopes)
-    for (const label of labels) {
+  // Whether a name may be used again is open, so the refusal of a name that was refused before proves nothing.
+  for (const [turn, scope] of scopes.entries())
+    for (const label of turn === 0 ? labels : [`${name}-${turn}-$unique`]) {
       if (x.names.has(name) || x.state().created >= 10) return
       const publicKey = pair === undefined ? {} : { publicKey: `$${name}-own.publicKey` }
       // The id of a request only tells answers apart; a server must not take it for the name of a creation.
