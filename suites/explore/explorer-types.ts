@@ -1,7 +1,7 @@
 /** The types of an explorer, which the sequences and the findings share. */
 import type { Answer, Call, Key, Problem, Span, State, Terms, Verdict } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
-import type { AreaProbe } from './area-probes.ts'
+import type { AreaProbe, SolutionProbe } from './area-probes.ts'
 import type { Operations } from './deviations.ts'
 import type { BurstStep, CallStep, Step, Value } from './step.ts'
 import type { Wire } from './wire.ts'
@@ -58,6 +58,8 @@ export interface ExplorerOptions {
   readonly solutions: readonly string[]
   /** Methods of the API areas that the user names, without a solution in their params. */
   readonly probes: readonly AreaProbe[]
+  /** The method for the contexts of a solution that the user names. */
+  readonly solutionProbe: SolutionProbe | undefined
   /** The user says how the target sees the first. */
   readonly knowsAddress: boolean
   readonly knownKeys: readonly { readonly name: string; readonly value: Value; readonly key: Key }[]

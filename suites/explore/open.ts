@@ -6,7 +6,7 @@ import type { Random } from '../engine/random.ts'
 import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
-import { areaProbes, namedMethods } from './area-probes.ts'
+import { areaProbes, namedMethods, solutionProbe } from './area-probes.ts'
 import type { Operations } from './deviations.ts'
 import { createExplorer } from './explorer.ts'
 import type { Address, Explorer } from './explorer-types.ts'
@@ -86,6 +86,7 @@ export function openExplorer(options: OpenOptions): Explorer {
     addresses: addressesOf(settings, options.loopback),
     solutions: settings.solutions,
     probes: areaProbes(settings),
+    solutionProbe: solutionProbe(settings),
     knowsAddress: settings.clientAddress !== undefined,
     knownKeys: (options.knownKeys ?? []).flatMap(asKnown),
   })

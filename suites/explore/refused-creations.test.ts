@@ -31,5 +31,7 @@ test('one refusal may be due to a limit of rates', async () => {
 })
 
 test('a server without a free place breaks nothing', async () => {
-  expect(await createdBy({ rules: { keysCounted: (all) => (all.length > 1 ? 10 : 0) } }, [basic('root'), hmac('root')])).toEqual([])
+  expect(
+    await createdBy({ rules: { keysCounted: (all) => (all.length > 1 ? 10 : 0) } }, [basic('root'), hmac('root')]),
+  ).toEqual([])
 })

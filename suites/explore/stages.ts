@@ -13,6 +13,7 @@ import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
 import { materials } from './materials.ts'
 import { isNamedBy } from './matrix.ts'
+import { oneSolutionOnly } from './one-solution.ts'
 import { deletionOf, keysOfRareScopes, manyPublicKeys, removeOwnKeys } from './own-keys.ts'
 import type { Plan } from './plan.ts'
 import { manyRefreshes, refreshChain, usedTwice } from './refresh-chains.ts'
@@ -141,6 +142,7 @@ export async function tokenStages(all: Stages): Promise<void> {
     await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
   }
   await stage('session names', () => sameNameTwice(caller, users, sizes.sameNames))
+  for (const who of users.slice(0, 2)) await stage('tokens of one solution', () => oneSolutionOnly(caller, who))
   for (const who of users.slice(0, sizes.boundUsers)) await stage('addresses', () => addresses(caller, who))
   await stage('lifetimes', () => lifetimes(caller, users[0] ?? 'root'))
   await stage('races', () => races(caller, sizes.raceRounds))

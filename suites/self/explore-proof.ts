@@ -78,7 +78,7 @@ async function casesAndModel(server: ProofServer, options: ProofOptions): Promis
     isEnough(told.found) || context.current === undefined
       ? null
       : openModel(context.current, {
-          settings: { ...bundledSettings([]), ...server.settings },
+          settings: { ...bundledSettings(solutionsOf(context.current.server)), ...server.settings },
           ...afterCases({
             allow: ['sessions', 'keys', 'limits'],
             calls,
@@ -186,7 +186,7 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
   const model = openModel(
     { handle, server: context },
     {
-      settings: { ...bundledSettings([]), ...server.settings },
+      settings: { ...bundledSettings(solutionsOf(context)), ...server.settings },
       allow: { sessions: true, keys: true, limits: true },
       fresh: true,
       seed: options.seed,
@@ -204,6 +204,9 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
   await model.finish()
   return { calls: model.calls(), found: model.found }
 }
+
+/** The ids of the two solutions that exist from the start. */
+const solutionsOf = ({ state }: Context): string[] => [...state.solutions.keys()].slice(0, 2)
 
 /** The same server, with a wire for the model in memory. */
 function watched(server: Omit<ServerOptions, 'clock'>): {

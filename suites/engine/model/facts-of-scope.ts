@@ -69,6 +69,14 @@ function closedFact(state: State, pair: Pair, key: Key | undefined, method: stri
   return no(pair.generation > 0 ? 'refresh/scopes-kept' : 'keys/apikey-scope')
 }
 
+/** scopes/solution-id: a token for one solution manages contexts under no other. What it may do under its own, and beside solution:*, is open. */
+export function solutionFact({ scope, granted, generation }: Pair, solution: string): Fact {
+  const words = scope.filter(isSolutionId)
+  const isLimited = words.length > 0 && !words.includes('solution:*') && words.every((word) => granted.includes(word))
+  if (!isLimited || words.includes(`solution:${solution}`)) return unsure('scopes/solution-id')
+  return no(generation > 0 ? 'refresh/scopes-kept' : 'scopes/solution-id')
+}
+
 /** Whether the result of a refresh names the area, though the first grant did not: that a refresh adds none is only implied. */
 const isSaidToOpen = ({ generation, granted }: Pair, opener: string): boolean =>
   generation > 0 && (opener === 'apikey' ? granted.some(isApikeyWord) : granted.includes(opener))

@@ -1,7 +1,7 @@
 /** Every fact on which the acceptance of a call rests: the document, read for one call. */
 import { no, open, unsure, yes } from './fact.ts'
 import { createFacts, credentialParamsFacts, refreshParamsFacts } from './facts-of-params.ts'
-import { beyondCreator, keyScopeFact, pairScopeFact } from './facts-of-scope.ts'
+import { beyondCreator, keyScopeFact, pairScopeFact, solutionFact } from './facts-of-scope.ts'
 import { signatureFacts } from './facts-of-signature.ts'
 import { accessFacts, findPair, refreshFacts } from './facts-of-token.ts'
 import { type Authorization, isObject, isStrings, type ReadBody, readAuthorization, readBody } from './parse.ts'
@@ -31,7 +31,21 @@ export function facts(state: State, call: Call, span: Span): Fact[] {
 /** Whether the caller may make this call; grants have no caller. */
 function factsOfCaller(state: State, call: Call, body: ReadBody, span: Span): Fact[] {
   if (body.method === 'manager/auth') return []
-  return [...authorizationFacts(state, call, String(body.method), span), ...scopeOfNewKey(state, call, body)]
+  return [
+    ...authorizationFacts(state, call, String(body.method), span),
+    ...scopeOfNewKey(state, call, body),
+    ...solutionFacts(state, call, body),
+  ]
+}
+
+/** Part 5.4, `solution:SOLUTION_ID`: only where the target declares a method for the contexts of a solution. */
+function solutionFacts(state: State, call: Call, body: ReadBody): Fact[] {
+  const { contextsOfSolution: declared } = state.terms
+  if (declared === undefined || body.method !== declared.method) return []
+  const solution = declared.path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), body.params)
+  const auth = authorizationOf(state, call)
+  const pair = auth.kind === 'token' ? findPair(state, auth.token, 'access')?.pair : undefined
+  return pair === undefined || typeof solution !== 'string' ? [] : [solutionFact(pair, solution)]
 }
 
 /** Part 1. */

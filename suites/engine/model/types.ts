@@ -106,6 +106,8 @@ export interface Terms {
   readonly uri: string
   /** Further methods that the target declares, with the API area that opens each. */
   readonly probes: ReadonlyMap<string, string>
+  /** The method that manages contexts under one solution, and where in its params the id of the solution stands; absent: not declared. */
+  readonly contextsOfSolution?: { readonly method: string; readonly path: readonly string[] }
   /** Methods that the target file names for other purposes; whether a call of one is accepted is open. */
   readonly otherMethods?: ReadonlySet<string>
   /** Nobody else uses the target, and nothing was created on it before. */
