@@ -70,6 +70,7 @@ export const callOf = (core: Core, step: CallStep, { authorization, body, breaks
   body,
   breaks,
   from: addressOf(core, step).seen,
+  inChunks: step.inChunks,
 })
 
 export function tryRender(core: Core, step: CallStep): Rendered | null {

@@ -131,7 +131,8 @@ async function createTogether(
     const [label] = labelsOf(x, name)
     if (auth === undefined || first === undefined || label === undefined) return []
     if (auth.kind === 'ecc') await x.call(list(auth))
-    rememberPair(x, name, sharedPair(x, name) ?? keyPairOf(name, makeKeyPair))
+    const pair = sharedPair(x, name) ?? keyPairOf(name, makeKeyPair)
+    rememberPair(x, name, name === 'ecc-by-ecc' ? pair : withFinalLineFeed(pair))
     calls.push(create(auth, { name: label, scope: first, publicKey: `$${name}-own.publicKey` }, { as: name }))
   }
   const { fresh } = x.state().terms
@@ -144,6 +145,9 @@ async function createTogether(
 /** Whether two keys may have one public key is open; where they may, both work. */
 const sharedPair = (x: Explorer, name: string): KeyPair | undefined =>
   name === 'ecc-by-ecc' && !isBesideTestKeys(x, name) ? ownOf(x, 'ecc-a') : undefined
+
+/** Whether a PEM may end with a line feed is open; where it may, the key has a public key as any other. */
+const withFinalLineFeed = (pair: KeyPair): KeyPair => ({ ...pair, publicKeyPem: `${pair.publicKeyPem}\n` })
 
 const rememberPair = (x: Explorer, name: string, { seed, publicKeyPem: publicKey }: KeyPair): void =>
   void x.names.set(`${name}-own`, { seed, publicKey })

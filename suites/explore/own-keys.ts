@@ -6,6 +6,7 @@ import { expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import type { KeyMaker } from './fill-keyring.ts'
 import { apikeyScope, byRoot, freshName, granted, isOwnKey, type Keyring } from './keyring.ts'
+import { compareWithoutPublicKey } from './refused-creations.ts'
 import type { Auth } from './step.ts'
 import type { Caller } from './table.ts'
 
@@ -58,6 +59,20 @@ async function tokenOfRoot(x: Explorer, { grants, secret }: Keyring, words: read
 /** How many keys with public keys are requested: one more than there may be, because deleted keys may be counted wrongly. */
 const mostPublicKeys = 11
 
+/** @returns its name, if it was created */
+async function createSigner(
+  x: Explorer,
+  by: Auth,
+  scope: readonly string[],
+  makeKeyPair: KeyMaker['makeKeyPair'],
+): Promise<string | undefined> {
+  const who = freshName(x, 'signer')
+  const { seed, publicKeyPem: publicKey } = makeKeyPair()
+  x.names.set(`${who}-own`, { seed, publicKey })
+  await x.call(create(by, { name: `${who}-$unique`, scope, publicKey: `$${who}-own.publicKey` }, { as: who }))
+  return x.names.has(who) ? who : undefined
+}
+
 /**
  * Keys with public keys go on working when others are created, in every way, and none of them signs for another or may create keys because
  * its creator may. Deletes the keys there are first.
@@ -73,13 +88,14 @@ export async function manyPublicKeys(
   const makers = [byRoot(x)]
   const made: string[] = []
   for (let at = 0; at < mostPublicKeys; at++) {
-    const who = freshName(x, 'signer')
-    const { seed, publicKeyPem: publicKey } = makeKeyPair()
-    x.names.set(`${who}-own`, { seed, publicKey })
     const scope = ['solution', ...(at === 0 ? words : [])]
-    const params = { name: `${who}-$unique`, scope, publicKey: `$${who}-own.publicKey` }
-    await x.call(create(makers[at % makers.length] ?? byRoot(x), params, { as: who }))
-    if (!x.names.has(who)) break
+    const from = x.log.length
+    const by = makers[at % makers.length] ?? byRoot(x)
+    const who = (await createSigner(x, by, scope, makeKeyPair)) ?? (await createSigner(x, by, scope, makeKeyPair))
+    if (who === undefined) {
+      await compareWithoutPublicKey(x, from)
+      break
+    }
     made.push(who)
     for (const one of made) await expectAccepted(x, list(ecc(one)))
     if (words.length === 0) continue

@@ -3,9 +3,13 @@ import { basic, ecc, grant, hmac, list, token } from './calls.ts'
 import type { Address, Explorer } from './explorer-types.ts'
 import { everyScope, freshName } from './keyring.ts'
 
+const oddMs = 370
+
 /** Checks that the root key is accepted: with credentials, which need no clock, or with a signature. */
 export async function greet(x: Explorer): Promise<boolean> {
   x.script = 'preflight'
+  // A clock that is moved often stands at a full second, where a server that counts whole seconds makes no mistake.
+  if (x.options.wire.controlled) await x.wait(oddMs)
   const isSecret = x.names.get('root')?.seed === undefined
   x.setSignatureClock(0, false)
   if (isSecret && (await x.call(list(basic('root'))))?.answer.kind === 'accepted') return true

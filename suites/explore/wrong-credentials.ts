@@ -44,7 +44,8 @@ export async function ownPlaces({ x, keyring }: Caller, users: number): Promise<
       await expectRefused(x, changed(list(token(pair)), { field: 'token', place }))
     }
     for (const field of pair === undefined ? [] : membersForTokens)
-      await expectRefused(x, changed(list(none), { field, place: `$${pair}.accessToken` }))
+      for (const right of [list(none), ...(keyring.keys && x.state().created <= 9 ? [creation(none)] : [])])
+        await expectRefused(x, changed(right, { field, place: `$${pair}.accessToken` }))
     await expectAccepted(x, list(basic(who)))
     if (pair !== undefined) await wrongToken(x, keyring.keys && who !== 'solution-key', `$${pair}.refreshToken`)
   }
@@ -109,6 +110,14 @@ export async function wrongKinds({ x, keyring }: Caller, users: number): Promise
     await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', operation: 'empty' }))
     await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place: `$${who}-own.publicKey` }))
     await expectRefused(x, changed(list(hmac(who)), { field: 'secret', operation: 'empty' }))
+    // Another spelling of the word in front may lead to other code.
+    for (const right of [list, ...(creates ? [creation] : [])])
+      for (const operation of ['lower-case', 'upper-case'])
+        for (const [auth, field] of [
+          [basic(who), 'basic-word'],
+          [hmac(who), 'scheme'],
+        ] as const)
+          await expectRefused(x, changed(right(auth), { field, operation }))
     await expectAccepted(x, list(ecc(who)))
     for (const other of keyring.secret.slice(0, users)) await secretOfOther(x, who, other)
     for (const other of [...keyring.secret, ...keyring.ecc, ...keyring.narrowEcc])
@@ -250,6 +259,21 @@ export async function noCredentials({ x, keyring }: Caller): Promise<void> {
     await expectRefused(x, list(auth, { connection: 'new' }))
     if (creates) await expectRefused(x, creation(auth))
   }
+  for (const who of [...keyring.secret.slice(0, 2), ...keyring.ecc.slice(0, 1)])
+    for (const right of [list(none), ...(creates ? [creation(none)] : [])])
+      for (const params of credentialParams(who))
+        await expectRefused(x, { ...right, params: { ...right.params, ...params } })
+}
+
+/** The credentials of a grant, and other names for them. */
+const credentialParams = (who: string): CallStep['params'][] => {
+  const [id, secret] = [`$${who}.id`, `$${who}.secret`]
+  return [
+    { apiKeyId: id, apiKeySecret: secret },
+    { grantType: 'api_key_credentials', apiKeyId: id, apiKeySecret: secret },
+    { keyId: id, keySecret: secret },
+    { id, secret },
+  ]
 }
 
 /** Sends the header of an accepted call with another call: it was signed only for the first one. */

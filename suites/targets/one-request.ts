@@ -23,13 +23,23 @@ export function sendRequest(
   try {
     const outgoing = openRequest(baseUrl, request, agent, limits.signal)
     const answer = answerTo(outgoing, limits)
-    outgoing.end(request.body)
+    sendBody(outgoing, request)
     return answer
   } catch (error) {
     // Node refuses to send what a server may have put into a token or an id.
     return Promise.resolve(noAnswer(error, false))
   }
 }
+
+/** A body whose length is not announced is sent in two chunks. */
+function sendBody(outgoing: http.ClientRequest, request: WireRequest): void {
+  const { body } = request
+  const half = isInChunks(request) ? Math.floor(body.length / 2) : 0
+  if (half > 0) outgoing.write(body.subarray(0, half))
+  outgoing.end(body.subarray(half))
+}
+
+const isInChunks = ({ headers }: WireRequest): boolean => headers.some(([name]) => name === 'transfer-encoding')
 
 export interface HeldRequest {
   /** Resolves when it is connected and all but the last byte of the body is sent. */
@@ -99,7 +109,8 @@ function answerTo(outgoing: http.ClientRequest, { timeoutMs, maxAnswerBytes }: L
   })
 }
 
-function withLength({ headers, body }: WireRequest): http.OutgoingHttpHeaders {
-  const isAnnounced = body.length > 0 && !headers.some(([name]) => name === 'transfer-encoding')
+function withLength(request: WireRequest): http.OutgoingHttpHeaders {
+  const { headers, body } = request
+  const isAnnounced = body.length > 0 && !isInChunks(request)
   return { ...Object.fromEntries(headers), ...(isAnnounced ? { 'content-length': body.length } : {}) }
 }

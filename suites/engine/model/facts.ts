@@ -15,7 +15,7 @@ const safeTries = 3
 /** What the document says about a call, given the state of the target as far as calls and answers show it. Pure. */
 export function facts(state: State, call: Call, span: Span): Fact[] {
   const body = readBody(call.body)
-  const envelope = envelopeFacts(state, body)
+  const envelope = [...envelopeFacts(state, body), ...framingFacts(state, call)]
   if (!isObject(body.params) || envelope.some(({ is }) => is === 'no'))
     return [...envelope, ...factsOfCaller(state, call, body, span)]
   if (body.method === 'manager/auth') return [...envelope, ...grantFacts(state, call, body.params, span)]
@@ -64,6 +64,10 @@ function envelopeFacts(state: State, body: ReadBody): Fact[] {
     sizeFact(state, body),
   ]
 }
+
+/** Whether a body in chunks is accepted is open, until one was. */
+const framingFacts = (state: State, { inChunks }: Call): Fact[] =>
+  inChunks === true ? [open(state, 'signatures/request-body', 'in chunks')] : []
 
 /** A server that accepts an odd body once must accept it again. Bodies with secrets in them are not remembered. */
 function oddFact(state: State, body: ReadBody): Fact {

@@ -18,10 +18,12 @@ export function readAuthorization(
   terms: Terms,
   isToken: (text: string) => boolean,
 ): Authorization {
-  const value = header?.replace(/^[ \t]+|[ \t]+$/g, '')
-  if (value === undefined) return { kind: 'none' }
+  if (header === undefined) return { kind: 'none' }
+  // HTTP takes spaces and tabs away; whether a server takes other white space away, such as a no-break space, is open.
+  const bare = header.replace(/^[ \t]+|[ \t]+$/g, '')
+  const value = bare.trim()
   const [, word = '', gap = '', rest = ''] = /^(\S*)([ \t]*)(.*)$/s.exec(value) ?? []
-  const oneSpace = gap === ' '
+  const oneSpace = gap === ' ' && value === bare
   if (word.toLowerCase() === terms.scheme.toLowerCase())
     return { kind: 'signature', fields: rest.split(';'), plain: oneSpace && word === terms.scheme }
   if (word.toLowerCase() === 'basic' && !isToken(rest)) return readBasic(rest, oneSpace && word === 'Basic')

@@ -14,6 +14,8 @@ export interface Call {
   readonly body: string
   /** The caller's address as the target sees it. */
   readonly from: string
+  /** The length of the body is not announced; it arrives in chunks. */
+  readonly inChunks?: boolean | undefined
   /** The requirement that a wrong signature breaks, if its maker knows; it names a finding and never judges. */
   readonly breaks?: string | undefined
 }
