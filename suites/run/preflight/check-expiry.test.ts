@@ -11,8 +11,10 @@ const minuteMs = 60_000
 interface MadeUp {
   /** How far the server's clock is ahead of ours. In ms. */
   serverMs?: number
-  /** How far that of the proxy is. In ms. */
-  proxyMs?: number
+  /** How far that of the proxy is; null: no answer has a Date header. In ms. */
+  proxyMs?: number | null
+  /** The lifetime of every token, whatever is requested. In ms. */
+  fixedMs?: number
   /** By how much every reported expiry is wrong. In ms. */
   wrongMs?: number
   /** How far a timestamp may be in the past and in the future. In ms. */
@@ -21,14 +23,15 @@ interface MadeUp {
 }
 
 /** What a run learns about the clock of a server behind a proxy that writes the Date header. */
-async function clockOf({ serverMs = 0, proxyMs = 0, wrongMs = 0, past = 10 * minuteMs, future = past }: MadeUp) {
+async function clockOf(made: MadeUp) {
+  const { serverMs = 0, proxyMs = 0, wrongMs = 0, fixedMs, past = 10 * minuteMs, future = past } = made
   const answer = ({ method, params, authorization = '', nowMs }: MadeUpCall) => {
-    const headers = { date: new Date(nowMs + proxyMs).toUTCString() }
+    const headers = proxyMs === null ? {} : { date: new Date(nowMs + proxyMs).toUTCString() }
     const refused = { status: 401, headers }
     const accepted = (result: unknown) => ({ status: 200, headers, body: { jsonrpc: '2.0', id: 1, result } })
     const serverNowMs = nowMs + serverMs
     if (method === 'manager/auth') {
-      const lifeMs = Number(/expiresIn:(\d+)/.exec(String(params.scope))?.[1] ?? 900_000)
+      const lifeMs = fixedMs ?? Number(/expiresIn:(\d+)/.exec(String(params.scope))?.[1] ?? 900_000)
       return params.apiKeyId === 'root'
         ? accepted({ accessToken: 'a-token', accessTokenExpiry: serverNowMs + lifeMs + wrongMs })
         : refused
@@ -38,13 +41,30 @@ async function clockOf({ serverMs = 0, proxyMs = 0, wrongMs = 0, past = 10 * min
     const aheadMs = Number(timestamp) - serverNowMs
     return aheadMs <= future && aheadMs >= -past ? accepted({}) : refused
   }
-  const target = madeUpTarget({ answer })
+  const target = madeUpTarget({ answer, dated: proxyMs !== null })
   const setup = { target, corpus, items: [], allow: ['sessions'] as const, seed: 1, random: seededRandom(1) }
   const { offset, wrongDateMs } = await lookAtTarget({ ...setup, unique: 'test' })
-  return { aheadS: Math.round(offsetMs(offset) / 1000), isDateIgnored: wrongDateMs !== undefined }
+  const aheadS = offset === undefined ? null : Math.round(offsetMs(offset) / 1000)
+  return { aheadS, isDateIgnored: wrongDateMs !== undefined }
 }
 
-test.each<[string, MadeUp, { aheadS: number; isDateIgnored: boolean }]>([
+test.each<[string, MadeUp, { aheadS: number | null; isDateIgnored: boolean }]>([
+  ['there is no Date header', { proxyMs: null }, { aheadS: 0, isDateIgnored: false }],
+  [
+    'there is no Date header and the clock of the server is wrong',
+    { proxyMs: null, serverMs: 90_000, past: 30_000 },
+    { aheadS: 90, isDateIgnored: false },
+  ],
+  [
+    'there is no Date header and every expiry is a minute and a half wrong',
+    { proxyMs: null, wrongMs: 90_000 },
+    { aheadS: null, isDateIgnored: false },
+  ],
+  [
+    'there is no Date header and no lifetime is kept',
+    { proxyMs: null, fixedMs: 8500 },
+    { aheadS: null, isDateIgnored: false },
+  ],
   [
     'the header of the server itself is right',
     { serverMs: 90_000, proxyMs: 90_000 },

@@ -5,7 +5,8 @@ import { firstTimestampMs, roundingMs } from '../../engine/judge/margins.ts'
 import { call, grant } from './calls.ts'
 import { notableMs } from './check-date.ts'
 
-const lifeMs = 5000
+/** Both are requested where no Date header confirms what one expiry says. In ms. */
+const lifetimesMs = [5000, 12_000] as const
 
 /** How far the clock of the target may be ahead of ours. In ms. */
 interface Ahead {
@@ -16,24 +17,34 @@ interface Ahead {
 /**
  * A proxy may write the Date header by another clock than the target's. The expiry of a requested lifetime shows another clock too; but it may
  * simply be wrong. It is taken for the target's clock if it agrees with ours, or if the signatures that the target accepts show that clock too.
+ * Where no answer carries a Date header, the expiries of two lifetimes must show the same clock.
  */
 export async function checkExpiry(caller: Caller): Promise<void> {
   const { facts } = caller
-  if (facts.offset === undefined || caller.instance.root.kind !== 'secret') return
-  const seen = await clockOfExpiries(caller)
-  const ofDateMs = offsetMs(facts.offset)
-  if (seen === undefined || isNear(seen, ofDateMs)) return
-  if (isNear(seen, 0) ? await isAccepted(caller, 0) : await isClockOfSignatures(caller, seen)) {
-    facts.wrongDateMs = ofDateMs - offsetMs(seen)
-    facts.offset = seen
-  }
+  if (caller.instance.root.kind !== 'secret') return
+  const { offset } = facts
+  const seen = offset === undefined ? await commonClock(caller) : await clockOfExpiries(caller, lifetimesMs[0])
+  const ofDateMs = offsetMs(offset)
+  if (seen === undefined || (offset !== undefined && isNear(seen, ofDateMs))) return
+  if (!(isNear(seen, 0) ? await isAccepted(caller, 0) : await isClockOfSignatures(caller, seen))) return
+  if (offset !== undefined) facts.wrongDateMs = ofDateMs - offsetMs(seen)
+  facts.offset = seen
 }
 
 /** Two clocks of one deployment differ by less. */
 const isNear = ({ earliestMs, latestMs }: Ahead, aheadMs: number): boolean =>
   earliestMs < aheadMs + notableMs && latestMs > aheadMs - notableMs
 
-async function clockOfExpiries(caller: Caller): Promise<Ahead | undefined> {
+/** The clock that the expiries of both lifetimes show; undefined if they contradict each other. */
+async function commonClock(caller: Caller): Promise<Ahead | undefined> {
+  const [one, other] = [await clockOfExpiries(caller, lifetimesMs[0]), await clockOfExpiries(caller, lifetimesMs[1])]
+  if (one === undefined || other === undefined) return undefined
+  const earliestMs = Math.max(one.earliestMs, other.earliestMs)
+  const latestMs = Math.min(one.latestMs, other.latestMs)
+  return earliestMs <= latestMs ? { earliestMs, latestMs } : undefined
+}
+
+async function clockOfExpiries(caller: Caller, lifeMs: number): Promise<Ahead | undefined> {
   const { clock } = caller.instance
   const sentMs = clock.now()
   const { answer } = await grant(caller, ['solution', `expiresIn:${lifeMs}`])
