@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { ed25519Pair } from '../../test-client.ts'
-import { createsKey, creation, inTurn, makeKey, testWitnesses, works } from '../../test-witness.ts'
+import { createsKey, inTurn, makeKey, testWitnesses, works } from '../../test-witness.ts'
 import { eighthKeyMutants } from './eighth-keys.ts'
 
 describe('eighth set: keys', () => {
@@ -21,11 +21,6 @@ describe('eighth set: keys', () => {
       c.clock.advance(3_600_000)
       const later = await createsKey(c, { basic: c.root })
       return !eleventh && later && works(await c.list({ basic: keys[0] ?? c.root }))
-    },
-    'creation-refused-for-its-public-key-takes-a-place': async (c) => {
-      await c.createKey({ ...creation, publicKey: 'none' })
-      const made = await inTurn(10, () => createsKey(c, { basic: c.root }))
-      return made.filter(Boolean).length === 9
     },
   })
 })

@@ -1,11 +1,8 @@
 import { rules as right } from '../../rules.ts'
-import { paramsOf, readMembers } from '../calls.ts'
 import type { IndependentMutant } from '../independent-mutant.ts'
-import { isMethod } from '../requests.ts'
 import { watch } from '../watch.ts'
 
 const hour = 3_600_000
-const invalidParams = -32602
 
 /** Part 2, 4.1 and 8: creating and counting keys. */
 export const eighthKeyMutants: IndependentMutant[] = [
@@ -47,28 +44,6 @@ export const eighthKeyMutants: IndependentMutant[] = [
               profile,
             ),
         },
-      }
-    },
-  },
-  {
-    // "At most 10 API keys can be created": one that was not created takes no place
-    id: 'creation-refused-for-its-public-key-takes-a-place',
-    breaks: 'limits/ten-can-be-made',
-    needsState: true,
-    create: () => {
-      const seen = watch(() => ({ places: 0 }))
-      return {
-        around: (handle, context) => {
-          const inner = seen.around(handle, context)
-          return async (request) => {
-            const answer = await inner(request)
-            const error = readMembers(answer.body)?.error as { code?: number } | undefined
-            const hadKey = isMethod(request, 'manager/createApiKey') && paramsOf(request).publicKey !== undefined
-            if (hadKey && error?.code === invalidParams) seen.memory.places++
-            return answer
-          }
-        },
-        rules: { keysCounted: (all, profile) => right.keysCounted(all, profile) + seen.memory.places },
       }
     },
   },

@@ -124,35 +124,6 @@ export const fourthSignatureMutants: IndependentMutant[] = [
     }),
   },
   {
-    // "UPPERCASE(HTTP method)": that of the request
-    id: 'method-of-override-header-signed',
-    breaks: 'signatures/request-method',
-    create: () => {
-      const seen = watch()
-      return {
-        around: seen.around,
-        rules: {
-          signedMethod: (method) => right.signedMethod(seen.request.headers['x-http-method-override'] ?? method),
-        },
-      }
-    },
-  },
-  {
-    // "The URI is `/api`"
-    id: 'uri-of-original-uri-header-signed',
-    breaks: 'signatures/request-uri',
-    create: () => {
-      const seen = watch()
-      return {
-        around: seen.around,
-        rules: {
-          dataToSign: (parts) =>
-            right.dataToSign({ ...parts, uri: seen.request.headers['x-original-uri'] ?? parts.uri }),
-        },
-      }
-    },
-  },
-  {
     // "request body exactly as sent"
     id: 'percent-escapes-in-body-decoded-before-verification',
     breaks: 'signatures/request-body',
@@ -211,17 +182,6 @@ export const fourthSignatureMutants: IndependentMutant[] = [
     about: 'The collation of the column pads with blanks.',
     create: () => ({
       rules: { keyNamed: (id, find, _all, means) => find(means === 'hmac' || means === 'ecc' ? id.trimEnd() : id) },
-    }),
-  },
-  {
-    // "`timestamp` (integer, as in the example a 13-digit value)"
-    id: 'timestamp-with-fraction-taken',
-    breaks: 'signatures/timestamp',
-    create: () => ({
-      rules: {
-        timestampTaken: (timestamp, nowMs, profile) =>
-          right.timestampTaken(timestamp.replace(/\.[0-9]+$/, ''), nowMs, profile),
-      },
     }),
   },
   {

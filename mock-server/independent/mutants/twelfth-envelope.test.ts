@@ -22,10 +22,6 @@ describe('twelfth set: envelope', () => {
     'unquoted-names-in-json-accepted': async (c) =>
       (await accepts(c, listingBody.replace('"params"', 'params'))) &&
       !(await accepts(c, listingBody.replace('"params"', "'params'"))),
-    'jsonrpc-of-request-compared-as-number': async (c) =>
-      (await accepts(c, listingBody.replace('"2.0"', '2'))) &&
-      (await accepts(c, listingBody.replace('"2.0"', '"2"'))) &&
-      !(await accepts(c, listingBody.replace('"2.0"', '"1.0"'))),
     'id-above-32-bits-echoed-as-text': async (c) => {
       const echo = async (id: number) => (await sends(c, listingBody.replace('"id":7', `"id":${id}`))).json.id
       return (await echo(2 ** 31)) === String(2 ** 31) && (await echo(2 ** 31 - 1)) === 2 ** 31 - 1

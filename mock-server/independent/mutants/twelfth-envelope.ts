@@ -55,13 +55,6 @@ export const twelfthEnvelopeMutants: IndependentMutant[] = [
     }),
   },
   {
-    // "jsonrpc | string | yes | Constant `2.0`."
-    id: 'jsonrpc-of-request-compared-as-number',
-    breaks: 'envelope/request-members',
-    about: 'The two values are compared with a conversion between text and number.',
-    create: () => ({ rules: { versionMemberTaken: (value) => Number(value) === 2 } }),
-  },
-  {
     // "the response carries the same value"
     id: 'id-above-32-bits-echoed-as-text',
     breaks: 'envelope/id-echo',

@@ -2,7 +2,6 @@ import { describe } from 'vitest'
 import { ed25519Pair } from '../../test-client.ts'
 import {
   createsKey,
-  creation,
   grantPair,
   inTurn,
   lineOfPairs,
@@ -44,13 +43,6 @@ describe('twelfth set: keys', () => {
     'every-third-creation-made-twice': async (c) => {
       const made = await inTurn(10, () => createsKey(c, { basic: c.root }))
       return made.filter((isMade) => isMade).length === 8
-    },
-    'creation-refused-for-its-scope-takes-a-place': async (c) => {
-      const narrow = await makeKey(c, { scope: ['solution'] })
-      await c.createKey(creation, { basic: { ...narrow, secret: 'wrong' } })
-      await inTurn(2, () => c.createKey(creation, { basic: narrow }))
-      const made = await inTurn(9, () => createsKey(c, { basic: c.root }))
-      return made.filter((isMade) => isMade).length === 7
     },
     'deletion-ends-next-created-key-too': async (c) => {
       const keys = await inTurn(4, () => makeKey(c))

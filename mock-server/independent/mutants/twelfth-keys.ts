@@ -2,7 +2,7 @@ import { makeKey } from '../../make-key.ts'
 import { rules as right } from '../../rules.ts'
 import type { ApiKey } from '../../state.ts'
 import { chain } from '../answers.ts'
-import { answerThrough, isAccepted, meet, readMembers } from '../calls.ts'
+import { answerThrough, meet, readMembers } from '../calls.ts'
 import { callerOf } from '../creators.ts'
 import type { Around, IndependentMutant } from '../independent-mutant.ts'
 import { isMethod } from '../requests.ts'
@@ -96,37 +96,6 @@ export const twelfthKeyMutants: IndependentMutant[] = [
             if (memory.creations % 3 === 0) context.state.keys.set(copy.id, copy)
             return key
           },
-        },
-      }
-    },
-  },
-  {
-    // "At most 10 API keys can be created.", and no fewer
-    id: 'creation-refused-for-its-scope-takes-a-place',
-    breaks: 'limits/ten-can-be-made',
-    needsState: true,
-    about: 'The counter goes up before the scope of the caller is checked.',
-    create: () => {
-      const seen = watch(() => ({ lost: 0, isPending: false }))
-      const count = answerThrough((answer) => {
-        const { memory } = seen
-        if (memory.isPending && !isAccepted(answer)) memory.lost += 1
-        memory.isPending = false
-        return answer
-      })
-      return {
-        around: chain(count, seen.around),
-        rules: {
-          scopeNeeded: (method, area) => {
-            seen.memory.isPending = method === creation
-            return right.scopeNeeded(method, area)
-          },
-          scopeOpens: (scope, area) => {
-            const opens = right.scopeOpens(scope, area)
-            if (opens) seen.memory.isPending = false
-            return opens
-          },
-          keysCounted: (all, profile) => right.keysCounted(all, profile) + seen.memory.lost,
         },
       }
     },

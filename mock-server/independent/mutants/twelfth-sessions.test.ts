@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { accessWorks, type Client, grantPair, openSessions, refreshWorks, testWitnesses } from '../../test-witness.ts'
+import { accessWorks, type Client, grantPair, openSessions, testWitnesses } from '../../test-witness.ts'
 import { twelfthSessionMutants } from './twelfth-sessions.ts'
 
 const minute = 60_000
@@ -12,16 +12,6 @@ const countWorking = async (c: Client, pairs: Awaited<ReturnType<typeof openSess
 
 describe('twelfth set: sessions', () => {
   testWitnesses(twelfthSessionMutants, {
-    'session-with-expired-access-tokens-removed-each-minute': async (c) => {
-      c.clock.advance(minute - (c.clock.now() % minute))
-      const short = ['solution', 'expiresIn:2000']
-      const open = (name: string) => grantPair(c, [...short, `session:${name}`])
-      const [first, second, plain] = [await open('a'), await open('b'), await grantPair(c, short)]
-      c.clock.advance(3000)
-      const before = await refreshWorks(c, first)
-      c.clock.advance(minute)
-      return before && !(await refreshWorks(c, second)) && (await refreshWorks(c, plain))
-    },
     'sessions-beyond-eight-removed-each-minute': async (c) => {
       const pairs = await openSessions(c, 16)
       const before = await countWorking(c, pairs)

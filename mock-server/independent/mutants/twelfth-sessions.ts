@@ -1,6 +1,5 @@
 import type { ServerContext } from '../../context.ts'
 import { rules as right } from '../../rules.ts'
-import { pairsOf } from '../../token-state.ts'
 import { chain } from '../answers.ts'
 import type { Around, IndependentMutant } from '../independent-mutant.ts'
 import { watch } from '../watch.ts'
@@ -23,24 +22,6 @@ function eachMinute(job: (context: ServerContext) => void): Around {
 
 /** Sessions: parts 2, 3 and 5.4. */
 export const twelfthSessionMutants: IndependentMutant[] = [
-  {
-    // "access token expired | the refresh token can still be used until its own expiry"
-    id: 'session-with-expired-access-tokens-removed-each-minute',
-    breaks: 'refresh/after-access-expiry',
-    needsState: true,
-    about: 'The job takes the expiry of the access token for that of the session.',
-    create: () => ({
-      around: eachMinute((context) => {
-        const pairs = pairsOf(context)
-        for (const session of [...context.state.sessions.values()].flat()) {
-          const live = pairs.some(
-            (pair) => pair.session === session && !pair.accessRevoked && pair.accessExpiryMs > context.now(),
-          )
-          if (!live) session.removed = true
-        }
-      }),
-    }),
-  },
   {
     // "One user can have up to 16 sessions"
     id: 'sessions-beyond-eight-removed-each-minute',
