@@ -15,9 +15,11 @@ import { layered } from '../engine/model/layered.ts'
 import { doubted, forgetSessions, mayStemFrom } from '../engine/model/learn.ts'
 import { doubtLine } from '../engine/model/misuse.ts'
 import { countAnswer } from './answer.ts'
+import { list } from './calls.ts'
 import { type Core, callOf, countTry, forLog, now, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction } from './describe-step.ts'
 import { type Explorer, type ExplorerOptions, type Seen, TargetGone } from './explorer-types.ts'
+import { byRoot } from './keyring.ts'
 import type { Rendered } from './render.ts'
 import { runBurst } from './run-burst.ts'
 import { confusable } from './session-names.ts'
@@ -26,7 +28,7 @@ import type { Response } from './wire.ts'
 
 const mostThrottled = 6
 
-/** The number of broken answers in a row that ends the exploration. */
+/** After this many broken answers in a row, a right call shows whether the target is still there. */
 const mostBroken = 8
 /** The longest assumed lock after wrong attempts. */
 const longestLockMs = 24 * 3_600_000
@@ -210,7 +212,7 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   countTry(core, seen)
   core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: span.from })
   findIn(core, seen)
-  noticeBroken(core, answer)
+  await noticeBroken(core, answer)
   return seen
 }
 
@@ -231,8 +233,13 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
   shown.report({ requirement, level, message, kind, fact: about, entry: log.length - 1, script: shown.script })
 }
 
-/** Ends the exploration when the target has stopped answering. */
-function noticeBroken(core: Core, answer: Answer): void {
+/** Ends the exploration when the target has stopped answering. One that hangs up instead of refusing answers right calls. */
+async function noticeBroken(core: Core, answer: Answer): Promise<void> {
   core.broken = answer.kind === 'broken' ? core.broken + 1 : 0
-  if (answer.kind === 'broken' && core.broken >= mostBroken) throw new TargetGone(answer.reason)
+  if (answer.kind !== 'broken' || core.broken < mostBroken) return
+  const right = list(byRoot(core.shown), { connection: 'new' })
+  const rendered = tryRender(core, right)
+  const isThere = rendered !== null && countAnswer((await transmit(core, right, rendered)).response).kind !== 'broken'
+  if (!isThere) throw new TargetGone(answer.reason)
+  core.broken = 0
 }
