@@ -1,4 +1,4 @@
-/** Tells what may have made a refusal right that a case did not expect, where that is open. */
+/** Names what may justify an unexpected refusal where the document leaves it open. */
 
 import type { Doubt } from '../engine/judge/problem.ts'
 import { memberOf } from '../engine/model/fact.ts'

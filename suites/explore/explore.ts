@@ -30,7 +30,7 @@ export interface ExploreOptions {
   readonly triesBefore?: number
   /** How many keys the model may create; no limit by default. */
   readonly newKeys?: number
-  /** Of the table and the matrix, these rows alone, by the beginnings of their ids; null or absent: everything. */
+  /** Id prefixes of the only table and matrix rows to run; null or absent runs all. */
   readonly only?: readonly string[] | null
   /** Whether the last places for keys may be filled; true unless given. */
   readonly fillsKeys?: boolean
@@ -76,11 +76,11 @@ export interface Exploration {
 
 /** An exploration in two parts, so that others may use the target between them. */
 interface OpenExploration {
-  /** The stages that do not disturb later users. */
+  /** Runs the stages that do not disturb later users. */
   ask(): Promise<void>
-  /** Others used the target meanwhile. */
+  /** Notes that others used the target meanwhile. */
   giveWay(): void
-  /** The stages that may lock a key or fill a limit, then the findings. */
+  /** Runs the stages that may lock a key or fill a limit, then returns the findings. */
   finish(): Promise<Exploration>
 }
 

@@ -1,4 +1,4 @@
-/** Scopes of a sequence with fewer words, because a reader takes each word of a finding for a part of it. */
+/** Removes scope words that a finding does not need, because a reader takes each one for part of the cause. */
 import { isOtherSession } from './other-pairs.ts'
 import type { CallStep, Step } from './step.ts'
 
@@ -8,7 +8,7 @@ interface Word {
   readonly word: string
 }
 
-/** Every word of scope in the grants of a sequence, those of sessions that were put in apart, the last first: the words of areas come last there. */
+/** The scope words of all grants, last first, because the words of areas come last there; without grants of added sessions. */
 export const wordsOfGrants = (steps: readonly Step[]): Word[] =>
   steps.flatMap((step, at) => (isOtherSession(step) ? [] : scopeOf(step)).map((word) => ({ at, word })).toReversed())
 

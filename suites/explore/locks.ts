@@ -61,7 +61,7 @@ async function isRefusedEverywhere(x: Explorer, id: string): Promise<boolean> {
 
 /** How long a lock of one way to authorize may last, tried one after the other. In ms. */
 const lockMs = [5000, 60_000]
-/** How often the end of a lock is waited for in vain. */
+/** How many waits for the end of a lock may fail before no more are made. */
 const mostWaits = 2
 
 /**

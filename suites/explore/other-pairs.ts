@@ -3,7 +3,7 @@ import { sessionLimit } from '../engine/document.ts'
 import { refresh } from './calls.ts'
 import type { CallStep, Step } from './step.ts'
 
-/** So many pairs that a server may have forgotten what it knew of older ones. */
+/** After this many pairs a server may have forgotten what it knew of older ones. */
 const otherPairs = 24
 
 /** The last grant; undefined if it was a wrong one. */

@@ -9,7 +9,7 @@ export interface Plan extends KeyMaker {
   readonly sessions: boolean
   readonly keys: boolean
   readonly limits: boolean
-  /** Of the table and the matrix, these rows alone, by the beginnings of their ids; null: everything. */
+  /** Id prefixes of the only table and matrix rows to run; null runs all. */
   readonly only: readonly string[] | null
   /** Whether the last places for keys may be filled. */
   readonly fillsKeys: boolean

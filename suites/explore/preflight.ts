@@ -113,7 +113,7 @@ export async function learnLiveTokens(x: Explorer, who: string, others: number):
   if (same || !another) x.setTerms({ liveTokens: fewTokens })
 }
 
-/** So many newer tokens end an older one at no server, as far as one is known. */
+/** No known server ends a token when this many newer ones are issued. */
 const fewTokens = 2
 
 async function outlivesOne(x: Explorer, who: string, scope: readonly string[]): Promise<boolean> {
@@ -142,7 +142,7 @@ export async function learnAddresses(x: Explorer, who: string, grants: boolean):
   const isSecondSeen =
     second !== undefined && (await isReached(x, second, who)) && (!grants || (await worksFrom(x, second, who)))
   if (second !== undefined && isSecondSeen) shown.push(second)
-  // What does not translate the second translates none.
+  // If a proxy or a container replaced addresses on the way, the second one would not have been seen.
   for (const address of isSecondSeen ? more : []) if (await isReached(x, address, who)) shown.push(address)
   x.addresses = shown
 }

@@ -36,7 +36,7 @@ interface AfterCases {
   readonly testKeys: readonly CreatedKey[]
   /** Only this run uses the target, and places for keys are free, because the cases that fill them come later. */
   readonly hasPlaces: boolean
-  /** Of the table and the matrix, these rows alone; null: everything. */
+  /** Id prefixes of the only table and matrix rows to run; null runs all. */
   readonly only: readonly string[] | null
 }
 
