@@ -131,6 +131,15 @@ describe('no verdict, cause or group depends on the words of a message', () => {
     expect(others.map(problemText)).not.toContain(problemText(facts))
   })
 
+  test('a doubt is left out where the cause is certain', () => {
+    const doubt = { kind: 'key-perhaps-locked', refused: 173, question: 'keys/lock' } as const
+    const plain = { kind: 'wrong-outcome', expected: 'accepted', got: refused } as const
+    const facts: ProblemFacts = { ...plain, doubt }
+    expect(problemText(facts)).toContain('; what may explain it: 173 calls with its key were refused')
+    expect(problemText({ ...facts, hint: { kind: 'perhaps-not-fresh' } })).toBe(problemText(facts))
+    expect(problemText({ ...facts, hint: { kind: 'server-mistake', mistake: 'full-url' } })).toBe(problemText(plain))
+  })
+
   test('the cases do group, and one is blocked by another', () => {
     expect(conclusionsOf(build())).toMatchObject({
       blockedBy: expect.arrayContaining([['a/prepared', 'a/refused']]),
