@@ -68,10 +68,15 @@ const mayBeLimit = ({ step, answer }: Seen): boolean =>
   answer.kind === 'refused' && step.method !== 'solution/listSolutions' && step.change === undefined
 
 function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, calls: number): void {
-  const message = `${contradiction(step, verdict, answer)}: no order of the ${calls} calls at once is one that the document allows`
+  const message = `${contradiction(step, verdict, answer)}: ${notAllowed(calls)}`
   const { requirement, level } = verdict
   const entry = log.length - 1
   shown.report({ requirement, level, message, kind: 'history', fact: 'history', entry, script: shown.script })
+}
+
+function notAllowed(calls: number): string {
+  const text = 'the document does not allow it'
+  return calls === 1 ? text : `${text} in any order of the ${calls} simultaneous calls`
 }
 
 function byEnd(seen: readonly Seen[]): number[] {
