@@ -50,6 +50,24 @@ function createShape(state: State, params: unknown, { id, secret }: { readonly [
   return problems
 }
 
+const string = { expected: 'a string', fits: (value: unknown): boolean => typeof value === 'string' }
+const timestamp = { expected: 'an integer of 13 digits', fits: isMoment }
+
+/** The members of the result of manager/auth (part 4.2). */
+const membersOfGrant = [
+  { name: 'accessToken', requirement: 'grants/result-access-token', ...string },
+  { name: 'accessTokenExpiry', requirement: 'grants/result-access-token-expiry', ...timestamp },
+  { name: 'refreshToken', requirement: 'grants/result-refresh-token', ...string },
+  { name: 'refreshTokenExpiry', requirement: 'grants/result-refresh-token-expiry', ...timestamp },
+  {
+    name: 'tokenType',
+    requirement: 'grants/result-token-type',
+    expected: '"Bearer"',
+    fits: (value: unknown): boolean => value === 'Bearer',
+  },
+  { name: 'scope', requirement: 'grants/result-scope', expected: 'an array of strings', fits: isStrings },
+] as const
+
 /** grants/result-…, refresh/pair-differs, refresh/scopes-kept, expires-in/…. */
 function grantShape(
   state: State,
@@ -58,15 +76,12 @@ function grantShape(
   made: Span,
 ): Problem[] {
   const problems: Problem[] = []
-  const check = (fine: boolean, slug: string, value: unknown): void => {
-    if (!fine) problems.push(problem(`grants/${slug}`, `It is ${typeof value === 'string' ? 'a string' : show(value)}`))
+  for (const { name, requirement, expected, fits } of membersOfGrant) {
+    const value = result[name]
+    if (fits(value)) continue
+    const got = typeof value === 'string' ? 'a string' : show(value)
+    problems.push(problem(requirement, `${name} is ${got}, expected ${expected}`))
   }
-  check(typeof result.accessToken === 'string', 'result-access-token', result.accessToken)
-  check(isMoment(result.accessTokenExpiry), 'result-access-token-expiry', result.accessTokenExpiry)
-  check(typeof result.refreshToken === 'string', 'result-refresh-token', result.refreshToken)
-  check(isMoment(result.refreshTokenExpiry), 'result-refresh-token-expiry', result.refreshTokenExpiry)
-  check(result.tokenType === 'Bearer', 'result-token-type', result.tokenType)
-  check(isStrings(result.scope), 'result-scope', result.scope)
   const read = readResult(result)
   if (read === undefined || !isObject(params)) return problems
   const presented = presentedToken(params)
