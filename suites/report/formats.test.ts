@@ -129,6 +129,22 @@ describe('html', () => {
     expect(page.match(/<details class="case /g)).toHaveLength(report.cases.length)
     expect(page.match(/data-requirement="/g)).toHaveLength(report.requirements.length)
   })
+
+  test('folds cases that are not testable for one reason', () => {
+    const open = report.cases.find(({ key }) => key === 'addresses/bound') as CaseReport
+    const cases = [...report.cases, { ...open, key: 'addresses/other' }]
+    const folded = renderHtml({ ...report, cases })
+    expect(folded).toContain('<summary>2 cases not testable: Needs a second address')
+    expect(folded.match(/<details class="case /g)).toHaveLength(cases.length)
+  })
+
+  test('a finding leads to the case that shows the same', () => {
+    const requirement = 'signatures/hmac'
+    const findings = report.findings.map((finding) => ({ ...finding, requirement }))
+    const shown = '<a href="#case/signatures/hmac-accepted/all-in-one-line">'
+    const found = renderHtml({ ...report, findings }).split('class="finding')[1] ?? ''
+    expect(found.slice(0, found.indexOf('</dl>'))).toContain(shown)
+  })
 })
 
 interface Schema {

@@ -1,6 +1,6 @@
 /** Cases and findings in the HTML report. */
 import { type Explanation, explainCase } from './explain.ts'
-import { reproducedSentence, verdictOfFinding } from './findings.ts'
+import { caseThatShows, reproducedSentence, verdictOfFinding } from './findings.ts'
 import { callSentence, lanesOf, lastMs, numbered } from './history.ts'
 import { escapeBytes, escapeHtml, factList, linkTo } from './html-text.ts'
 import type { PrintedFinding, PrintedReport } from './printed.ts'
@@ -59,7 +59,6 @@ function explanation(
   explained: Explanation,
   { sources, like }: { sources: Sources; like: string | null },
 ): string {
-  const caseLink = (key: string): string => linkTo(`case/${key}`, `<code>${escapeHtml(key)}</code>`)
   const facts = factList([
     ['At', explained.at === '' ? null : escapeHtml(explained.at)],
     [testCase.verdict === 'not-testable' ? 'Why' : 'But', escapeHtml(explained.but)],
@@ -70,6 +69,10 @@ function explanation(
     ['Fixture', fixtureLink(testCase, sources)],
   ])
   return `${explained.sentences.map(sentence).join('')}${facts}${exchanges(explained.exchanges)}${again(testCase.again)}`
+}
+
+function caseLink(key: string): string {
+  return linkTo(`case/${key}`, `<code>${escapeHtml(key)}</code>`)
 }
 
 function sentence({ level, id, text, anchor }: Explanation['sentences'][number]): string {
@@ -97,8 +100,10 @@ function again(command: string): string {
 export function findingDetails(report: PrintedReport, finding: PrintedFinding): string {
   const verdict = verdictOfFinding(finding)
   const requirement = report.requirements.find(({ id }) => id === finding.requirement)
+  const shownBy = caseThatShows(report.cases, finding)
   const facts = factList([
     ['Found', `by the model. ${escapeHtml(reproducedSentence(finding))}`],
+    ['Case', shownBy === null ? null : `${caseLink(shownBy)} shows the same`],
     ['Known', finding.known === null ? null : escapeHtml(knownWords(finding.known))],
   ])
   const steps = finding.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')

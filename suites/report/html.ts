@@ -1,7 +1,8 @@
 import { groupBy } from '../engine/group.ts'
+import type { Verdict } from '../engine/judge/verdict.ts'
 import type { Printable } from '../engine/printable.ts'
 import { asset } from '../page/build-page.ts'
-import { answersOf, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
+import { answersOf, casesWith, countVerdicts, notRunBecause, summarySentence } from './explain.ts'
 import { exploredLines, skippedLines } from './explored-lines.ts'
 import { sortFindings } from './findings.ts'
 import { caseDetails, findingDetails } from './html-cases.ts'
@@ -106,7 +107,7 @@ function filters(report: PrintedReport): string {
 function findings(report: PrintedReport): string {
   if (report.findings.length === 0) return ''
   const details = sortFindings(report.findings).map((finding) => findingDetails(report, finding))
-  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that the document does not allow in any reading, and that no case tests.</p>\n${details.join('\n')}`
+  return `<h2 id="findings">Found by the model</h2>\n<p class="soft">Answers that no reading of the document allows.</p>\n${details.join('\n')}`
 }
 
 /** How many calls the model made: one line for each part of each kind of call. */
@@ -142,16 +143,20 @@ function allCases(report: PrintedReport, sources: Sources): string {
     byCause
       .filter(({ testCase }) => testCase.verdict === verdict)
       .map(({ testCase, like }) => caseDetails(report, testCase, { sources, like }))
+  const folded = foldedCases(report, sources, ['blocked', 'not-run'])
   const rest = verdictOrder
     .filter((verdict) => verdict !== 'failed' && verdict !== 'warned' && verdict !== 'blocked' && verdict !== 'not-run')
-    .flatMap((verdict) => report.cases.filter((testCase) => testCase.verdict === verdict))
-    .map((testCase) => caseDetails(report, testCase, { sources, like: null }))
-  return [...ofVerdict('failed'), ...foldedCases(report, sources), ...ofVerdict('warned'), ...rest].join('\n')
+    .flatMap((verdict) =>
+      verdict === 'not-testable'
+        ? foldedCases(report, sources, [verdict])
+        : casesWith(report, verdict).map((testCase) => caseDetails(report, testCase, { sources, like: null })),
+    )
+  return [...ofVerdict('failed'), ...folded, ...ofVerdict('warned'), ...rest].join('\n')
 }
 
-/** One cause may block hundreds of cases, so they are folded under one line. */
-function foldedCases(report: PrintedReport, sources: Sources): string[] {
-  const open = report.cases.filter(({ verdict }) => verdict === 'blocked' || verdict === 'not-run')
+/** One cause may block hundreds of cases, and one reason leave as many open, so they are folded under one line. */
+function foldedCases(report: PrintedReport, sources: Sources, verdicts: readonly Verdict[]): string[] {
+  const open = report.cases.filter(({ verdict }) => verdicts.includes(verdict))
   return [...groupBy(open, causeWords)].map(([cause, cases]) => {
     const details = cases.map((testCase) => caseDetails(report, testCase, { sources, like: null })).join('\n')
     if (cases.length === 1) return details
@@ -162,6 +167,7 @@ function foldedCases(report: PrintedReport, sources: Sources): string[] {
 function causeWords(testCase: CaseReport): string {
   const notRun = notRunBecause(testCase)
   if (notRun !== null) return `not run: ${notRun}`
+  if (testCase.verdict === 'not-testable') return `not testable: ${testCase.problem?.message ?? ''}`
   return testCase.blockedBy === null ? testCase.key : `blocked by the failure of ${testCase.blockedBy}`
 }
 
