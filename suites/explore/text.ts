@@ -1,6 +1,7 @@
 /** What an exploration found, for a terminal. */
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { skippedLines } from '../report/explored-lines.ts'
+import { reproducedSentence } from '../report/findings.ts'
 import type { Exploration } from './explore.ts'
 import type { Found } from './findings.ts'
 import type { ExploreMeta } from './report.ts'
@@ -29,17 +30,14 @@ export function effortOf({ calls, repeated, parts, asked, cells, matrix, seconds
 }
 
 function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {
-  const { requirement, level, message, steps, reproduced, history } = finding
+  const { requirement, level, message, steps, history } = finding
   const sentence = requirements.find(({ id }) => id === requirement)
-  const { failed, tries } = reproduced
-  const chance = failed === tries ? '' : ': it depends on timing or chance'
-  const often = tries === 0 ? 'Not tried again' : `Seen again in ${failed} of ${tries} tries${chance}`
   return [
     `${number}. ${message} (${requirement}, ${level})`,
     `   The document, part ${sentence?.part ?? '?'}: ${sentence?.text ?? ''}`,
     ...steps.map((step, index) => `   ${index + 1}) ${step}`),
     ...lanes(history),
-    `   ${often}`,
+    `   ${reproducedSentence(finding)}`,
   ]
 }
 

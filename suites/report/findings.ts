@@ -1,4 +1,5 @@
 /** What every format says about a finding of the model. */
+import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { historyLines } from './history.ts'
 import type { PrintedFinding, PrintedReport } from './printed.ts'
@@ -10,10 +11,13 @@ export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'know
   return level === 'must' ? 'failed' : 'warned'
 }
 
+/** Whether the finding fails the run, as a failed case does. */
+export const failsRun = (finding: Pick<Finding, 'level' | 'known'>): boolean => verdictOfFinding(finding) === 'failed'
+
 /** Describes how often the finding happened again. */
 export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Finding, 'reproduced'>): string {
   if (tries === 0) return 'It was not tried again'
-  const often = `Tried again, it failed ${failed} of ${tries} times`
+  const often = `Repeated ${counted(tries, 'time')}, seen ${counted(failed, 'time')}`
   return failed === tries ? often : `${often}: it depends on timing or chance`
 }
 
@@ -41,7 +45,7 @@ export function sortFindings<F extends Pick<Finding, 'level' | 'known'>>(finding
 interface FindingGroup {
   first: PrintedFinding
   others: PrintedFinding[]
-  /** The failed case that also shows this requirement broken; null: only the model does. */
+  /** The failed or warned case that also shows this requirement broken; null: only the model does. */
   shownBy: string | null
 }
 
@@ -52,14 +56,15 @@ export function groupFindings({ cases }: PrintedReport, findings: readonly Print
     const name = `${verdictOfFinding(finding)} ${finding.requirement}`
     const group = groups.get(name)
     if (group !== undefined) group.others.push(finding)
-    else groups.set(name, { first: finding, others: [], shownBy: failedCaseOf(cases, finding) })
+    else groups.set(name, { first: finding, others: [], shownBy: caseThatShows(cases, finding) })
   }
   return [...groups.values()]
 }
 
-function failedCaseOf(cases: PrintedReport['cases'], { requirement }: PrintedFinding): string | null {
-  const failed = cases.find(
-    ({ verdict, problem }) => verdict === 'failed' && problem?.requirements.includes(requirement) === true,
-  )
-  return failed?.key ?? null
+/** The first case that also shows the requirement of a finding broken, failed ones first. A warning does not show what a failure would. */
+export function caseThatShows(cases: PrintedReport['cases'], finding: PrintedFinding): string | null {
+  const showing = cases.filter(({ problem }) => problem?.requirements.includes(finding.requirement) === true)
+  const levels: Verdict[] = failsRun(finding) ? ['failed'] : ['failed', 'warned']
+  const [first] = levels.flatMap((level) => showing.filter(({ verdict }) => verdict === level))
+  return first?.key ?? null
 }

@@ -41,20 +41,25 @@ interface ProblemItem {
   rest: string
 }
 
-/** Failures, findings, what no failure explains, then warnings. */
+/** Failed cases and findings, what no failure explains, then warned cases and findings. */
 export function problemsOf(report: PrintedReport): ProblemItem[] {
   const { failed, warned } = causesOfProblems(report)
+  const found = foundProblems(report)
+  return [
+    ...failed.map((cause) => problemOf(cause, blockedCount(report, cause.first))),
+    ...found.filter(({ verdict }) => verdict === 'failed'),
+    ...causesOfBlocked(report).map((cause) => problemOf(cause, 0)),
+    ...warned.map((cause) => problemOf(cause, 0)),
+    ...found.filter(({ verdict }) => verdict === 'warned'),
+  ]
+}
+
+function foundProblems(report: PrintedReport): ProblemItem[] {
   const fresh = report.findings.filter(({ known }) => known === null)
-  const found = groupFindings(report, fresh).map(({ first, others, shownBy }): ProblemItem => {
+  return groupFindings(report, fresh).map(({ first, others, shownBy }) => {
     const rest = `${moreLike(others)}${shownBy === null ? '' : `; ${shownBy} shows the same`}`
     return { verdict: verdictOfFinding(first), kind: 'finding', id: first.id, rest }
   })
-  return [
-    ...failed.map((cause) => problemOf(cause, blockedCount(report, cause.first))),
-    ...found,
-    ...causesOfBlocked(report).map((cause) => problemOf(cause, 0)),
-    ...warned.map((cause) => problemOf(cause, 0)),
-  ]
 }
 
 /** The same as lines, and how many more there are. */

@@ -89,7 +89,7 @@ interface KnownReason {
   issue: string | null
 }
 
-/** An answer that no reading of the document allows, found by the model and not by a case. */
+/** An answer that no reading of the document allows, found by the model. */
 export interface Finding {
   /** `found/REQUIREMENT/FACT`: what a baseline names. */
   id: string

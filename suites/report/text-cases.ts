@@ -2,7 +2,7 @@
 import { counted, firstFew, groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
-import { groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
+import { failsRun, groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { Paint } from './lines.ts'
 import { brokenNewer, type PrintedReport } from './printed.ts'
@@ -73,16 +73,22 @@ export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
   ]
 }
 
-/** Findings of the model, like cases. */
-export function findings(report: PrintedReport, paint: Paint): string[][] {
-  return findingBlocks(report, report.findings, paint)
+/** Findings of the model that fail the run, like cases. */
+export function failedFindings(report: PrintedReport, paint: Paint): string[][] {
+  return findingBlocks(report, report.findings.filter(failsRun), paint)
+}
+
+/** All other findings: those that only warn, and known ones. */
+export function otherFindings(report: PrintedReport, paint: Paint): string[][] {
+  const others = report.findings.filter((finding) => !failsRun(finding))
+  return findingBlocks(report, others, paint)
 }
 
 function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], paint: Paint): string[][] {
   return groupFindings(report, all).map(({ first: finding, others, shownBy }) => {
     const verdict = verdictOfFinding(finding)
     const title = titleLine(verdict, finding.id, paint)
-    const also = otherFindings(others, paint)
+    const also = moreAnswers(others, paint)
     if (shownBy !== null)
       return [
         title,
@@ -121,7 +127,7 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
 }
 
 /** What else the model found to break the same requirement. */
-function otherFindings(others: PrintedReport['findings'], paint: Paint): string[] {
+function moreAnswers(others: PrintedReport['findings'], paint: Paint): string[] {
   if (others.length === 0) return []
   const ids = others.map(({ id }) => id)
   return [`  Also    ${counted(ids.length, 'more answer breaks it', 'more answers break it')}:`, ...listed(ids, paint)]

@@ -202,7 +202,7 @@ describe('text', () => {
   1.    connection 1: root grants a token: accepted
   2.    connection 1: root refreshes it: accepted
   3.    connection 2: the old access token: accepted, and had to be refused
-  Found by the model. Tried again, it failed 3 of 3 times
+  Found by the model. Repeated 3 times, seen 3 times
 
   connection 1  ├──────────────────1───────────────────┤
   connection 2                                                ├───2────┤
@@ -224,6 +224,24 @@ describe('text', () => {
     expect(said.replaceAll(/\s+/g, ' ')).toContain('It breaks signatures/hmac; the case signatures/hmac-accepted/')
     expect(said).toContain('✗ found/tokens/authorize/pair-is-current, and 1 more like it')
     expect(said.split('Found by the model.')).toHaveLength(2)
+  })
+
+  test('a finding comes after the cases of its level, and in short where a warned case shows the same', () => {
+    const [finding] = report.findings
+    if (finding === undefined) throw new Error('No finding')
+    const id = 'found/keys/public-key-material/let-in'
+    const implied = { ...finding, id, requirement: 'keys/public-key-material', level: 'implied' as const }
+    const said = renderText({ ...report, findings: [finding, implied] }, { colour: false })
+    const places = ['✗ basic/hostile', `✗ ${finding.id}`, '■ tokens/one', '! keys/warned', `! ${id}`]
+    expect(places.map((place) => said.indexOf(place)).every((at, index, all) => at > (all[index - 1] ?? 0))).toBe(true)
+    expect(said.replaceAll(/\s+/g, ' ')).toContain(
+      `It breaks ${implied.requirement}; the case keys/warned shows it too`,
+    )
+    expect(said.slice(said.indexOf('Verdict:'))).toMatch(
+      /! keys\/warned .*\n {2}! found\/keys\/public-key-material\/let-in; keys\/warned shows the same\n/,
+    )
+    const must = renderText({ ...report, findings: [{ ...implied, level: 'must' }] }, { colour: false })
+    expect(must).not.toContain('keys/warned shows')
   })
 
   test('has no colour by default, and no text from a server colours the terminal', () => {

@@ -15,7 +15,16 @@ import { joinSections, type Paint, paintOf, table } from './lines.ts'
 import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
 import type { Report } from './report.ts'
-import { blockedByKnown, blockedByThemselves, failures, findings, newerChecks, notRun, warnings } from './text-cases.ts'
+import {
+  blockedByKnown,
+  blockedByThemselves,
+  failedFindings,
+  failures,
+  newerChecks,
+  notRun,
+  otherFindings,
+  warnings,
+} from './text-cases.ts'
 import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
 
 const shownObservation = 80
@@ -37,10 +46,11 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
   const sections = [
     heading(report, paint),
     ...failures(report, paint),
-    ...findings(report, paint),
+    ...failedFindings(report, paint),
     ...blockedByThemselves(report, paint),
     ...notRun(report, paint),
     ...warnings(report, paint),
+    ...otherFindings(report, paint),
     ...newerChecks(report, paint),
     known(report, paint),
     ...blockedByKnown(report, paint),
