@@ -1,8 +1,9 @@
 /** What an exploration found, for a terminal. */
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
-import { skippedLines } from '../report/explored-lines.ts'
+import { exploredSentence, skippedLines } from '../report/explored-lines.ts'
 import { reproducedSentence } from '../report/findings.ts'
 import type { Exploration } from './explore.ts'
+import { exploredOf } from './explored.ts'
 import type { Found } from './findings.ts'
 import type { ExploreMeta } from './report.ts'
 
@@ -18,15 +19,9 @@ export function renderExploration(
     findings.length === 0
       ? `Nothing found at ${meta.target}: every answer is one that the document allows`
       : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
+  const effort = exploredSentence(exploredOf(exploration), exploration.seconds)
   const rest = skippedLines(exploration.skipped)
-  return `${[...lines, ...gone, result, `${effortOf(exploration)}; seed ${meta.seed}`, ...rest].join('\n')}\n`
-}
-
-/** Describes how much was covered: cells of the table, parts of calls, and pairs of the matrix. */
-export function effortOf({ calls, repeated, parts, asked, cells, matrix, seconds }: Exploration): string {
-  const begun = parts.filter((part) => part.asked > 0).length
-  const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
-  return `${calls} calls in ${seconds.toFixed(1)} s${again}; ${begun} of ${parts.length} parts of calls, ${asked} of ${cells} changes of them, ${matrix.covered.size} of ${matrix.all.length} pairs of the matrix`
+  return `${[...lines, ...gone, result, effort, ...rest, `Seed ${meta.seed}`].join('\n')}\n`
 }
 
 function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {

@@ -1,22 +1,38 @@
 /** How many calls the model made, in words, and at which parts of calls it found something: one line for each part. */
-import { countBy, counted } from '../engine/group.ts'
+import { countBy, counted, fewOf } from '../engine/group.ts'
 import type { PrintedReport } from './printed.ts'
+import type { Explored } from './report.ts'
 
 /** Empty where the model made no call. */
 export function exploredLines({ explored, findings }: Pick<PrintedReport, 'explored' | 'findings'>): string[] {
   if (explored === null) return []
-  const { calls, repeated, changes, pairs, parts, skipped = [] } = explored
-  const begun = parts.filter(({ asked }) => asked > 0).length
-  const again = repeated === 0 ? '' : `, and ${repeated} to repeat findings`
   return [
-    `The model made ${calls} calls${again}: ${begun} of ${parts.length} parts of calls, ${changes.asked} of ${changes.all} changes of them, ${pairs.covered} of ${pairs.all} pairs of the matrix`,
-    ...skippedLines(skipped),
+    exploredSentence(explored),
+    ...skippedLines(explored.skipped ?? []),
     ...[...countBy(findings, (finding) => finding.case)].map(
       ([name, count]) => `${name}: ${counted(count, 'finding')}`,
     ),
   ]
 }
 
-/** Names the sequences that the model left out; empty if it made all. */
-export const skippedLines = (skipped: readonly string[]): string[] =>
-  skipped.length === 0 ? [] : [`Calls or time did not suffice for: ${skipped.join(', ')}`]
+/** Describes how much was covered: parts of calls, changes of them, and pairs of the matrix. @param seconds how long it took, where that is said */
+export function exploredSentence(explored: Explored, seconds?: number): string {
+  const { calls, repeated, changes, pairs, parts } = explored
+  const begun = parts.filter(({ asked }) => asked > 0).length
+  const time = seconds === undefined ? '' : ` in ${seconds.toFixed(1)} s`
+  const again = repeated === 0 ? '' : `, and ${inWords(repeated)} to repeat findings`
+  const changed = `${shareOf(begun, parts.length)} parts of a call in ${shareOf(changes.asked, changes.all)} ways`
+  return `The model made ${inWords(calls)} calls${time}${again}. It changed ${changed}, and tried ${shareOf(pairs.covered, pairs.all)} combinations`
+}
+
+const shareOf = (some: number, all: number): string => `${inWords(some)} of ${inWords(all)}`
+
+/** `14,444` */
+const inWords = (count: number): string => count.toLocaleString('en-US')
+
+const shownSkipped = 5
+
+/** Names the first sequences that the model left out; empty if it made all. */
+export function skippedLines(skipped: readonly string[]): string[] {
+  return skipped.length === 0 ? [] : [`Too few calls or too little time for: ${fewOf(skipped, shownSkipped)}`]
+}

@@ -170,15 +170,21 @@ function unknownMembers(value: unknown, schema: Schema, path: string): string[] 
   })
 }
 
-test('text, Markdown and HTML say for which sequences of the model calls or time did not suffice', () => {
+test('text, Markdown and HTML say how many calls the model made, and for what it had too few calls or too little time', () => {
   const parts = [{ case: 'table/basic/basic-secret', asked: 3, all: 9 }]
-  const explored = { calls: 40, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
+  const explored = { calls: 14_040, repeated: 0, changes: { asked: 3, all: 9 }, pairs: { covered: 1, all: 8 }, parts }
   const rendered = (skipped: string[]): string[] => {
     const whole = { ...report, explored: { ...explored, skipped } }
     expect(problemWith(JSON.parse(renderJson(whole)), 'report')).toBeUndefined()
     return [renderText(whole, { colour: false, columns: 120 }), renderMarkdown(whole), renderHtml(whole)]
   }
-  const sentence = 'Calls or time did not suffice for: races, ended keys'
-  for (const text of rendered(['races', 'ended keys'])) expect(text).toContain(sentence)
-  for (const text of rendered([])) expect(text).not.toContain('did not suffice')
+  const sentence = 'Too few calls or too little time for: '
+  for (const text of rendered(['races', 'ended keys'])) expect(text).toContain(`${sentence}races, ended keys`)
+  for (const text of rendered(['a', 'b', 'c', 'd', 'e', 'f', 'g']))
+    expect(text).toContain(`${sentence}a, b, c, d, e and 2 more`)
+  for (const text of rendered([])) expect(text).not.toContain(sentence)
+  for (const text of rendered([]))
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      'The model made 14,040 calls. It changed 1 of 1 parts of a call in 3 of 9 ways, and tried 1 of 8 combinations',
+    )
 })

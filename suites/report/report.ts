@@ -132,7 +132,7 @@ export interface Explored {
   pairs: { covered: number; all: number }
   /** One for each part of each kind of call. */
   parts: { case: string; asked: number; all: number }[]
-  /** Kinds of sequences for which calls or time did not suffice; absent in reports of earlier versions. */
+  /** Kinds of sequences for which there were too few calls or too little time; absent in reports of earlier versions. */
   skipped?: string[]
 }
 

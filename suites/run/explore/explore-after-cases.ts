@@ -6,7 +6,6 @@ import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
 import { isShownAgain } from '../../explore/findings.ts'
 import { openTarget } from '../../explore/open-target.ts'
-import { effortOf } from '../../explore/text.ts'
 import type { Ending } from '../ending/ending.ts'
 import type { TargetOptions } from '../options/target-options.ts'
 import type { SuiteRun } from '../suite-run.ts'
@@ -107,7 +106,6 @@ export async function openModelOfRun(
     finish: async () => {
       try {
         const explored = await exploration.finish()
-        say(`The model made ${effortOf(explored)}`)
         for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isShownAgain(one)))
           say(
             `Not counted, as ${reproduced.tries} further tries did not show it again: ${message} (${requirement}); explore reports it`,
