@@ -132,6 +132,16 @@ describe('a case is blocked by a failure', () => {
     expect(blockerOf(open, { kind: 'junk-accepted', method: 'a/b' })).toBe('authorization/required')
   })
 
+  test('and of failures of one cause, by the one that is reported in full', () => {
+    const hint = { kind: 'perhaps-not-fresh' } as const
+    const failures = ['test-keys/bob', 'test-keys/carol'].map((key) => testCase(key, refused, { hint }))
+    const missing: ProblemFacts = { kind: 'test-key-missing', testKey: 'carol', tried: [], fresh: true }
+    const it = testCase('it', missing, {}, 'blocked')
+    expect(blockersOf(requirements, [...failures, it]).get('it')).toBe('test-keys/bob')
+    const known = { ...testCase('test-keys/bob', refused, { hint }), verdict: 'known' as const }
+    expect(blockersOf(requirements, [known, ...failures.slice(1), it]).get('it')).toBe('test-keys/carol')
+  })
+
   test('if an expiry is not a timestamp', () => {
     const wrong = testCase('grants/result', wrongType, { requirements: ['grants/result-access-token-expiry'] })
     const seconds = { kind: 'expiry-not-a-timestamp', digits: 10 } as const

@@ -23,14 +23,15 @@ export function groupByCause(levels: Levels, cases: readonly CaseReport[]): Caus
 }
 
 /**
- * Finds the failed case that explains why a case is blocked, by key: its preparation failed in the same way. Cases that something else
- * blocks are left out.
+ * Finds the failed case that explains why a case is blocked, by key: its preparation failed in the same way. Of failed cases of one cause it
+ * is the one that is reported in full. Cases that something else blocks are left out.
  */
 export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<string, string> {
   const failures = cases.filter(({ verdict }) => verdict === 'failed' || verdict === 'known')
   const tellers = new Map<string, string>()
   for (const { first, others } of groupByCause(levels, failures.map(asFailure)))
     for (const testCase of [first, ...others]) for (const cause of causesOf(testCase)) tellers.set(cause, first.key)
+  const firstOf = firstOfCause(levels, cases)
   const blockers = new Map<string, string>()
   for (const testCase of cases) {
     if (testCase.verdict !== 'blocked' || testCase.problem === null) continue
@@ -38,9 +39,17 @@ export function blockersOf(levels: Levels, cases: readonly CaseReport[]): Map<st
       causesOf(asFailure(testCase))
         .map((cause) => tellers.get(cause))
         .find((key) => key !== undefined) ?? blockerByKind(testCase.problem, failures)
-    if (blocker !== undefined) blockers.set(testCase.key, blocker)
+    if (blocker !== undefined) blockers.set(testCase.key, firstOf.get(blocker) ?? blocker)
   }
   return blockers
+}
+
+/** For each failed case the one of its cause that is reported in full. Known failures have none, because what they block is known too. */
+function firstOfCause(levels: Levels, cases: readonly CaseReport[]): Map<string, string> {
+  const failed = cases.filter(({ verdict }) => verdict === 'failed')
+  return new Map(
+    groupByCause(levels, failed).flatMap(({ first, others }) => others.map(({ key }) => [key, first.key] as const)),
+  )
 }
 
 /** The failure that causes an obstacle of this kind. */
