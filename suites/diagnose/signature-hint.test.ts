@@ -79,7 +79,9 @@ test('the hint does not ask for the scheme word if other signatures are accepted
 test('the hint asks for the scheme word first if no signature is accepted', async () => {
   const { outcome } = await ask(() => false, {})
   expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
-  expect(saidHint(outcome)).toContain('Is its clock that of the Date header? With --allow sessions the run finds out')
+  expect(saidHint(outcome)).toContain(
+    "Or does the server's clock differ from its Date header? A run with --allow sessions measures that clock",
+  )
 })
 
 test.each(['api', '/', 'api/', '/API'])(

@@ -13,7 +13,7 @@ const hintTexts: TextOfKind<Hint> = {
   'signature-unexplained': ({ scheme, schemeIsKnown }) => {
     const perhaps = schemeIsKnown
       ? ''
-      : ` Is "${scheme}" the scheme word of this deployment (--scheme)? Is its clock that of the Date header? With --allow sessions the run finds out.`
+      : ` Is "${scheme}" the scheme word of this deployment (--scheme)? Or does the server's clock differ from its Date header? A run with --allow sessions measures that clock.`
     return `No known mistake explains it.${perhaps} "svc-conformance sign" shows every stage of a right signature.`
   },
   'no-token-accepted': ({ prefix }) =>
@@ -21,7 +21,7 @@ const hintTexts: TextOfKind<Hint> = {
   'client-address': ({ address }) =>
     `Does the target see our calls come from ${address}, as clientAddress in the target file says?`,
   'perhaps-not-fresh': () =>
-    'No kind of authorization creates a key here. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
+    'No API key was created in this run before this call. Is this instance fresh, as --disposable says? At most ten API keys can be created.',
 }
 
 /** The sentence of a hint, for the `Hint` line of a failure. */

@@ -3,11 +3,13 @@ import type { Auth } from '../fixture/fixture-types.ts'
 import type { CaseStop } from '../judge/attempt.ts'
 import type { Hint } from '../judge/problem.ts'
 import type { Caller } from './caller.ts'
+import { isPerhapsNotFresh } from './full-target.ts'
 import type { Tried } from './record-case.ts'
 import { namesIn } from './test-case.ts'
 import { isRefusedInstead } from './watch-target.ts'
 
 export async function explainRefusal(tried: Tried): Promise<Hint | undefined> {
+  if (isPerhapsNotFresh(tried.caller, tried.attempt)) return { kind: 'perhaps-not-fresh' }
   return addressHint(tried) ?? (await diagnose(tried))
 }
 

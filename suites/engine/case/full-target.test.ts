@@ -54,6 +54,8 @@ test('a fresh target that created some keys and creates no more may count refuse
 })
 
 test('a fresh target that never created a key is broken, another one may be full', async () => {
-  expect((await runOn({ fresh: true, takes: () => false, known: false })).verdict).toBe('failed')
+  const { verdict, problem } = await runOn({ fresh: true, takes: () => false, known: false })
+  expect(verdict).toBe('failed')
+  expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
   expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('not-testable')
 })

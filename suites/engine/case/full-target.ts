@@ -13,18 +13,11 @@ const createApiKey = 'manager/createApiKey'
  *
  * @returns why the case cannot be judged; undefined if it can
  */
-export async function noPlaceForKeys(caller: Caller, { stops }: Attempt): Promise<Gap | undefined> {
+export async function noPlaceForKeys(caller: Caller, attempt: Attempt): Promise<Gap | undefined> {
   const { run, instance, facts, createdKeys } = caller
   if (!run.target.lasting || run.stopping.reason !== null) return undefined
-  const refused = stops.some(
-    ({ step, called }) =>
-      'call' in step &&
-      step.call === createApiKey &&
-      step.expect !== 'refused' &&
-      called.some(({ answer }) => answer.outcome === 'refused'),
-  )
   // A fresh target that never accepted a creation cannot create keys, which is a failure.
-  if (!refused || (run.target.fresh && createdKeys.keys.length === 0)) return undefined
+  if (!refusesCreation(attempt) || (run.target.fresh && createdKeys.keys.length === 0)) return undefined
   const auth: Auth =
     instance.root.kind === 'ed25519' ? { ecc: 'root' } : facts.keyWay === 'hmac' ? { hmac: 'root' } : { basic: 'root' }
   const params = { name: `full-${shortName(run.unique, uniqueLength)}`, scope: ['solution'] }
@@ -32,6 +25,21 @@ export async function noPlaceForKeys(caller: Caller, { stops }: Attempt): Promis
   if (answer.outcome !== 'refused') return undefined
   return { kind: 'no-place-for-keys', fresh: run.target.fresh, created: createdKeys.keys.length }
 }
+
+/** Whether a lasting target that should be fresh refused a creation before it accepted any: its places may be taken. */
+export function isPerhapsNotFresh({ run, createdKeys }: Caller, attempt: Attempt): boolean {
+  return run.target.lasting && run.target.fresh && createdKeys.keys.length === 0 && refusesCreation(attempt)
+}
+
+/** Whether the creation of a key was refused that may be accepted. */
+const refusesCreation = ({ stops }: Attempt): boolean =>
+  stops.some(
+    ({ step, called }) =>
+      'call' in step &&
+      step.call === createApiKey &&
+      step.expect !== 'refused' &&
+      called.some(({ answer }) => answer.outcome === 'refused'),
+  )
 
 /**
  * A case that needs all ten places of a fresh instance proves nothing on a lasting one where keys were removed or creations were refused
