@@ -21,7 +21,7 @@ import type { WorkerRequest } from './worker-request.ts'
 /**
  * Runs against a URL: makes the preflight, lets the worker run the cases, and removes created keys, also after a failure.
  *
- * @throws SuiteError (`unreachable`, exit code 3)
+ * @throws SuiteError (`unreachable`, exit code 3; `interrupted`, exit code 130)
  */
 export async function runAgainstUrl(
   suite: SuiteRun,
@@ -38,10 +38,12 @@ export async function runAgainstUrl(
   try {
     const ending = endings.cases
     const setup: RunSetup = { ...request, target, items: [], random: systemRandom, ending, bail: null, listener }
-    const facts = await lookAtTarget(setup, suite.options.limits.waitSeconds * 1000)
+    const { waitSeconds, timeoutSeconds } = suite.options.limits
+    const goOn = (): void => demandToGoOn(endings, timeoutSeconds)
+    const facts = await lookAtTarget(setup, waitSeconds * 1000).finally(goOn)
     const found = keys.read()
     const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))
-    demandToGoOn(endings)
+    goOn()
     await removeLeftovers(suite, { target, keys, endings })
     const earlier = asEntries(keys.read())
     const prepared = { ...request, facts, keyRecord: keys.record, keptTestKeys: kept, earlierKeys: earlier }
@@ -67,10 +69,12 @@ const both =
     other(event)
   }
 
-function demandToGoOn({ cases }: Endings): void {
-  if (cases.reason === null) return
-  const code = cases.reason.kind === 'interrupted' ? 'interrupted' : 'unreachable'
-  throw new SuiteError(code, `Ended before the first case: ${stopText(cases.reason)}`)
+/** @throws SuiteError (`interrupted`, `unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
+function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | null): void {
+  if (reason === null) return
+  const code = reason.kind === 'interrupted' ? 'interrupted' : 'unreachable'
+  const why = reason.kind === 'time' ? `--timeout ${timeoutSeconds} was too short` : stopText(reason)
+  throw new SuiteError(code, `The run ended before its first case: ${why}`)
 }
 
 /** What cleaning up needs of a run. */

@@ -181,6 +181,12 @@ test('--bail ends a run after its first failure; --failed runs that case again, 
   await broken.close()
 })
 
+test('a --timeout that leaves no time for a case is named, and ends with 3', { timeout }, async () => {
+  const { code, printed } = await ran(place(), ['--timeout', '0.001'])
+  expect(printed).toContain('The run ended before its first case: --timeout 0.001 was too short')
+  expect(code).toBe(3)
+})
+
 test('--watch runs again when the target comes back', { timeout }, async () => {
   const one = await startMockServer({ rootKey })
   const port = Number(new URL(one.url).port)
