@@ -52,10 +52,16 @@ function advice({ baseUrl, first, last, patientMs }: RefusedKey): string {
     return `the answer from ${baseUrl}/api was HTTP ${last.status}, as from a proxy that cannot reach the service: is the service running?${wait}`
   }
   if (status === 404 || status === 405 || (status !== null && status >= 300 && status < 400))
-    return `the answer from ${baseUrl}/api was HTTP ${status}: is the base URL right?`
+    return `the answer from ${baseUrl}/api was HTTP ${status}: is the base URL right?${ifUrlHasApi(baseUrl)}`
   if (status === 403)
     return 'the answer was HTTP 403: check the key id and the secret, and whether something in front of the service refuses these calls (headers in the target file are sent with every call)'
   if (first.outcome === 'broken')
-    return `the answer from ${baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?`
+    return `the answer from ${baseUrl}/api is not JSON-RPC: is the base URL right, and is the service healthy?${ifUrlHasApi(baseUrl)}`
   return 'check the key id, the secret, whether the key has the scope solution, and --scheme if the deployment has another scheme word'
+}
+
+/** A user may have given the address of the calls instead of the base URL. */
+function ifUrlHasApi(baseUrl: string): string {
+  if (!baseUrl.endsWith('/api')) return ''
+  return ` Calls go to {url}/api; did you mean --url ${baseUrl.slice(0, -'/api'.length)}?`
 }

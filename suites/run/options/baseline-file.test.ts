@@ -45,7 +45,11 @@ describe('the file', () => {
     ],
     ['- scenario: tokens/expiry\n  reson: r', 'known.yaml:2:3: unknown key "reson", did you mean "reason"?'],
     ['- scenario: tokens/expiry', 'missing key "reason" in a known failure'],
-    ['scenario: tokens/expiry', 'is not a list of known failures'],
+    [
+      'scenario: tokens/expiry',
+      'known.yaml:1:1: expected a list of known failures (such as "- scenario: tokens/accepted" with a "reason"), got a mapping',
+    ],
+    ['nothing', 'got a text'],
   ])('%s', (text, message) => {
     expect(() => parseBaseline(`${text}\n`, 'known.yaml', corpus)).toThrow(message)
   })

@@ -13,6 +13,11 @@ import { pathToItself } from './yaml-circle.ts'
 /** Rows of the model's table and of its matrix: a finding is known by where it was found, too. */
 const rowsOfModel = ['table', 'matrix']
 
+const expectedList = 'expected a list of known failures (such as "- scenario: tokens/accepted" with a "reason")'
+
+const kindOf = (value: unknown): string =>
+  typeof value === 'object' ? 'a mapping' : typeof value === 'string' ? 'a text' : String(value)
+
 type Written = Omit<KnownEntry, 'issue'> & { issue?: string | null }
 
 /**
@@ -23,6 +28,8 @@ type Written = Omit<KnownEntry, 'issue'> & { issue?: string | null }
 export function parseBaseline(text: string, file: string, corpus: Corpus, oldWords = false): KnownEntry[] {
   const source = withNewWords(readYaml(text, file), oldWords)
   if (source.value === null) return []
+  if (!Array.isArray(source.value))
+    throw source.error({ path: [], message: `${expectedList}, got ${kindOf(source.value)}` })
   demand(source, 'baseline')
   const scenarios = scenarioIds(corpus)
   const requirements = corpus.requirements.map(({ id }) => id)

@@ -177,6 +177,14 @@ test.each([
   await expect(look(target, [])).rejects.toThrow(advice)
 })
 
+test('a base URL that ends with /api may be the address of the calls', async () => {
+  const target = madeUpTarget({ answer: () => ({ status: 404 }) })
+  const open = async () => ({ ...(await target.open()), baseUrl: 'http://host/api' })
+  await expect(look({ ...target, open }, [])).rejects.toThrow(
+    'the answer from http://host/api/api was HTTP 404: is the base URL right? Calls go to {url}/api; did you mean --url http://host?',
+  )
+})
+
 test('a server that adds an error to every result is used, because the cases judge that', async () => {
   const answer = () => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result: {}, error: { code: 0, message: '' } } })
   await expect(look(madeUpTarget({ answer }), [])).resolves.toBeDefined()
