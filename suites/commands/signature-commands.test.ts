@@ -59,7 +59,7 @@ describe('sign', () => {
     [{ secrets: [inFile('e')] }, 'Cannot use the secret "e": the file is empty'],
     [
       { secrets: [], privateKey: 'p' },
-      'Cannot use the private key "p": Expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"',
+      'Cannot use the private key "p": expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"',
     ],
   ])('%j', (wrong, message) => {
     const outside = around({ b: body, p: pair.publicKeyPem, e: '\n' })

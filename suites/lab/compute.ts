@@ -102,7 +102,7 @@ function keyOf(text: string): SigningKey | string {
     }
     if (typed.includes('-----BEGIN')) return { kind: 'ed25519', seed: seedFromPkcs8(typed) }
   } catch (error) {
-    return (error as Error).message
+    return `Cannot use this key: ${(error as Error).message}`
   }
   return { kind: 'secret', secret: typed }
 }

@@ -43,7 +43,7 @@ describe('what the page shows', () => {
     [{ key: '' }, 'Give the secret of the key, or its private or public key in PEM'],
     [
       { key: '-----BEGIN EC KEY-----\nAA==\n-----END EC KEY-----' },
-      'Expected a PEM labelled "PRIVATE KEY", got "EC KEY"',
+      'Cannot use this key: expected a PEM labelled "PRIVATE KEY", got "EC KEY"',
     ],
     [{ body: '***', bodyForm: 'base64' as const }, 'The body is not padded BASE64'],
   ])('%j waits for what is missing', (missing, message) => {

@@ -24,7 +24,7 @@ export const gapTexts: TextOfKind<Gap> = {
   'needs-client-address': () =>
     'the address that the server sees is not known; clientAddress in the target file gives it',
   'needs-clock-control': () =>
-    'letting days pass takes a clock that can be moved (the bundled server has one), or --wait SECONDS beyond the refresh lifetime',
+    'a server clock that can be moved is needed, or --wait SECONDS longer than the refresh lifetime',
   'needs-cleanup': () =>
     'only a cleanup method can remove the created key; cleanup in the target file names that method',
   'needs-solutions': () => 'two solutions are needed; solutions in the target file names them',
@@ -40,7 +40,7 @@ export const gapTexts: TextOfKind<Gap> = {
     `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
-  'empty-list': () => 'no earlier answer in this case holds what its next step calls with',
+  'empty-list': () => 'the list that the next step goes through is empty',
   'clock-unknown': () =>
     "the target's answers carry no Date header that can be relied on, so its clock is not known and no time can be judged by it",
   'wait-too-long': ({ waitMs }) => {
@@ -55,7 +55,7 @@ export const gapTexts: TextOfKind<Gap> = {
   'cannot-be-sent': ({ reason }) => reason,
   'test-key-kept': () => 'the test key is kept from an earlier run; without the kept test keys a new one is created',
   'test-key-made-before': () => 'an earlier case needed the test key, so it already exists',
-  'no-call': () => 'No call was made',
+  'no-call': () => 'no call was made',
   'nothing-judged': () => 'the target offered nothing that this case could try, so nothing was judged',
 }
 

@@ -36,7 +36,7 @@ export const obstacleTexts: TextOfKind<Obstacle> = {
       : `access tokens are refused with the given prefix "${because.prefix}"`,
   'no-way-to-create': () => 'test-keys.yaml names no way to create it',
   'root-has-public-key': () => 'the root key has a public key, so no key can be created in this way',
-  'no-successful-answer': () => 'No call was accepted, so there was no successful answer to look at',
+  'no-successful-answer': () => 'no call was accepted, so there was no successful answer to look at',
   'limit-spoilt': ({ by, what }) =>
     `${by} left more ${what} on the target than the limit allows, so nothing can be judged here; run against a fresh target`,
   'no-room-for-sessions': () =>

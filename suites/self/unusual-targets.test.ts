@@ -22,7 +22,7 @@ interface Unusual {
 
 const changesNothing = /^Cannot make the (mistake|alteration) ".*": it changes nothing in this (request|text)$/
 const undeclared =
-  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^no earlier answer in this case holds what its next step calls with$/
+  /cleanup in the target file|secondAddress in the target file|clientAddress in the target file|probes\.|solutions in the target file|fewer than [0-9]+ places|no place is left|^the list that the next step goes through is empty$/
 
 /** A token reaches inbox methods only if it may also manage every Context. */
 function inboxInCompany(): NonNullable<ServerOptions['around']> {

@@ -49,8 +49,8 @@ const sentences: { [code: string]: string } = {
   ETIMEDOUT: 'the connection timed out',
   HPE_INVALID_CONSTANT: 'the answer is not HTTP',
   EADDRNOTAVAIL: 'it is no address of this machine',
-  EPROTO: 'it does not speak TLS there; is it http:// and not https://?',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there; is it http:// and not https://?',
+  EPROTO: 'the server does not speak TLS on this port; did you mean http://?',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port; did you mean http://?',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     'it requires a client certificate (tls.cert and tls.key in the target file name one)',
   CERT_HAS_EXPIRED: 'its certificate has expired',

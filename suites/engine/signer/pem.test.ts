@@ -25,7 +25,7 @@ describe('a private key', () => {
   })
 
   test.each([
-    [pem('CERTIFICATE', utf8('x')), 'Expected a PEM labelled "PRIVATE KEY", got a certificate'],
+    [pem('CERTIFICATE', utf8('x')), 'expected a PEM labelled "PRIVATE KEY", got a certificate'],
     [pem('ENCRYPTED PRIVATE KEY', utf8('x')), 'got an encrypted key: "openssl pkey -in FILE -out PLAIN" decrypts it'],
     [pem('OPENSSH PRIVATE KEY', utf8('x')), 'got a key of OpenSSH, which is not PKCS#8'],
     [
@@ -33,8 +33,8 @@ describe('a private key', () => {
       'got "RSA PRIVATE KEY"',
     ],
     [pem('PRIVATE KEY', concat(bytes('302e020100300506032b656e04220420'), bytes(seedHex))), 'got another kind of key'],
-    ['-----BEGIN PRIVATE KEY-----\n*\n-----END PRIVATE KEY-----', 'Expected BASE64 inside the PEM'],
-    ['', 'Expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"'],
+    ['-----BEGIN PRIVATE KEY-----\n*\n-----END PRIVATE KEY-----', 'expected BASE64 inside the PEM'],
+    ['', 'expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"'],
   ])('%j is none', (text, message) => {
     expect(() => seedFromPkcs8(text)).toThrow(message)
   })
@@ -52,12 +52,12 @@ describe('a public key', () => {
     ['02', 'its point is not on the curve'],
   ])('that begins with %s is unusable', (first, problem) => {
     const weak = publicKeyToPem(bytes(first + '00'.repeat(31)))
-    expect(() => publicKeyFromPem(weak)).toThrow(`Expected a usable Ed25519 public key: ${problem}`)
+    expect(() => publicKeyFromPem(weak)).toThrow(`expected a usable Ed25519 public key: ${problem}`)
   })
 
   test('a certificate is not a public key', () => {
     expect(() => publicKeyFromPem(pem('CERTIFICATE', utf8('x')))).toThrow(
-      'Expected a PEM labelled "PUBLIC KEY", got a certificate: "openssl x509 -in FILE -pubkey -noout" prints its public key',
+      'expected a PEM labelled "PUBLIC KEY", got a certificate: "openssl x509 -in FILE -pubkey -noout" prints its public key',
     )
   })
 })

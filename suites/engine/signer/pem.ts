@@ -33,7 +33,7 @@ export function seedFromPkcs8(text: string): Uint8Array {
   const der = derOf(text, 'PRIVATE KEY')
   const behindVersion = sameBytes(der.subarray(5, 16), pkcs8Prefix.subarray(5))
   if (der.length < 48 || der[0] !== 0x30 || !behindVersion) {
-    throw new Error('Expected an Ed25519 private key in PKCS#8, got another kind of key')
+    throw new Error('expected an Ed25519 private key in PKCS#8, got another kind of key')
   }
   return der.slice(16, 48)
 }
@@ -46,11 +46,11 @@ export function seedFromPkcs8(text: string): Uint8Array {
 export function publicKeyFromPem(text: string): Uint8Array {
   const der = derOf(text, 'PUBLIC KEY')
   if (der.length !== 44 || !sameBytes(der.subarray(0, 12), spkiPrefix)) {
-    throw new Error('Expected an Ed25519 public key in SPKI, got another kind of key')
+    throw new Error('expected an Ed25519 public key in SPKI, got another kind of key')
   }
   const publicKey = der.slice(12)
   const problem = publicKeyProblem(publicKey)
-  if (problem !== null) throw new Error(`Expected a usable Ed25519 public key: ${problem}`)
+  if (problem !== null) throw new Error(`expected a usable Ed25519 public key: ${problem}`)
   return publicKey
 }
 
@@ -76,10 +76,10 @@ function derOf(text: string, label: string): Uint8Array {
   const found = blocks.find((block) => block[1] === label)
   const other = blocks[0]?.[1]
   if (found === undefined && other !== undefined) {
-    throw new Error(`Expected a PEM labelled "${label}", got ${otherLabels[other] ?? `"${other}"`}`)
+    throw new Error(`expected a PEM labelled "${label}", got ${otherLabels[other] ?? `"${other}"`}`)
   }
-  if (found === undefined) throw new Error(`Expected a PEM that begins with "-----BEGIN ${label}-----"`)
+  if (found === undefined) throw new Error(`expected a PEM that begins with "-----BEGIN ${label}-----"`)
   const der = fromBase64Loose((found[2] ?? '').replace(/\s/g, ''))
-  if (der === null) throw new Error(`Expected BASE64 inside the PEM labelled "${label}"`)
+  if (der === null) throw new Error(`expected BASE64 inside the PEM labelled "${label}"`)
   return der
 }

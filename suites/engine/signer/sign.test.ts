@@ -124,8 +124,8 @@ describe('Ed25519 (RFC 8032)', () => {
     const pair = ed25519KeyPair(hex(cases[0]?.[0] ?? ''))
     expect(toHex(seedFromPkcs8(pair.privateKeyPem))).toBe(cases[0]?.[0])
     expect(toHex(publicKeyFromPem(pair.publicKeyPem))).toBe(cases[0]?.[1])
-    expect(() => seedFromPkcs8(pair.publicKeyPem)).toThrow('Expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"')
-    expect(() => publicKeyFromPem('no key')).toThrow('Expected a PEM that begins with')
+    expect(() => seedFromPkcs8(pair.publicKeyPem)).toThrow('expected a PEM labelled "PRIVATE KEY", got "PUBLIC KEY"')
+    expect(() => publicKeyFromPem('no key')).toThrow('expected a PEM that begins with')
   })
 })
 

@@ -139,7 +139,7 @@ describe('wrong usage', () => {
     [
       'a private key that is none',
       { url, keyId: 'a', privateKey: notAKey },
-      `Cannot use the private key "${notAKey}": Expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
+      `Cannot use the private key "${notAKey}": expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
     ],
     [
       'an empty secret',
@@ -149,7 +149,7 @@ describe('wrong usage', () => {
     [
       'a private key of another kind',
       { url, keyId: 'a', privateKey: rsaKey },
-      `Cannot use the private key "${rsaKey}": Expected an Ed25519 private key in PKCS#8, got another kind of key`,
+      `Cannot use the private key "${rsaKey}": expected an Ed25519 private key in PKCS#8, got another kind of key`,
     ],
     [
       'a secret and a private key in the file',
