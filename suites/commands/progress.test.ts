@@ -21,7 +21,7 @@ function progressOn(isTTY: boolean) {
   return { progress, endCase, pass, written: () => text }
 }
 
-test('the first line is printed before anything is read', () => {
+test('the target is named before the first call', () => {
   const { progress, written } = progressOn(false)
   progress.begin('http://a.example')
   expect(written()).toBe('Testing http://a.example\n')

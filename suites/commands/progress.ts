@@ -4,7 +4,7 @@ import { countEvent, doing, doneOf, sentence, startTally, type Tally } from './t
 
 /** Shows the progress of a run on stderr. */
 export interface Progress {
-  /** Prints the first line, before anything is read. */
+  /** Names the target, after options and files were read and before the first call. */
   begin(target: string): void
   /**
    * @param shown how many cases the report has, including those about every answer

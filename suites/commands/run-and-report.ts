@@ -112,6 +112,7 @@ function printPlan(
     return false
   }
   if (target !== null) progress.say(renderPlan(planned.plan, { ids: false, columns: outlet.columns }).trimEnd())
+  progress.begin(target?.url ?? 'the bundled server')
   progress.start(planned.selected.length, planned.reported, planned.work, planned.plan.model !== undefined)
   return true
 }

@@ -15,8 +15,6 @@ export function registerRun(program: Command): void {
   ).action(async (url: string | undefined, given: RunFlags) => {
     const flags = withUrl(given, url)
     const progress = startProgress(process.stderr)
-    // Importing the modules below takes several times as long as everything before.
-    if (flags.plan !== true) progress.begin(flags.url ?? process.env.SVC_URL ?? flags.target ?? 'the bundled server')
     const [{ readRunOptions }, { runAndReport }] = await Promise.all([
       import('../run/options/options.ts'),
       import('./run-and-report.ts'),

@@ -7,6 +7,7 @@ import type { Target } from '../engine/target.ts'
 import { stopText } from '../report/obstacle-text.ts'
 import { urlTarget } from '../targets/url.ts'
 import type { Endings } from './ending/ending.ts'
+import { interruptedBeforeCases } from './ending/interrupted.ts'
 import { collectKeys } from './events-channel.ts'
 import { cleanUp, cleanUpLimitMs } from './keys/clean-up.ts'
 import { stillValidKeys } from './keys/kept-test-keys.ts'
@@ -72,9 +73,9 @@ const both =
 /** @throws SuiteError (`interrupted`, `unreachable`) where the run was ended; it also replaces the error of a call that was ended with it */
 function demandToGoOn({ cases: { reason } }: Endings, timeoutSeconds: number | null): void {
   if (reason === null) return
-  const code = reason.kind === 'interrupted' ? 'interrupted' : 'unreachable'
+  if (reason.kind === 'interrupted') throw interruptedBeforeCases()
   const why = reason.kind === 'time' ? `--timeout ${timeoutSeconds} was too short` : stopText(reason)
-  throw new SuiteError(code, `The run ended before its first case: ${why}`)
+  throw new SuiteError('unreachable', `The run ended before its first case: ${why}`)
 }
 
 /** What cleaning up needs of a run. */
