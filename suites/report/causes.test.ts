@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Problem } from '../engine/judge/outcome.ts'
-import type { ProblemFacts } from '../engine/judge/problem.ts'
+import type { Hint, ProblemFacts } from '../engine/judge/problem.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { madeUpCase } from '../self/made-up.ts'
 import { blockersOf, groupByCause, type Levels } from './causes.ts'
@@ -98,6 +98,18 @@ describe('cases of what looks like one cause', () => {
     expect(keysOf([chain, own])).toEqual([['grants/own', 'grants/chain']])
     const namesake = { ...testCase('grants/credentials', accepted), proves: ['grants/credentials'] }
     expect(keysOf([chain, own, namesake])[0]?.[0]).toBe('grants/credentials')
+  })
+
+  test('are led by a case about signatures only if their hint is about signatures', () => {
+    const leaderWith = (hint: Hint): string | undefined => {
+      const cases = ['signatures/hmac-accepted', 'grants/credentials'].map((id) => ({
+        ...testCase(id, refused, { hint }),
+        id,
+      }))
+      return keysOf(cases)[0]?.[0]
+    }
+    expect(leaderWith({ kind: 'server-mistake', mistake: 'signature/untruncated' })).toBe('signatures/hmac-accepted')
+    expect(leaderWith({ kind: 'perhaps-not-fresh' })).toBe('grants/credentials')
   })
 })
 

@@ -1,7 +1,7 @@
 /** Groups cases by cause: one defect often breaks several cases. The first is reported in full, and the others are listed under it. */
 import { groupBy } from '../engine/group.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
-import type { Mismatch } from '../engine/judge/problem.ts'
+import type { Hint, Mismatch } from '../engine/judge/problem.ts'
 import type { CaseReport, ReportedProblem, RequirementReport } from './report.ts'
 
 /** The level and kind of each requirement. */
@@ -190,6 +190,9 @@ function shapeOfCall({ step, exchanges }: Problem): string {
   }
 }
 
+const isAboutSignatures = (hint: Hint | undefined): boolean =>
+  hint?.kind === 'server-mistake' || hint?.kind === 'signature-unexplained'
+
 /** Weighs how much a case explains: the case whose own claim broke, a must before an implied, a guard before a field. */
 function tellingOf(levels: Levels): (testCase: CaseReport) => number {
   const weights = new Map(
@@ -198,8 +201,7 @@ function tellingOf(levels: Levels): (testCase: CaseReport) => number {
   return ({ id, problem, proves }) => {
     const ids = problem === null || problem.requirements.length === 0 ? proves : problem.requirements
     const ownClaim = proves.every((id) => ids.includes(id)) ? 1 : 0
-    // Hints are about signatures.
-    const namesake = problem?.hint === undefined ? ids.includes(id) : id.startsWith('signatures/')
+    const namesake = isAboutSignatures(problem?.hint) ? id.startsWith('signatures/') : ids.includes(id)
     return 4 * Math.max(0, ...ids.map((one) => weights.get(one) ?? 0)) + 2 * ownClaim + (namesake ? 1 : 0)
   }
 }
