@@ -25,7 +25,7 @@ export interface Run {
   unique: string
   /** Print exchanges unredacted, secrets included. */
   trace: boolean
-  /** Names of the test keys that an earlier run left on the target. */
+  /** The test keys that an earlier run left on the target. */
   keptTestKeys: readonly CreatedKey[]
   /** What was recorded about created keys on a lasting target before the cases. */
   earlierKeys: readonly CreatedKeysEntry[]

@@ -115,7 +115,7 @@ const isStale = ({ wire, request }: Delivered): boolean =>
 
 const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
 
-/** A clock that is kept right is set by less. After more, the Date header may be that of another clock. */
+/** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
 const mostStepMs = 10_000
 
 function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {

@@ -7,7 +7,7 @@ import { startRun } from './caller.ts'
 import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
 
-/** A server with places for so many keys, and how many calls were under way whenever one was sent. */
+/** A server with places for a number of keys, and how many calls were under way whenever one was sent. */
 function serverOf(places: number): { target: Target; underWay: number[] } {
   const underWay: number[] = []
   let now = 0

@@ -29,7 +29,7 @@ export async function perform(caller: Caller, step: CallStep | SendStep, names: 
   return calls
 }
 
-/** So many refusals in a row show that a limit is reached. */
+/** After this number of refusals in a row a limit counts as reached. */
 const refusalsWhenFull = 2
 
 /**

@@ -6,7 +6,7 @@ import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
 import { requestsSession } from './session-facts.ts'
 
-/** At most so many sessions per user (part 5.4). */
+/** The most sessions that a user has (part 5.4). */
 const mostSessions = 16
 const nextWorks = 'sessions/next-works'
 

@@ -1,12 +1,12 @@
 /**
  * What stands in front of a service (a proxy, a load balancer) answers in its place while it restarts or is overloaded: 502, 503 or 504
- * without a JSON-RPC error. Such a call is repeated, unless this is how the target answers: after a few that no repetition changed, none is
- * repeated any more.
+ * without a JSON-RPC error. Such a call is repeated, unless this is how the target answers: after a few that no repetition changed, no call
+ * is repeated.
  */
 
 /** What a run learned about such answers. */
 export interface Availability {
-  /** How many calls in a row were answered so, however often they were repeated. */
+  /** How many calls in a row were answered in this way, and no repetition changed that. */
   unavailableInVain: number
 }
 
@@ -15,7 +15,8 @@ export const isUnavailable = (status: number | null): boolean => status === 502 
 
 /** How often such a call is repeated. */
 export const unavailableTries = 6
-const mostInVain = 3
+/** After this number of calls in a row that no repetition changed, no call is repeated. */
+const mostInARow = 3
 
 /**
  * Whether a broken answer with this status is worth a repetition.
@@ -27,12 +28,12 @@ export function isWorthRepeating(
   status: number | null,
   changes: boolean,
 ): boolean {
-  return unavailableInVain < mostInVain && isUnavailable(status) && (status === 503 || !changes)
+  return unavailableInVain < mostInARow && isUnavailable(status) && (status === 503 || !changes)
 }
 
 /** Repeats no call from now on, unless a repetition helps. */
 export function repeatNothing(seen: Availability): void {
-  seen.unavailableInVain = mostInVain
+  seen.unavailableInVain = mostInARow
 }
 
 /** Remembers whether repeating a call helped. */

@@ -160,7 +160,7 @@ function judgeTally(calls: Called[], tally: Tally): Judgement {
   return { kind: 'held', sides }
 }
 
-/** So many calls were accepted that the others do not matter, answered or not. */
+/** Whether enough calls were accepted, so that the others do not matter, answered or not. */
 function isEnough(calls: Called[], { accepted, refused }: Tally): boolean {
   const count = calls.filter(({ answer }) => answer.outcome === 'accepted').length
   return refused === undefined && String(accepted).startsWith('at-least') && fits(count, accepted ?? 0)

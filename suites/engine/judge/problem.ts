@@ -119,21 +119,21 @@ export type Obstacle =
  * that says so.
  */
 export type LostPreparation =
-  /** `newer`: so many sessions of its key were created after its last use; absent where the model follows the sessions themselves. */
+  /** `newer`: how many sessions of its key were created after its last use; absent where the model follows the sessions themselves. */
   | { kind: 'session-removed'; requirement: string; newer?: number }
   | { kind: 'pair-refreshed'; requirement: string }
-  /** At least so long before the call. */
+  /** `agoMs`: how long before the call, at least. */
   | { kind: 'token-expired'; requirement: string; agoMs: number }
 
 /** What may have made a refusal right, where the document or the calls of the run leave that open; with the open question. */
 export type Doubt =
-  /** So many newer tokens of its key were issued; a server may bound how many live. */
+  /** `newer`: how many newer tokens of its key were issued; a server may limit how many live. */
   | { kind: 'newer-tokens'; newer: number; question: string }
   /** A refresh of its pair was lost or refused, or a used refresh token was sent. */
   | { kind: 'pair-uncertain'; question: string }
   /** An eleventh key was created, or a method that the document does not show named its key. */
   | { kind: 'key-perhaps-removed' }
-  /** So many calls with its key were refused before it, one after another; a server may lock a key. */
+  /** `refused`: how many calls with its key were refused before it, one after another; a server may lock a key. */
   | { kind: 'key-perhaps-locked'; refused: number; question: string }
   /** Its token is bound to a session, and others may create sessions on the target. */
   | { kind: 'sessions-of-others' }

@@ -23,7 +23,7 @@ export interface Board<E extends Entry = Entry> {
   movesClock: boolean
   /** A case with tokens failed while others ran, so from now on they run one at a time. */
   isDoubted: boolean
-  /** So many cases wait for the grants of others that one more with grants would only join the queue. */
+  /** Cases wait for the grants of others, so one more with grants would only join the queue. */
   grantsQueue: boolean
 }
 
