@@ -203,9 +203,10 @@ function againOf({ id, key, proves }: CaseOutcome, { meta, corpus }: Pick<BuildI
   return `${meta.again} --only ${shellWord(only)} --trace${where}`
 }
 
-function reportProblem({ hint, ...problem }: Problem, render: (problem: Problem) => string): ReportedProblem {
+function reportProblem(problem: Problem, render: (problem: Problem) => string): ReportedProblem {
+  const { hint, ...facts } = problem
   const withHint = hint === undefined ? {} : { hint: { ...hint, message: hintText(hint) } }
-  return { ...problem, message: render(problem), ...withHint }
+  return { ...facts, message: render(problem), ...withHint }
 }
 
 const mergeObservations = (corpus: Corpus, observed: readonly Observed[]): Observation[] =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
-import type { ProblemFacts } from '../engine/judge/problem.ts'
+import type { Hint, ProblemFacts } from '../engine/judge/problem.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { madeUpProblems } from '../self/made-up-problems.ts'
 import { buildReport } from './build.ts'
@@ -72,14 +72,14 @@ function caseOf(name: string, facts: ProblemFacts): CaseOutcome {
 
 const must = { level: 'must', kind: 'shape', part: '1', text: 'It is so' } as const
 
-function build(render?: ProblemRenderer): Report {
+function build(render?: ProblemRenderer, all = outcomes): Report {
   const ids = ['a/one', 'a/two', 'b/inbox', 'b/store']
   return buildReport({
     meta: madeUpMeta,
-    outcomes,
+    outcomes: all,
     corpus: madeUpCorpus({
       requirements: ids.map((id) => ({ ...must, id })),
-      scenarios: outcomes.map(({ key, proves }) => [key, proves]),
+      scenarios: all.map(({ key, proves }) => [key, proves]),
     }),
     known: [],
     options: { strict: false, partial: null },
@@ -132,12 +132,16 @@ describe('no verdict, cause or group depends on the words of a message', () => {
   })
 
   test('a doubt is left out where the cause is certain', () => {
-    const doubt = { kind: 'key-perhaps-locked', refused: 173, question: 'keys/lock' } as const
+    const doubt = { kind: 'key-perhaps-locked', refused: 173, question: 'limits/lock-out' } as const
     const plain = { kind: 'wrong-outcome', expected: 'accepted', got: refused } as const
-    const facts: ProblemFacts = { ...plain, doubt }
-    expect(problemText(facts)).toContain('; what may explain it: 173 calls with its key were refused')
-    expect(problemText({ ...facts, hint: { kind: 'perhaps-not-fresh' } })).toBe(problemText(facts))
-    expect(problemText({ ...facts, hint: { kind: 'server-mistake', mistake: 'full-url' } })).toBe(problemText(plain))
+    const messageWith = (hint?: Hint): string | undefined => {
+      const told = { ...problem({ ...plain, doubt }), ...(hint === undefined ? {} : { hint }) }
+      const testCase = madeUpCase({ key: 'a/doubtful', verdict: 'failed', proves: ['a/one'], problem: told })
+      return build(problemText, [testCase]).cases[0]?.problem?.message
+    }
+    expect(messageWith()).toContain('; what may explain it: 173 calls with its key were refused')
+    expect(messageWith({ kind: 'perhaps-not-fresh' })).toBe(messageWith())
+    expect(messageWith({ kind: 'server-mistake', mistake: 'signature/untruncated' })).toBe(problemText(plain))
   })
 
   test('the cases do group, and one is blocked by another', () => {
