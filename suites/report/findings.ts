@@ -61,10 +61,15 @@ export function groupFindings({ cases }: PrintedReport, findings: readonly Print
   return [...groups.values()]
 }
 
-/** The first case that also shows the requirement of a finding broken, failed ones first. A warning does not show what a failure would. */
+/**
+ * A case that also shows the requirement of a finding broken: one of its name, else the first, failed ones before warned ones. A warned case
+ * shows less than a finding that fails the run.
+ */
 export function caseThatShows(cases: PrintedReport['cases'], finding: PrintedFinding): string | null {
   const showing = cases.filter(({ problem }) => problem?.requirements.includes(finding.requirement) === true)
   const levels: Verdict[] = failsRun(finding) ? ['failed'] : ['failed', 'warned']
-  const [first] = levels.flatMap((level) => showing.filter(({ verdict }) => verdict === level))
-  return first?.key ?? null
+  const ordered = levels.flatMap((level) => showing.filter(({ verdict }) => verdict === level))
+  // The case that the requirement is named after is usually the one that is reported in full.
+  const shown = ordered.find(({ id }) => id === finding.requirement) ?? ordered[0]
+  return shown?.key ?? null
 }

@@ -240,6 +240,10 @@ describe('text', () => {
     expect(said.slice(said.indexOf('Verdict:'))).toMatch(
       /! keys\/warned .*\n {2}! found\/keys\/public-key-material\/let-in; keys\/warned shows the same\n/,
     )
+    const warned = report.cases.find(({ key }) => key === 'keys/warned') as CaseReport
+    const namesake = { ...warned, id: implied.requirement, key: `${implied.requirement}/one` }
+    const named = renderText({ ...report, cases: [...report.cases, namesake], findings: [implied] }, { colour: false })
+    expect(named).toContain(`${id}; ${namesake.key} shows the same\n`)
     const must = renderText({ ...report, findings: [{ ...implied, level: 'must' }] }, { colour: false })
     expect(must).not.toContain('keys/warned shows')
   })
