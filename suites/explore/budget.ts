@@ -72,7 +72,7 @@ export interface Budget {
 }
 
 /** For each size, how long the pauses of the session tests take, and how many calls the sequences after them make. */
-const pausesMs = [16_000, 27_000, 36_000] as const
+const pausesMs = [16_000, 31_000, 40_000] as const
 const sequenceCalls = [4500, 6500, 9500] as const
 const leastReservedMs = 2500
 /** Fewer calls than these are not reserved for the last stages. */

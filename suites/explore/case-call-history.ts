@@ -5,8 +5,9 @@ import type { State, Verdict } from '../engine/model/types.ts'
 import type { CaseCall } from './case-call.ts'
 import { conflict } from './case-call-state.ts'
 import { describeCaseCall } from './describe-case-call.ts'
+import { notAllowed } from './describe-step.ts'
 
-/** More calls that depend on each other are not judged as a history, nor if so many orders are not enough. */
+/** More calls that depend on each other, or more orders of them, are not tried. */
 const longestHistory = 40
 const mostOrders = 300
 
@@ -41,7 +42,7 @@ export function wronglyAccepted(before: State, calls: readonly CaseCall[]): Wron
   for (const caseCall of found.part.flatMap((index) => accepted[index] ?? [])) {
     const verdict = judge(state, facts(state, caseCall.call, caseCall.span))
     if (verdict.is === 'refused') {
-      const message = `${describeCaseCall(state, caseCall)} was accepted: no order of ${found.part.length} calls at once is one that the document allows`
+      const message = `${describeCaseCall(state, caseCall)} was accepted: ${notAllowed(found.part.length)}`
       return { caseCall, verdict: { ...verdict, message } }
     }
     state = learn(state, caseCall.call, caseCall.answer, caseCall.span)

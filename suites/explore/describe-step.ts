@@ -93,3 +93,9 @@ function describeChange({ field, operation, place, value, remove, wrap }: Change
   if (value !== undefined) return `with ${JSON.stringify(value)} as its ${part}`
   return `with its ${part} changed (${wrap ?? operation})`
 }
+
+/** Why the answers to calls cannot be right. @param calls how many calls have no order that the document allows */
+export function notAllowed(calls: number): string {
+  const text = 'the document does not allow it'
+  return calls === 1 ? text : `${text} in any order of the ${calls} simultaneous calls`
+}

@@ -4,7 +4,7 @@ import { contradicts, type Exchange, explain, facts, judge } from '../engine/mod
 import { countAnswer } from './answer.ts'
 import { doubtTouched } from './case-call-state.ts'
 import { type Core, callOf, countTry, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
-import { contradiction } from './describe-step.ts'
+import { contradiction, notAllowed } from './describe-step.ts'
 import type { Seen } from './explorer-types.ts'
 import type { BurstStep } from './step.ts'
 
@@ -72,11 +72,6 @@ function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, ca
   const { requirement, level } = verdict
   const entry = log.length - 1
   shown.report({ requirement, level, message, kind: 'history', fact: 'history', entry, script: shown.script })
-}
-
-function notAllowed(calls: number): string {
-  const text = 'the document does not allow it'
-  return calls === 1 ? text : `${text} in any order of the ${calls} simultaneous calls`
 }
 
 function byEnd(seen: readonly Seen[]): number[] {

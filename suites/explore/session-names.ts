@@ -100,6 +100,20 @@ export const confusable: readonly string[] = [
   'toString',
 ]
 
+/** Names with letters beyond ASCII, a colon, a space or marks; which of them are granted is open. */
+const odd: readonly string[] = [
+  '\u00e4one-$unique',
+  '\u6771two-$unique',
+  '\ud83d\udd11three-$unique',
+  'part:one-$unique',
+  'part:two-$unique',
+  'a b-$unique',
+  'a+b-$unique',
+  '*$unique',
+  '%61-$unique',
+  'x/y-$unique',
+]
+
 /**
  * sessions/sixteen-live, sessions/oldest-removed: sessions with such names are there side by side, and newer ones remove them. Those names
  * that cannot be new for each run are free: sixteen sessions of the key must have been created before, and remove them again afterwards.
@@ -112,14 +126,18 @@ export async function confusableNames(caller: Caller, who: string, meanwhile: Me
   await replaceAllSessions(x, who, `${storm}-first`, mostSessions)
   await meanwhile(pauseMs)
   x.script = script
-  const made = await sessionsNamed(x, who, confusable)
-  await useAll(x, made)
-  await meanwhile(pauseMs)
-  x.script = script
-  await replaceAllSessions(x, who, `${storm}-last`, mostSessions)
-  for (const gone of made) {
-    await expectRefused(x, list(token(gone)))
-    await expectRefused(x, refresh(gone))
+  for (const [turn, names] of [confusable, odd].entries()) {
+    const made = await sessionsNamed(x, who, names)
+    await useAll(x, made)
+    await meanwhile(pauseMs)
+    x.script = script
+    await replaceAllSessions(x, who, `${storm}-last${turn}`, mostSessions)
+    for (const gone of made) {
+      await expectRefused(x, list(token(gone)))
+      await expectRefused(x, refresh(gone))
+    }
+    await meanwhile(pauseMs)
+    x.script = script
   }
 }
 

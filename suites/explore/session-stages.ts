@@ -46,5 +46,5 @@ export async function sessionStages(all: Stages): Promise<void> {
   const many = (): Promise<void> => thenEnd(third, manySessions(caller, third, sizes.manySessions, meanwhile))
   await stage('many sessions', many, 6500)
   await stage('expiry of used tokens', () => usedBeforeExpiry(caller, [first, third], meanwhile), 4400)
-  if (sizes.confusableNames) await stage('similar session names', () => confusableNames(caller, third, meanwhile), 2600)
+  if (sizes.confusableNames) await stage('similar session names', () => confusableNames(caller, third, meanwhile), 6500)
 }
