@@ -22,7 +22,7 @@ const timeShare = 0.5
 
 /** How many keys the model may create, and how many places stay free for wrong creations and for cases about the limit. */
 export const mostNewKeys = 4
-const placesLeft = 2
+const placesLeft = 1
 /** The cases make hundreds of wrong tries, most of them on the root key. */
 const triesOfCases = 100
 
