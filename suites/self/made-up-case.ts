@@ -13,12 +13,9 @@ export function runOf(target: Target, trace = false): Run {
   return startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', trace })
 }
 
-/** @param steps the steps of a scenario, in YAML */
-export function ask(run: Run, steps: string): Promise<CaseOutcome> {
-  const scenario = parseScenario(
-    `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`,
-    'fixtures/scenarios/a/b.yaml',
-  )
+/** @param steps the steps of a scenario, in YAML; `before`: what stands before them */
+export function ask(run: Run, steps: string, before = 'proves: [made/up]\n'): Promise<CaseOutcome> {
+  const scenario = parseScenario(`scenario: made up\n${before}steps:\n${steps}`, 'fixtures/scenarios/a/b.yaml')
   const [testCase] = scenario.cases
   if (testCase === undefined) throw new Error('no case')
   return runCase(run, scenario, testCase)

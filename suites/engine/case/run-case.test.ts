@@ -27,6 +27,14 @@ test('a refusal is a failure while the root key is accepted', async () => {
   expect(run.stopping.reason).toBeNull()
 })
 
+test('a preparation that does not work keeps an observation from being made, and blocks nothing', async () => {
+  const run = runOf(
+    madeUpTarget({ answer: ({ method }) => (method === 'manager/auth' ? { status: 401 } : { result: {} }) }),
+  )
+  const steps = `  - { call: solution/listSolutions, auth: { basic: root }, observe: authorization/header-spelling }\n`
+  expect((await ask(run, steps, `given:\n${granted}`)).verdict).toBe('not-testable')
+})
+
 test('a key that is refused now and then is not locked out', async () => {
   let calls = 0
   const run = runOf(

@@ -29,8 +29,9 @@ export function judgeCase(
     }
   }
   const requirements = Object.fromEntries(proves.map((id) => [id, judgeRequirement(id, attempt, isMust)]))
-  const verdict = worst([...Object.values(requirements), ...attempt.stops.map((stop) => judgeStop(stop, isMust))])
-  const stop = attempt.stops.find((one) => judgeStop(one, isMust) === verdict)
+  const verdictOf = (stop: CaseStop): Verdict => judgeStop(stop, proves, isMust)
+  const verdict = worst([...Object.values(requirements), ...attempt.stops.map(verdictOf)])
+  const stop = attempt.stops.find((one) => verdictOf(one) === verdict)
   if (stop !== undefined) return { verdict, requirements, because: { kind: 'step', stop } }
   return { verdict, requirements, because: verdict === 'passed' ? null : { kind: 'nothing-judged' } }
 }
@@ -44,9 +45,10 @@ function judgeRequirement(id: string, attempt: Attempt, isMust: (requirement: st
 /** A target may choose short lifetimes, and others may use it too, so a preparation that no longer holds is not a defect. */
 const isNotTestable = ({ kind }: CaseStop): boolean => kind === 'not-testable' || kind === 'preparation-lost'
 
-function judgeStop(stop: CaseStop, isMust: (requirement: string) => boolean): Verdict {
+/** A case that proves nothing only observes, so what keeps it from that blocks no verdict. */
+function judgeStop(stop: CaseStop, proves: readonly string[], isMust: (requirement: string) => boolean): Verdict {
   if (isNotTestable(stop)) return 'not-testable'
-  if (stop.kind !== 'broke') return 'blocked'
+  if (stop.kind !== 'broke') return proves.length === 0 ? 'not-testable' : 'blocked'
   return stop.proves.some(isMust) ? 'failed' : 'warned'
 }
 
