@@ -101,6 +101,44 @@ function wrongly(reading: Reading, seed: number): string[] {
   return wrong
 }
 
+/** As many sessions as a user may have, then more at once, which the server takes in another order than the table. */
+function wronglyAtOnce(reading: Reading, seed: number): string[] {
+  const random = seededRandom(seed)
+  const server = simulatedServer(reading, random)
+  const memberOf = (line: number): Member => ({ key: 'a', keyName: 'twin', isRoot: false, line, name: `s${line}` })
+  let table: SessionTable = { reading, users: new Map() }
+  const before = random.below(20)
+  const atOnce = 2 + random.below(22)
+  for (let line = 0; line < before; line++) {
+    server.add(memberOf(line), 0)
+    table = addSession(table, memberOf(line), { from: line, to: line })
+  }
+  const lines = Array.from({ length: atOnce }, (_, at) => before + at)
+  const order = [...lines]
+  for (let at = order.length - 1; at > 0; at--) {
+    const other = random.below(at + 1)
+    ;[order[at], order[other]] = [order[other] as number, order[at] as number]
+  }
+  for (const line of order) server.add(memberOf(line), 10)
+  for (const line of lines) table = addSession(table, memberOf(line), { from: 10_000, to: 10_050 })
+  const wrong: string[] = []
+  for (let line = 0; line < before + atOnce && wrong.length === 0; line++) {
+    const [said, lives] = [liveness(table, memberOf(line)), server.lives(memberOf(line))]
+    if (said !== 'unknown' && (said === 'live') !== lives) wrong.push(`${said}: ${line} of ${before} and ${atOnce}`)
+    table = observeSession(table, memberOf(line), lives ? 'live' : 'dead') ?? table
+  }
+  return wrong
+}
+
+test('nor does it where the order of sessions at once is not known', () => {
+  const wrong = everySessionTable()
+    .filter(({ reading }) => reading.unnamed === 'none')
+    .flatMap(({ reading }, index) =>
+      Array.from({ length: 12 }, (_, round) => wronglyAtOnce(reading, index * 100 + round)).flat(),
+    )
+  expect(wrong).toEqual([])
+})
+
 test('the table of a reading never contradicts a server with this reading', () => {
   const wrong = everySessionTable().flatMap(({ reading }, index) =>
     [1, 2, 3, 4].flatMap((round) =>

@@ -51,11 +51,16 @@ describe('sixteen sessions', () => {
   })
 
   test('made within a second: one is gone, but it is unknown which is the oldest', () => {
-    let state = withSessions(numbered(17), 1)
-    expect(judged(state, use('s0'), at(100)).is).toBe('open')
-    for (const name of numbered(15)) state = learn(state, use(name), accepted(), at(200))
-    expect(judged(state, use('s16'), at(300)).is).toBe('accepted')
-    expect(judged(state, use('s15'), at(300)).is).toBe('refused')
+    let state = withSessions(numbered(17), 10)
+    expect(judged(state, use('s0'), at(300)).is).toBe('open')
+    for (const name of numbered(15)) state = learn(state, use(name), accepted(), at(400))
+    expect(judged(state, use('s16'), at(500)).is).toBe('accepted')
+    expect(judged(state, use('s15'), at(500)).is).toBe('refused')
+  })
+
+  test('made at once: the one whose answer came last may have been created first', () => {
+    const state = withSessions(numbered(17), 1)
+    expect(judged(state, use('s16'), at(300)).is).toBe('open')
   })
 
   test('of twenty-four simultaneous ones eight are gone', () => {

@@ -106,9 +106,15 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   }
   const kept = reusedName === 'replaces' ? { ...user, live: user.live.filter((session) => !same(session)) } : user
   const session: Session = { name: member.name, lines: [member.line], age: when }
-  const evicted = withinLimit(kept)
-  return withUser(table, member, { ...evicted, live: [...evicted.live, session] })
+  // Of sessions that were created at once, the server may have created this one first.
+  const isAmongOthers = [...kept.live, ...kept.doubtful].some(({ age }) => age.to > when.from)
+  if (isAmongOthers && isFull(kept))
+    return withUser(table, member, loseOldest({ ...kept, live: [...kept.live, session] }))
+  const rest = isFull(kept) ? loseOldest(kept) : kept
+  return withUser(table, member, { ...rest, live: [...rest.live, session] })
 }
+
+const isFull = ({ live, doubtful, lost }: User): boolean => live.length + doubtful.length - lost >= sessionLimit
 
 /**
  * A name used again whose session may be gone. If it lives, nothing is removed now; if not, the oldest may be. At the limit both leave
@@ -117,8 +123,8 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
 function usedAgain(table: SessionTable, again: Session, member: Member, when: Span): User {
   const { reading } = table
   const user = userOf(table, member)
-  const { live, doubtful, lost, earlierLines } = user
-  if (live.length + doubtful.length - lost < sessionLimit) return unclearUser(user, member.name, when)
+  const { live, doubtful, earlierLines } = user
+  if (!isFull(user)) return unclearUser(user, member.name, when)
   const others = doubtful.filter((session) => session !== again)
   const candidates = mayBeOldest(live, others)
   const rest = settled({
@@ -167,10 +173,9 @@ function addedWhileUnclear(user: User, { since, recent, names }: Unclear, { name
   return { ...user, unclear: { since, recent: next, names: new Set([...names, lowered(name)]) } }
 }
 
-/** Makes room for one more session: of those that may be the oldest, one is lost. */
-function withinLimit(user: User): User {
+/** Of the sessions that may be the oldest, one is lost. */
+function loseOldest(user: User): User {
   const { live, doubtful, lost } = user
-  if (live.length + doubtful.length - lost < sessionLimit) return user
   const candidates = mayBeOldest(live, doubtful)
   const rest = live.filter((session) => !candidates.includes(session))
   return settled({ ...user, live: rest, doubtful: [...doubtful, ...candidates], lost: lost + 1 })
