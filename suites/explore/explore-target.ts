@@ -7,7 +7,14 @@ import { fillKeyring } from './fill-keyring.ts'
 import { type Keyring, keyringOf } from './keyring.ts'
 import { isNamedBy } from './matrix.ts'
 import type { Plan } from './plan.ts'
-import { greet, learnAddresses, learnLiveTokens, learnSignatures, learnSolution, learnTokens } from './preflight.ts'
+import {
+  findWorkingAuthorization,
+  learnAddresses,
+  learnLiveTokens,
+  learnSignatures,
+  learnSolution,
+  learnTokens,
+} from './preflight.ts'
 import { sessionStages } from './session-stages.ts'
 import { outlastSessions } from './session-storms.ts'
 import {
@@ -85,7 +92,7 @@ export function exploreTarget(x: Explorer, plan: Plan): TargetExploration {
     ask: () =>
       unlessGone(async () => {
         await stage('preflight', async () => {
-          result.rootAccepted = await greet(x)
+          result.rootAccepted = await findWorkingAuthorization(x)
         })
         if (!result.rootAccepted) return
         all = await openStages(x, plan, stage)

@@ -110,7 +110,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     tokenPrefix: options.settings.tokenPrefix,
     random,
     makeKeyPair: keyPairMaker(values),
-    onFinding: (candidate) => tellFinding(findings, candidate, options),
+    onFinding: (candidate) => reportFinding(findings, candidate, options),
     usesWholeTime: options.walks === Number.POSITIVE_INFINITY,
     walk: (caller, isOver) => walk(caller, seed, isOver, options.walks),
     combine: async (caller, isOver) => {
@@ -141,7 +141,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
 const everyKey = 10
 
 /** Shortens a finding, and reports it if it is new. */
-async function tellFinding(
+async function reportFinding(
   findings: Findings,
   candidate: Candidate,
   { say, onFinding }: Pick<ExploreOptions, 'say' | 'onFinding'>,

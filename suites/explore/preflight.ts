@@ -6,7 +6,7 @@ import { everyScope, freshName } from './keyring.ts'
 const oddMs = 370
 
 /** Checks that the root key is accepted: with credentials, which need no clock, or with a signature. */
-export async function greet(x: Explorer): Promise<boolean> {
+export async function findWorkingAuthorization(x: Explorer): Promise<boolean> {
   x.script = 'preflight'
   // A clock that is moved often stands at a full second, where a server that counts whole seconds makes no mistake.
   if (x.options.wire.controlled) await x.wait(oddMs)

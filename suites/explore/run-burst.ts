@@ -46,13 +46,13 @@ function explainBurst(core: Core, seen: readonly Seen[]): void {
     like: JSON.stringify([step.method, step.params, step.auth, step.change, answer.kind, step.as === undefined]),
   }))
   const found = explain(core.state, history)
-  let isTold = found.is !== 'impossible'
+  let isReported = found.is !== 'impossible'
   for (const index of found.is === 'explained' ? found.order : byEnd(seen)) {
     const one = seen[index]
     if (one === undefined) continue
     const verdict = judge(core.state, facts(core.state, one.call, one.span))
-    if (!isTold && found.is === 'impossible' && contradicts(verdict, one.answer) && !mayBeLimit(one)) {
-      isTold = true
+    if (!isReported && found.is === 'impossible' && contradicts(verdict, one.answer) && !mayBeLimit(one)) {
+      isReported = true
       reportHistory(core, { ...one, verdict }, found.part.length)
     }
     takeAnswer(core, one)

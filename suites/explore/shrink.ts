@@ -7,7 +7,7 @@ import { withoutWord, wordsOfGrants } from './fewer-words.ts'
 import { withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
 import { namesIn, type Step } from './step.ts'
-import { callsOf, isWhole, madeBy, whole } from './whole-sequence.ts'
+import { callsOf, isWhole, madeBy, selfContainedSteps } from './whole-sequence.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */
 export interface Reproduced extends Shown {
@@ -98,7 +98,7 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
     // Earlier activity must be over, or nothing is known about the sessions that are created now.
     const steps = (one: readonly Entry[]): Step[] => [
       { do: 'wait', ms: quietMs },
-      ...withGaps(x, whole([...short, ...one.slice(-length).map(({ step }) => step)]), entry),
+      ...withGaps(x, selfContainedSteps([...short, ...one.slice(-length).map(({ step }) => step)]), entry),
     ]
     yield steps(ofScript)
     if (ofScript.length < length) yield steps(before)

@@ -5,10 +5,10 @@ export const callsOf = (step: Step): readonly CallStep[] =>
   step.do === 'burst' ? step.calls : step.do === 'call' ? [step] : []
 
 /** Whether every pair that a step names is made by an earlier one. */
-export const isWhole = (steps: readonly Step[]): boolean => whole(steps).length === steps.length
+export const isWhole = (steps: readonly Step[]): boolean => selfContainedSteps(steps).length === steps.length
 
 /** The steps that name only pairs which earlier ones make: a part of the log may begin after the grant of a pair. */
-export function whole(steps: readonly Step[]): Step[] {
+export function selfContainedSteps(steps: readonly Step[]): Step[] {
   const made = new Set<string>()
   return steps.filter((step) => {
     const own = madeBy(step)

@@ -16,7 +16,7 @@ const fullFailures = 30
 const shownAlike = 8
 
 /** Failures by cause: the first case of each in full, then those that fail like it, then those that it blocks. */
-export function failures(report: PrintedReport, paint: Paint): string[][] {
+export function failureBlocks(report: PrintedReport, paint: Paint): string[][] {
   return causesOfProblems(report).failed.map(({ first, others }, index) => [
     ...caseBlock(report, first, paint, index < fullFailures),
     ...alike(first, others, 'fails like this', paint),
@@ -25,14 +25,14 @@ export function failures(report: PrintedReport, paint: Paint): string[][] {
 }
 
 /** Known failures are listed elsewhere; the cases that they block are listed here. */
-export function blockedByKnown(report: PrintedReport, paint: Paint): string[][] {
+export function blockedByKnownBlocks(report: PrintedReport, paint: Paint): string[][] {
   return casesWith(report, 'known').flatMap((testCase) => {
     const blocked = blockedBy(report, testCase, paint)
     return blocked.length === 0 ? [] : [[paint.yellow(`${glyphs.known} ${testCase.key}`), ...blocked]]
   })
 }
 
-export function warnings(report: PrintedReport, paint: Paint): string[][] {
+export function warningBlocks(report: PrintedReport, paint: Paint): string[][] {
   return causesOfProblems(report).warned.map(({ first, others }) => [
     ...caseBlock(report, first, paint, true),
     ...alike(first, others, 'warns like this', paint),
@@ -40,7 +40,7 @@ export function warnings(report: PrintedReport, paint: Paint): string[][] {
 }
 
 /** Blocked cases that no failure explains, beginning with the cause that blocks most. */
-export function blockedByThemselves(report: PrintedReport, paint: Paint): string[][] {
+export function blockedBlocks(report: PrintedReport, paint: Paint): string[][] {
   return causesOfBlocked(report).map(({ first, others }) => [
     ...caseBlock(report, first, paint, true),
     ...alike(first, others, 'is blocked by the same cause', paint),
@@ -48,7 +48,7 @@ export function blockedByThemselves(report: PrintedReport, paint: Paint): string
 }
 
 /** Cases that the run did not reach, without useless details. */
-export function notRun(report: PrintedReport, paint: Paint): string[][] {
+export function notRunBlocks(report: PrintedReport, paint: Paint): string[][] {
   const byReason = groupBy(casesWith(report, 'not-run'), (testCase) => notRunBecause(testCase) ?? '')
   return [...byReason].map(([reason, cases]) => {
     const keys = cases.map(({ key }) => key)
@@ -61,7 +61,7 @@ export function notRun(report: PrintedReport, paint: Paint): string[][] {
 }
 
 /** Cases that a frozen set does not judge, under a separate heading. */
-export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
+export function newerCheckBlocks(report: PrintedReport, paint: Paint): string[][] {
   const { newer } = report
   const broken = brokenNewer(report)
   if (broken.length + newer.findings.length === 0) return []
@@ -74,12 +74,12 @@ export function newerChecks(report: PrintedReport, paint: Paint): string[][] {
 }
 
 /** Findings of the model that fail the run, like cases. */
-export function failedFindings(report: PrintedReport, paint: Paint): string[][] {
+export function failedFindingBlocks(report: PrintedReport, paint: Paint): string[][] {
   return findingBlocks(report, report.findings.filter(failsRun), paint)
 }
 
 /** All other findings: those that only warn, and known ones. */
-export function otherFindings(report: PrintedReport, paint: Paint): string[][] {
+export function otherFindingBlocks(report: PrintedReport, paint: Paint): string[][] {
   const others = report.findings.filter((finding) => !failsRun(finding))
   return findingBlocks(report, others, paint)
 }

@@ -16,14 +16,14 @@ import { type PrintedReport, printedReport } from './printed.ts'
 import { problemLines } from './problems.ts'
 import type { Report } from './report.ts'
 import {
-  blockedByKnown,
-  blockedByThemselves,
-  failedFindings,
-  failures,
-  newerChecks,
-  notRun,
-  otherFindings,
-  warnings,
+  blockedBlocks,
+  blockedByKnownBlocks,
+  failedFindingBlocks,
+  failureBlocks,
+  newerCheckBlocks,
+  notRunBlocks,
+  otherFindingBlocks,
+  warningBlocks,
 } from './text-cases.ts'
 import { casesOf, entryWords, glyphs, judgeWords, knownWords, shardWords, targetWords, words } from './verdict-words.ts'
 
@@ -45,15 +45,15 @@ export function renderText(raw: Report, layout: TextLayout): Printable {
   const paint = paintOf(layout.colour, layout.columns)
   const sections = [
     heading(report, paint),
-    ...failures(report, paint),
-    ...failedFindings(report, paint),
-    ...blockedByThemselves(report, paint),
-    ...notRun(report, paint),
-    ...warnings(report, paint),
-    ...otherFindings(report, paint),
-    ...newerChecks(report, paint),
+    ...failureBlocks(report, paint),
+    ...failedFindingBlocks(report, paint),
+    ...blockedBlocks(report, paint),
+    ...notRunBlocks(report, paint),
+    ...warningBlocks(report, paint),
+    ...otherFindingBlocks(report, paint),
+    ...newerCheckBlocks(report, paint),
     known(report, paint),
-    ...blockedByKnown(report, paint),
+    ...blockedByKnownBlocks(report, paint),
     stale(report, paint),
     areaLines(report, paint),
     ...notTestable(report, paint),

@@ -14,7 +14,7 @@ import { stillValidKeys } from './keys/kept-test-keys.ts'
 import { asEntries, type KeysOfTarget, openKeysOfTarget } from './keys/keys-of-target.ts'
 import { leftKeyLines } from './keys/left-keys.ts'
 import type { TargetOptions } from './options/options.ts'
-import { lookAtTarget, type RunSetup } from './run.ts'
+import { type RunSetup, runPreflight } from './run.ts'
 import { type ResultWithModel, runWithModel, type WorkerResult } from './run-with-model.ts'
 import type { SuiteResult, SuiteRun } from './suite-run.ts'
 import type { WorkerRequest } from './worker-request.ts'
@@ -41,7 +41,7 @@ export async function runAgainstUrl(
     const setup: RunSetup = { ...request, target, items: [], random: systemRandom, ending, bail: null, listener }
     const { waitSeconds, timeoutSeconds } = suite.options.limits
     const goOn = (): void => demandToGoOn(endings, timeoutSeconds)
-    const facts = await lookAtTarget(setup, waitSeconds * 1000).finally(goOn)
+    const facts = await runPreflight(setup, waitSeconds * 1000).finally(goOn)
     const found = keys.read()
     const kept = await stillValidKeys({ ...setup, facts }, found.keys.filter(keys.isKept))
     goOn()

@@ -50,7 +50,7 @@ interface OpenRun {
 
 /** @throws SuiteError (`unreachable`, exit code 3) when the target cannot be used at all */
 export async function openRun(setup: RunSetup): Promise<OpenRun> {
-  const facts = setup.facts ?? (await lookAtTarget(setup))
+  const facts = setup.facts ?? (await runPreflight(setup))
   const listeners: RunListener[] = setup.listener === undefined ? [] : [setup.listener]
   const listener: RunListener = (event) => {
     for (const listen of listeners) listen(event)
@@ -120,7 +120,7 @@ function failureCounter({ bail }: RunSetup, { stopping }: Run): (outcome: CaseOu
  * @param patientMs how long to wait for a target that refuses connections
  * @throws SuiteError (`unreachable`, exit code 3)
  */
-export async function lookAtTarget(setup: RunSetup, patientMs = 0): Promise<TargetFacts> {
+export async function runPreflight(setup: RunSetup, patientMs = 0): Promise<TargetFacts> {
   const run = engineRun(setup, noFacts())
   const caller = await openCaller(run)
   try {

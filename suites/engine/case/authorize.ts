@@ -50,7 +50,7 @@ export function authorize(input: AuthorizeInput): Authorization {
   if ('header' in auth) return { header: auth.header }
   if ('token' in auth) {
     if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
-    return { header: tokenHeader(alter(auth.token, auth.but), input.tokenPrefix) }
+    return { header: tokenHeader(alterText(auth.token, auth.but), input.tokenPrefix) }
   }
   if ('basic' in auth) return { header: `Basic ${basicValue(input, auth)}` }
   if ('key' in auth) {
@@ -70,7 +70,7 @@ function tokenHeader(token: string, prefix: string): string {
 }
 
 /** Applies a word of `alterWords`; without a word the text stays. */
-export function alter(text: string, word: unknown): string {
+export function alterText(text: string, word: unknown): string {
   if (word === undefined) return text
   const change = alterWords[String(word)]
   if (change === undefined) throw new Error(`unknown word "${String(word)}" for an alteration`)
@@ -89,7 +89,7 @@ function basicValue(input: AuthorizeInput, auth: { basic: string; but?: unknown 
     return base64(`${id}:${input.credential(but['secret-of']).secret ?? ''}`)
   }
   const whole = basicWords[String(but)]
-  return whole === undefined ? base64(`${id}:${alter(secret, but)}`) : whole(id, secret)
+  return whole === undefined ? base64(`${id}:${alterText(secret, but)}`) : whole(id, secret)
 }
 
 function signed(

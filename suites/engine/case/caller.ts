@@ -7,7 +7,7 @@ import { type Instance, isLoopback, type Target, type WireRequest } from '../tar
 import type { Credential } from './authorize.ts'
 import { type CallLimit, createCallLimit } from './call-limit.ts'
 import { type CreatedKey, type CreatedKeys, type CreatedKeysEntry, openCreatedKeys } from './created-keys.ts'
-import type { Line } from './deliver.ts'
+import type { CallContext } from './deliver.ts'
 import type { RunListener } from './events.ts'
 import { createGrantLanes, type GrantLanes } from './grant-lanes.ts'
 import { createPace, gentleStart } from './pace.ts'
@@ -57,7 +57,7 @@ export interface Diagnose {
 }
 
 /** Makes the calls to one instance, for a single case (bundled) or for all cases (lasting), and remembers what they showed. */
-export interface Caller extends Line {
+export interface Caller extends CallContext {
   instance: Instance
   run: Run
   createdKeys: CreatedKeys
@@ -78,7 +78,7 @@ export interface Caller extends Line {
   grants: GrantLanes
   silence: Silence
   /** Skips waits that only separate the sessions created before and after them. */
-  hurries: boolean
+  skipsSessionWaits: boolean
   /** The key of the case that runs; null outside of cases. */
   caseKey: string | null
   /** When tokens that were granted here end, as their grants reported it. In ms since 1970, on the server's clock. */
@@ -137,7 +137,7 @@ export async function openCaller(run: Run): Promise<Caller> {
     limit: limitFor(instance, facts),
     isUrgent: false,
     silence: createSilence(run.stopping),
-    hurries: false,
+    skipsSessionWaits: false,
     caseKey: null,
     tokenExpiries: new Map(),
   }

@@ -19,7 +19,7 @@ export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOut
   const caller = await openCaller(run)
   const callsBefore = caller.calls
   try {
-    const shown = await showCreation(caller, testKey)
+    const shown = await tryCreation(caller, testKey)
     const scenario = creationScenario(testKey)
     const outcome =
       'attempt' in shown
@@ -33,16 +33,16 @@ export async function createTestKey(run: Run, testKey: TestKey): Promise<CaseOut
 }
 
 /** What the creation showed, or why nothing could be judged. */
-type Shown =
+type CreationEvidence =
   | { attempt: Attempt; hint: Hint | undefined }
   | { verdict: 'blocked' | 'not-testable'; problem: ProblemFacts }
 
-const unavailable = (problem: ProblemFacts): Shown =>
+const unavailable = (problem: ProblemFacts): CreationEvidence =>
   hasNoPlace(problem) ? { verdict: 'not-testable', problem } : blocked(problem)
 
-const blocked = (problem: ProblemFacts): Shown => ({ verdict: 'blocked', problem })
+const blocked = (problem: ProblemFacts): CreationEvidence => ({ verdict: 'blocked', problem })
 
-async function showCreation(caller: Caller, testKey: TestKey): Promise<Shown> {
+async function tryCreation(caller: Caller, testKey: TestKey): Promise<CreationEvidence> {
   const { run } = caller
   if (run.stopping.reason !== null) return blocked({ kind: 'not-run', because: run.stopping.reason })
   const declared = wayOf(testKey, caller)
@@ -59,7 +59,7 @@ async function showCreation(caller: Caller, testKey: TestKey): Promise<Shown> {
   const creation = await createKeyOf(caller, testKey, declared.way, declared.by)
   return creation.problem === undefined
     ? { attempt: attemptOf(creation.called, testKey.proves), hint: undefined }
-    : showFailedCreation(caller, testKey, declared, creation)
+    : judgeFailedCreation(caller, testKey, declared, creation)
 }
 
 /** The declared way, with the stand-in if the root key has no secret. */
@@ -84,29 +84,29 @@ function attemptOf(called: Called | undefined, shown: string[]): Attempt {
   return attempt
 }
 
-async function showFailedCreation(
+async function judgeFailedCreation(
   caller: Caller,
   testKey: TestKey,
   { way, by }: { way: Way; by: string },
   { called, problem }: Creation,
-): Promise<Shown> {
+): Promise<CreationEvidence> {
   if (called === undefined) return blocked(problem?.kind === 'no-token' ? problem : { kind: 'no-way-to-create' })
   if (called.answer.outcome === 'accepted' && problem?.kind === 'creation-result') {
-    return { attempt: lackingResult(called, testKey, problem), hint: undefined }
+    return { attempt: attemptWithIncompleteResult(called, testKey, problem), hint: undefined }
   }
   const control = await refusedControl(caller, way, by)
   if (control.kind === 'no-token') return blocked(control.problem)
   if (control.kind === 'refused') {
     return {
-      attempt: refusedCreation(control.called, testKey, 'control'),
+      attempt: attemptWithRefusal(control.called, testKey, 'control'),
       hint: await caller.run.diagnose?.signature(caller, control.auth),
     }
   }
-  const nowhere = await ensureTestKeys(caller, [testKey.name])
-  if (nowhere !== undefined && !caller.run.target.fresh) return unavailable(nowhere)
-  const isPerhapsUsed = nowhere !== undefined && caller.run.target.lasting
+  const missingKey = await ensureTestKeys(caller, [testKey.name])
+  if (missingKey !== undefined && !caller.run.target.fresh) return unavailable(missingKey)
+  const isPerhapsUsed = missingKey !== undefined && caller.run.target.lasting
   return {
-    attempt: refusedCreation(called, testKey, 'creation'),
+    attempt: attemptWithRefusal(called, testKey, 'creation'),
     hint: isPerhapsUsed ? { kind: 'perhaps-not-fresh' } : undefined,
   }
 }
@@ -114,7 +114,7 @@ async function showFailedCreation(
 const resultRequirement = 'keys/create-result'
 
 /** The creation was accepted, but its result lacks something. */
-function lackingResult(called: Called, testKey: TestKey, problem: ProblemFacts): Attempt {
+function attemptWithIncompleteResult(called: Called, testKey: TestKey, problem: ProblemFacts): Attempt {
   const attempt = attemptOf(
     called,
     testKey.proves.filter((id) => id !== resultRequirement),
@@ -125,7 +125,7 @@ function lackingResult(called: Called, testKey: TestKey, problem: ProblemFacts):
 }
 
 /** The creation was refused, or its control was: an ordinary call with the same authorization. */
-function refusedCreation(called: Called, testKey: TestKey, what: 'creation' | 'control'): Attempt {
+function attemptWithRefusal(called: Called, testKey: TestKey, what: 'creation' | 'control'): Attempt {
   const attempt = emptyAttempt()
   const problem = { kind: 'wrong-outcome', expected: 'accepted', got: summarizeAnswer(called.answer) } as const
   const isJudged = what === 'creation'

@@ -13,7 +13,7 @@ import { isWorthRepeating, noteRepeated, unavailableTries } from './unavailable.
 export type Build = (signedAtMs: number) => WireRequest
 
 /** What every delivery of a run shares. */
-export interface Line {
+export interface CallContext {
   instance: Instance
   facts: TargetFacts
   pace: Pace
@@ -31,65 +31,81 @@ const throttleTries = 8
  *
  * @param tries how often a throttled call is tried again
  */
-export async function deliver(line: Line, build: Build, tries = throttleTries): Promise<Delivered> {
-  return waitOut(line, build, await once(line, build), tries)
+export async function deliver(context: CallContext, build: Build, tries = throttleTries): Promise<Delivered> {
+  return repeatWhileThrottled(context, build, await sendOnce(context, build), tries)
 }
 
 /** Several at once, racing; throttled ones are repeated one by one afterwards. */
-export async function deliverTogether(line: Line, builds: Build[], tries = throttleTries): Promise<Delivered[]> {
-  const { instance } = line
-  await line.pace.take(instance.clock, builds.length)
+export async function deliverTogether(
+  context: CallContext,
+  builds: Build[],
+  tries = throttleTries,
+): Promise<Delivered[]> {
+  const { instance } = context
+  await context.pace.take(instance.clock, builds.length)
   const sentLocalMs = instance.clock.now()
-  const requests = builds.map((build) => build(signingNow(line)))
-  for (const request of requests) line.emit({ kind: 'exchange-begun', request })
+  const requests = builds.map((build) => build(signingNow(context)))
+  for (const request of requests) context.emit({ kind: 'exchange-begun', request })
   const wires = await instance.sendTogether(requests)
   const results: Delivered[] = []
   for (const [index, build] of builds.entries()) {
     const request = requests[index]
     const wire = wires[index]
     if (request === undefined || wire === undefined) throw new Error('a race lost a request')
-    results.push(await waitOut(line, build, concludeCall(line, request, wire, sentLocalMs), tries))
+    results.push(await repeatWhileThrottled(context, build, concludeCall(context, request, wire, sentLocalMs), tries))
   }
   return results
 }
 
-async function once(line: Line, build: Build, connection: Pick<WireRequest, 'connection'> = {}): Promise<Delivered> {
-  const { instance } = line
-  return line.limit.run(async () => {
-    await line.pace.take(instance.clock, 1)
+async function sendOnce(
+  context: CallContext,
+  build: Build,
+  connection: Pick<WireRequest, 'connection'> = {},
+): Promise<Delivered> {
+  const { instance } = context
+  return context.limit.run(async () => {
+    await context.pace.take(instance.clock, 1)
     const sentLocalMs = instance.clock.now()
-    const request = { ...build(signingNow(line)), ...connection }
-    line.emit({ kind: 'exchange-begun', request })
+    const request = { ...build(signingNow(context)), ...connection }
+    context.emit({ kind: 'exchange-begun', request })
     const wire = await instance.send(request)
-    if (request.connection === 'kept') line.limit.hear(instance.clock.now() - sentLocalMs, wire)
-    return concludeCall(line, request, wire, sentLocalMs)
-  }, line.isUrgent)
+    if (request.connection === 'kept') context.limit.hear(instance.clock.now() - sentLocalMs, wire)
+    return concludeCall(context, request, wire, sentLocalMs)
+  }, context.isUrgent)
 }
 
-async function waitOut(line: Line, build: Build, first: Delivered, tries: number): Promise<Delivered> {
-  const { clock, settings } = line.instance
+async function repeatWhileThrottled(
+  context: CallContext,
+  build: Build,
+  first: Delivered,
+  tries: number,
+): Promise<Delivered> {
+  const { clock, settings } = context.instance
   let current = first
   let wasUnavailable = false
   // Another kept connection may be closed as well.
-  if (isStale(current)) current = await once(line, build, { connection: 'fresh' })
-  for (let tried = 1; tried <= mostTries(line, current, tries); tried += 1) {
+  if (isStale(current)) current = await sendOnce(context, build, { connection: 'fresh' })
+  for (let tried = 1; tried <= mostTries(context, current, tries); tried += 1) {
     const isThrottled = current.answer.outcome === 'throttled'
     wasUnavailable ||= !isThrottled
-    if (isThrottled) line.pace.slowDown(clock)
+    if (isThrottled) context.pace.slowDown(clock)
     const { retryAfterMs = 0 } = 'retryAfterMs' in current.answer ? current.answer : {}
-    if (retryAfterMs > patienceMs(line.instance)) break
-    const waitMs = retryAfterMs > 0 ? retryAfterMs : line.pace.backOffMs(tried)
+    if (retryAfterMs > patienceMs(context.instance)) break
+    const waitMs = retryAfterMs > 0 ? retryAfterMs : context.pace.backOffMs(tried)
     await clock.sleep(Math.min(waitMs, settings.maxWaitMs))
     // Another connection may lead to another server behind the same proxy.
-    const again = await once(line, build, isThrottled || !isKept(current) ? {} : { connection: 'fresh' })
-    current = { ...(isStale(again) ? await once(line, build, { connection: 'fresh' }) : again), throttled: tried }
+    const again = await sendOnce(context, build, isThrottled || !isKept(current) ? {} : { connection: 'fresh' })
+    current = {
+      ...(isStale(again) ? await sendOnce(context, build, { connection: 'fresh' }) : again),
+      throttled: tried,
+    }
   }
-  if (wasUnavailable) noteAvailability(line, current)
+  if (wasUnavailable) noteAvailability(context, current)
   return current
 }
 
 /** How often a call with this answer is tried again. */
-function mostTries({ facts }: Line, { answer, request }: Delivered, tries: number): number {
+function mostTries({ facts }: CallContext, { answer, request }: Delivered, tries: number): number {
   if (answer.outcome === 'throttled') return tries
   const changes = request.connection === 'unused' || request.connection === 'warm' || request.raw === true
   if (answer.outcome !== 'broken' || !isWorthRepeating(facts, answer.status, changes)) return 0
@@ -97,7 +113,7 @@ function mostTries({ facts }: Line, { answer, request }: Delivered, tries: numbe
 }
 
 /** Where calls must be repeated more than once, they come too fast, and not only too many at once. */
-function noteAvailability({ facts, pace, instance }: Line, { answer, throttled }: Delivered): void {
+function noteAvailability({ facts, pace, instance }: CallContext, { answer, throttled }: Delivered): void {
   const helped = answer.outcome !== 'broken'
   noteRepeated(facts, helped)
   if (helped && throttled > 1) pace.slowDown(instance.clock)
@@ -118,10 +134,10 @@ const isKept = ({ request }: Delivered): boolean => request.connection === 'kept
 /** A synchronised clock is corrected by less than this; a larger step may mean that another clock wrote the Date header. In ms. */
 const mostStepMs = 10_000
 
-function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
-  const { facts, instance } = line
+function concludeCall(context: CallContext, request: WireRequest, wire: WireAnswer, sentLocalMs: number): Delivered {
+  const { facts, instance } = context
   const answeredLocalMs = instance.clock.now()
-  line.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
+  context.emit({ kind: 'exchange-made', request, answer: wire, sentAtMs: sentLocalMs, answeredAtMs: answeredLocalMs })
   if (wire.kind === 'answer' && facts.wrongDateMs === undefined) {
     const offset = narrowOffset(facts.offset, wire.headers.date, sentLocalMs, answeredLocalMs)
     const jump = jumpMs(facts.offset, offset)
@@ -144,11 +160,11 @@ function concludeCall(line: Line, request: WireRequest, wire: WireAnswer, sentLo
 }
 
 /** The server's time, as well as it is known. */
-export function serverNow({ instance, facts }: Line): number {
+export function serverNow({ instance, facts }: CallContext): number {
   return instance.clock.now() + offsetMs(facts.offset)
 }
 
 /** A time that the server's clock has certainly reached. */
-function signingNow({ instance, facts }: Line): number {
+function signingNow({ instance, facts }: CallContext): number {
   return instance.clock.now() + signingOffsetMs(facts.offset)
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CallSpec } from './call-spec.ts'
-import { createGrantLanes, type Lane, laneOf, meet } from './grant-lanes.ts'
+import { createGrantLanes, type Lane, laneOf, lanesConflict } from './grant-lanes.ts'
 import { noFacts } from './target-facts.ts'
 
 const grant = (params: { [name: string]: unknown }, more: Partial<CallSpec> = {}): CallSpec => ({
@@ -57,7 +57,7 @@ test.each<[Lane, Lane, boolean]>([
   [lanes.race, lanes.freeRefresh, true],
   [lanes.race, lanes.ofRoot, true],
 ])('%j and %j: kept apart %s', (one, other, isKeptApart) => {
-  expect([meet(one, other), meet(other, one)]).toEqual([isKeptApart, isKeptApart])
+  expect([lanesConflict(one, other), lanesConflict(other, one)]).toEqual([isKeptApart, isKeptApart])
 })
 
 test('grants of one user run one after another, in order, while those of another user run', async () => {

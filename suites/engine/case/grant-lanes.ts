@@ -41,7 +41,7 @@ export function laneOf(specs: readonly CallSpec[], facts: TargetFacts): Lane | u
 }
 
 /** Whether two grants conflict: they must not be under way at once. */
-export function meet(one: Lane, other: Lane): boolean {
+export function lanesConflict(one: Lane, other: Lane): boolean {
   if (one.kind === 'race' || other.kind === 'race') return true
   if (one.free && other.free) return false
   if (one.kind === 'refresh') return !one.free && (other.kind === 'refresh' || other.named)
@@ -68,7 +68,7 @@ export function createGrantLanes(): GrantLanes {
   const startNext = (): void => {
     const left: typeof waiting = []
     for (const entry of [...waiting.filter(goesFirst), ...waiting.filter((one) => !goesFirst(one))]) {
-      const isBlocked = [...underWay, ...left.map(({ lane }) => lane)].some((other) => meet(entry.lane, other))
+      const isBlocked = [...underWay, ...left.map(({ lane }) => lane)].some((other) => lanesConflict(entry.lane, other))
       if (isBlocked) left.push(entry)
       else {
         underWay.add(entry.lane)

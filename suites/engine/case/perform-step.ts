@@ -2,7 +2,7 @@ import type { Auth, CallStep, SendStep, Value } from '../fixture/fixture-types.t
 import { type Names, resolve } from '../fixture/resolve.ts'
 import type { Called } from '../judge/called.ts'
 import { ed25519KeyPair } from '../signer/pem.ts'
-import { alter } from './authorize.ts'
+import { alterText } from './authorize.ts'
 import { makeCall, makeCalls, sendRaw } from './call.ts'
 import type { CallSpec, RawSpec } from './call-spec.ts'
 import type { Caller } from './caller.ts'
@@ -122,7 +122,7 @@ function callSpec(caller: Caller, step: CallStep, names: Names): CallSpec {
   const declared = declaredCall(caller, method, params)
   return {
     method: declared?.method ?? method,
-    params: spoil(declared?.params ?? params, resolve(step.but, names)),
+    params: applyParamChanges(declared?.params ?? params, resolve(step.but, names)),
     auth: resolveAuth(caller, step.auth, names),
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
@@ -159,11 +159,11 @@ function declaredCall(
   return { method: declared.method, params: resolve(declared.params, params as Names) }
 }
 
-function spoil(params: unknown, but: unknown): unknown {
+function applyParamChanges(params: unknown, but: unknown): unknown {
   if (typeof but !== 'object' || but === null) return params
-  const spoiled = { ...(params as { [name: string]: unknown }) }
-  for (const [name, word] of Object.entries(but)) spoiled[name] = alter(String(spoiled[name]), word)
-  return spoiled
+  const changed = { ...(params as { [name: string]: unknown }) }
+  for (const [name, word] of Object.entries(but)) changed[name] = alterText(String(changed[name]), word)
+  return changed
 }
 
 function resolveAuth(caller: Caller, auth: Auth, names: Names): Auth {

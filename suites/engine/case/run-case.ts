@@ -39,7 +39,7 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
       ...shared,
       calls: 0,
       silence: createSilence(run.stopping),
-      hurries: number === 1 && mayHurry(shared, scenario),
+      skipsSessionWaits: number === 1 && maySkipSessionWaits(shared, scenario),
       caseKey: caseKey(scenario, testCase),
       isUrgent: isWaitedFor(claimsOfCase(scenario, testCase)),
     }
@@ -60,8 +60,8 @@ export async function runCase(run: Run, scenario: Scenario, testCase: Case): Pro
  * A case waits a second before it creates younger sessions, because a server may store the time of a session in seconds. Most servers need
  * no wait: the case first runs without it, and only if it does not pass, again with it.
  */
-function mayHurry({ facts, instance }: Caller, scenario: Scenario): boolean {
-  if (instance.clock.controlled || facts.needsApart === true) return false
+function maySkipSessionWaits({ facts, instance }: Caller, scenario: Scenario): boolean {
+  if (instance.clock.controlled || facts.needsSessionWaits === true) return false
   return limitOf(scenario) === 'sessions' && scenario.proves.length > 0
 }
 
@@ -84,8 +84,8 @@ async function tryCase(caller: Caller, scenario: Scenario, testCase: Case, numbe
   const { schemas } = run.corpus
   const attempt = await attemptCase({ caller, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
   const jumped = caller.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
-  if (caller.hurries && attempt.stops.some(({ kind }) => kind === 'broke')) {
-    caller.facts.needsApart = true
+  if (caller.skipsSessionWaits && attempt.stops.some(({ kind }) => kind === 'broke')) {
+    caller.facts.needsSessionWaits = true
     return 'again'
   }
   if (number < tries && deservesAnotherTry(scenario, attempt, jumped)) return 'again'

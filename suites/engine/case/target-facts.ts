@@ -35,7 +35,7 @@ export interface TargetFacts extends JunkControl, Availability {
   /** How many sessions the target granted in this run. */
   sessionsGranted?: number
   /** The target cannot order sessions that were created at nearly the same time. */
-  needsApart?: true
+  needsSessionWaits?: true
   /** How the root key was first accepted; `{ key: … }` authorizes a key with a secret in this way. */
   keyWay?: 'basic' | 'hmac'
   /** The spelling of the scope that opens manager/createApiKey. */

@@ -39,7 +39,7 @@ export async function waitStep(caller: Caller, wait: Wait, isRequestedTime: bool
     return stepEnd('not-testable', { kind: 'clock-unknown' })
   const ms = waitMs(caller, wait, isRequestedTime ? { behindMs: 0, aheadMs: 0 } : tokenClockDoubt(caller.facts))
   if (typeof ms === 'object') return stepEnd('blocked', ms)
-  if (caller.hurries && typeof wait === 'string') return undefined
+  if (caller.skipsSessionWaits && typeof wait === 'string') return undefined
   const isTooLong = clock.controlled ? serverNow(caller) + ms > latestTimeMs : ms > settings.maxWaitMs
   if (isTooLong) return stepEnd('not-testable', { kind: 'wait-too-long', waitMs: ms })
   await sleepAs(caller, ms)

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { WireAnswer } from '../../engine/target.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
-import { createEnding, endedTarget, lastWordMs, monotonicMs } from './ending.ts'
+import { createEnding, endedTarget, finalAnswerGraceMs, monotonicMs } from './ending.ts'
 import { announceEnding, receiveEnding } from './ending-channel.ts'
 
 const call = { method: 'POST', path: '/api', headers: [], body: new Uint8Array() }
@@ -49,7 +49,7 @@ test('such a call gets no more time than that', async () => {
   const lost = instance.send({ ...call, connection: 'fresh' })
   vi.useFakeTimers()
   ending.end({ kind: 'interrupted', during: 'run' })
-  await vi.advanceTimersByTimeAsync(lastWordMs)
+  await vi.advanceTimersByTimeAsync(finalAnswerGraceMs)
   vi.useRealTimers()
   expect(await lost).toMatchObject({ reason: 'the run was ended' })
 })

@@ -63,7 +63,7 @@ const notSent: WireAnswer = { ...noAnswer, wasNotSent: true }
  * How long a call that changes the target may still be answered after the end: without the answer, the run does not know which key was
  * created, and cannot remove it. In ms.
  */
-export const lastWordMs = 500
+export const finalAnswerGraceMs = 500
 
 /** A call that changes the target is sent on its own connection. */
 const mayChangeTarget = ({ connection }: WireRequest): boolean => connection === 'fresh' || connection === 'unused'
@@ -75,7 +75,10 @@ function endedInstance(instance: Instance, { signal, leftMs }: Ending): Instance
     if (signal.aborted) return Promise.resolve(instead.notSent)
     const made = send().finally(() => underWay.delete(made))
     underWay.add(made)
-    return untilAborted(made, instead.lost, { signal, graceMs: requests.some(mayChangeTarget) ? lastWordMs : 0 })
+    return untilAborted(made, instead.lost, {
+      signal,
+      graceMs: requests.some(mayChangeTarget) ? finalAnswerGraceMs : 0,
+    })
   }
   return {
     ...instance,

@@ -11,7 +11,7 @@ export const call = (caller: Caller, auth: Auth, method = listSolutions, params:
   makeCall(caller, { method, params, auth })
 
 /** Makes a call that should be refused; some servers never answer such calls. */
-export async function refusable(
+export async function callExpectingRefusal(
   caller: Caller,
   auth: Auth,
   method = listSolutions,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { offsetMs } from '../../engine/case/clock-offset.ts'
 import { seededRandom } from '../../engine/random.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
-import { lookAtTarget } from '../run.ts'
+import { runPreflight } from '../run.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 const unlimited = Number.POSITIVE_INFINITY
@@ -43,7 +43,7 @@ async function clockOf(made: MadeUp) {
   }
   const target = madeUpTarget({ answer, dated: proxyMs !== null })
   const setup = { target, corpus, items: [], allow: ['sessions'] as const, seed: 1, random: seededRandom(1) }
-  const { offset, wrongDateMs } = await lookAtTarget({ ...setup, unique: 'test' })
+  const { offset, wrongDateMs } = await runPreflight({ ...setup, unique: 'test' })
   const aheadS = offset === undefined ? null : Math.round(offsetMs(offset) / 1000)
   return { aheadS, isDateIgnored: wrongDateMs !== undefined }
 }

@@ -3,7 +3,7 @@ import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { CredentialKind } from '../../engine/judge/junk-control.ts'
 import { shortName, uniqueLength } from '../../engine/signer/short-name.ts'
-import { listSolutions, refusable } from './calls.ts'
+import { callExpectingRefusal, listSolutions } from './calls.ts'
 
 /** Junk credentials, which no server knows. */
 const junk = { id: 'svc-conformance-junk', secret: 'svc-conformance-junk-secret' }
@@ -22,7 +22,7 @@ export async function tryJunk(caller: Caller, first: Called, allow: readonly Saf
   const tried = await Promise.all(
     [...tries, ...grants].map(async ({ kind, auth, method, params }) => ({
       what: `${method} ${kind}`,
-      called: await refusable(caller, auth, method, params),
+      called: await callExpectingRefusal(caller, auth, method, params),
     })),
   )
   for (const { what, called } of [{ what: `${listSolutions} none`, called: first }, ...tried])

@@ -7,7 +7,7 @@ import { bareSettings } from '../../engine/target.ts'
 import { madeUpCorpus } from '../../self/made-up.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import { capabilitiesOf, refineCapabilities, whyNotRun } from '../capabilities.ts'
-import { lookAtTarget } from '../run.ts'
+import { runPreflight } from '../run.ts'
 
 const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
 
@@ -40,7 +40,7 @@ function seenAs(first: string, second?: string, replaces = false) {
 
 function look(target: Target, allow: readonly SafetyClass[], patientMs?: number): Promise<TargetFacts> {
   const setup = { target, corpus, items: [], allow, seed: 1, random: seededRandom(1), unique: 'test' }
-  return lookAtTarget(setup, patientMs)
+  return runPreflight(setup, patientMs)
 }
 
 async function learnedAddress(seen: string, settings: object, allow: 'sessions'[] = ['sessions']) {

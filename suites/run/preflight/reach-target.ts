@@ -4,7 +4,7 @@ import { unreachableTarget } from '../../engine/case/unusable-target.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
-import { call, grant, refusable } from './calls.ts'
+import { call, callExpectingRefusal, grant } from './calls.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */
 const pauseMs = 250
@@ -19,7 +19,7 @@ export async function firstCall(caller: Caller, patientMs: number): Promise<Call
   const { clock, baseUrl } = caller.instance
   const untilMs = clock.now() + patientMs
   for (;;) {
-    const first = await refusable(caller, 'none')
+    const first = await callExpectingRefusal(caller, 'none')
     const { answer } = first
     // Shorter times have already been waited out.
     if (answer.outcome === 'throttled' && first.throttled === 0) throw throttledFromTheStart(caller, answer)
