@@ -158,9 +158,11 @@ export async function wideStages(all: Stages): Promise<void> {
     return (): boolean => x.calls() >= end || isOver(all)
   }
   const walkCalls = Number.isFinite(sizes.walkCalls) ? sizes.walkCalls : 0
-  await stage('matrix', () => plan.combine(caller, until(sizes.matrixCalls)))
-  while (table.left.length > 0 && !isOver(all, walkCalls)) {
-    await stage('table', () => callCells(caller, table, { most: 150, isOver: () => isOver(all, walkCalls) }))
+  const mayGoOn = (): boolean => !isOver(all, walkCalls + callsAtExpiry(all))
+  const isMatrixOver = until(sizes.matrixCalls)
+  await stage('matrix', () => plan.combine(caller, () => isMatrixOver() || !mayGoOn()))
+  while (table.left.length > 0 && mayGoOn()) {
+    await stage('table', () => callCells(caller, table, { most: 150, isOver: () => !mayGoOn() }))
     await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
     await expire(all, false)
   }
@@ -171,6 +173,9 @@ export async function wideStages(all: Stages): Promise<void> {
     await stage('matrix', () => plan.combine(caller, () => isOver(all, walkCalls)))
   await stage('random walks', () => plan.walk(caller, goesOn ? () => isOver(all) : until(sizes.walkCalls)))
 }
+
+/** How many calls show that the pairs that expire soon have expired. */
+const callsAtExpiry = ({ expiring: { pairs, replaced } }: Stages): number => pairs.length * 10 + replaced.length * 2
 
 /** Checks that expired pairs are refused. @param waits waits until they have expired; otherwise does nothing before */
 async function expire(all: Stages, waits: boolean): Promise<void> {
