@@ -67,6 +67,12 @@ const rulesOf = async (id: string): Promise<Omit<ServerOptions, 'clock'>> => {
 }
 
 describe('an exploration', () => {
+  const onlyInProof = isProof ? '' : ' (NOT RUN: npm run proof does)'
+  test.skipIf(!isProof)(`tries expired pairs again, though the table needs every call${onlyInProof}`, async () => {
+    const { skipped } = await exploreServer({}, 9500)
+    expect(skipped).not.toContain('expiry')
+  })
+
   test('finds nothing at the reference server', { timeout: 30_000 }, async () => {
     const { findings, rootAccepted, calls, skipped, spent } = await exploreServer({}, shortCalls)
     expect(findings).toEqual([])
