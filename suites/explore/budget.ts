@@ -1,7 +1,6 @@
 /** How much of each sequence a budget of calls allows, so that every kind gets its share. */
 
 const everyLength: readonly number[] = [1100, 2100, 4200, 8300, 16_500, 20_000, 33_000, 66_000]
-const noLimit = Number.POSITIVE_INFINITY
 
 /** For each size the value with fewer than 9,000 calls, fewer than 18,000, and more. */
 const table = {
@@ -41,9 +40,9 @@ const table = {
   boundUsers: [1, 1, 2],
   /** Sizes of long bodies, bytes. */
   longBodies: [[8300, 20_000], [20_000, 66_000], everyLength],
-  /** Calls of the matrix and of the walk. */
-  matrixCalls: [100, 300, noLimit],
-  walkCalls: [100, 120, noLimit],
+  /** Calls of the matrix before the rest of the table, and calls that are kept for walks. */
+  matrixCalls: [100, 300, 300],
+  walkCalls: [100, 120, 300],
   /** Calls that the last stages need; nothing of a very small budget, because the sequences before show more. */
   reserved: [450, 500, 950] as readonly [number, number, number],
 } as const
@@ -52,8 +51,6 @@ type Column = 0 | 1 | 2
 type OfTable = { readonly [name in keyof typeof table]: (typeof table)[name][Column] }
 
 export interface Sizes extends OfTable {
-  /** Time ends the exploration before its budget of calls does, so what time is left over may be used. */
-  readonly isBoundByTime: boolean
   /** How long the last stages take at most. */
   readonly reservedMs: number
   /** How long the sequences take that follow the session tests; of a short exploration half of its time. */
@@ -91,7 +88,6 @@ export function sizesFor(budget: Budget): Sizes {
   const reserved = calls < leastReserving ? 0 : sizes.reserved
   return {
     ...sizes,
-    isBoundByTime: calls < budget.maxCalls,
     reserved,
     reservedMs: Math.min(timeLeftMs / 5, Math.max(leastReservedMs, reserved * callMs)),
     sequencesMs: Math.min(timeLeftMs / 2, sequenceCalls[column] * likelyMs),

@@ -111,7 +111,6 @@ export function openExploration(options: ExploreOptions): OpenExploration {
     random,
     makeKeyPair: keyPairMaker(values),
     onFinding: (candidate) => reportFinding(findings, candidate, options),
-    usesWholeTime: options.walks === Number.POSITIVE_INFINITY,
     walk: (caller, isOver) => walk(caller, seed, isOver, options.walks),
     combine: async (caller, isOver) => {
       coverage = await callMatrix({ caller, seed, matrix, only, isOver })

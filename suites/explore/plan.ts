@@ -20,8 +20,6 @@ export interface Plan extends KeyMaker {
   readonly random: Random
   /** Called with each finding, when further calls may be made. */
   onFinding(candidate: Candidate): Promise<void>
-  /** Whether it goes on as long as time is left. */
-  readonly usesWholeTime: boolean
   /** Random sequences, until the budget ends. */
   walk(caller: Caller, isOver: () => boolean): Promise<void>
   /** Combinations; see matrix.ts. */

@@ -153,25 +153,18 @@ export async function tokenStages(all: Stages): Promise<void> {
 export async function wideStages(all: Stages): Promise<void> {
   const { caller, plan, stage, table, sizes } = all
   const { x } = caller
-  const until = (calls: number) => {
-    const end = x.calls() + calls
-    return (): boolean => x.calls() >= end || isOver(all)
-  }
-  const walkCalls = Number.isFinite(sizes.walkCalls) ? sizes.walkCalls : 0
-  const mayGoOn = (): boolean => !isOver(all, walkCalls + callsAtExpiry(all))
-  const isMatrixOver = until(sizes.matrixCalls)
-  await stage('matrix', () => plan.combine(caller, () => isMatrixOver() || !mayGoOn()))
+  const mayGoOn = (): boolean => !isOver(all, sizes.walkCalls + callsAtExpiry(all))
+  const endOfMatrix = x.calls() + sizes.matrixCalls
+  await stage('matrix', () => plan.combine(caller, () => x.calls() >= endOfMatrix || !mayGoOn()))
   while (table.left.length > 0 && mayGoOn()) {
     await stage('table', () => callCells(caller, table, { most: 150, isOver: () => !mayGoOn() }))
     await stage('what must still be valid', () => checkStillValid(caller, pickOf(all)))
     await expire(all, false)
   }
   await expire(all, true)
-  const goesOn = plan.usesWholeTime && sizes.isBoundByTime
   // The rest of the matrix shows more than walks do.
-  if (goesOn && Number.isFinite(sizes.matrixCalls))
-    await stage('matrix', () => plan.combine(caller, () => isOver(all, walkCalls)))
-  await stage('random walks', () => plan.walk(caller, goesOn ? () => isOver(all) : until(sizes.walkCalls)))
+  await stage('matrix', () => plan.combine(caller, () => isOver(all, sizes.walkCalls)))
+  await stage('random walks', () => plan.walk(caller, () => isOver(all)))
 }
 
 /** How many calls show that the pairs that expire soon have expired. */
