@@ -90,7 +90,7 @@ export async function fillKeyring(
       if (ofAnother !== undefined)
         await createKey(x, name, auth, { scopes: scope, pair: ofAnother, labels: ['shared-$unique'] })
       const pair = withPublicKey === true ? keyPairOf(name, makeKeyPair) : undefined
-      if (pair !== undefined && name === 'ecc-solution')
+      if (pair !== undefined && isBesideTestKeys(x, name))
         await createKey(x, name, auth, { scopes: scope.slice(0, 1), pair: withFinalLineFeed(pair) })
       await createKey(x, name, auth, { scopes: scope, pair })
       if (!x.names.has(name)) {
@@ -205,7 +205,7 @@ function wantedOf(x: Explorer, most: number): readonly Wanted[] {
   return scarce.slice(0, most).flatMap((name) => all.find((one) => one.name === name) ?? [])
 }
 
-const scarce = ['ecc-solution', 'by-token', 'solution-key', 'ecc-by-ecc']
+const scarce = ['ecc-by-ecc', 'by-token', 'ecc-solution', 'solution-key']
 
 /** Where the test keys are there: a wide key and three narrow ones, all with the name of the first key with a public key. */
 const besideTestKeys: readonly Wanted[] = [
