@@ -1,10 +1,11 @@
 /** Explains the ids of the model that reports print: parts of its table, rows of its matrix and findings. */
+
 import { usageError } from '../engine/errors.ts'
+import { type Operations, readDeviations } from '../engine/fixture/deviations.ts'
 import type { Corpus, Requirement } from '../engine/fixture/fixture-types.ts'
 import { counted } from '../engine/group.ts'
 import { seededRandom } from '../engine/random.ts'
 import { coveringArray, type Row } from '../explore/covering.ts'
-import { type Operations, readDeviations } from '../explore/deviations.ts'
 import { readMatrix, rowsOfPair } from '../explore/matrix.ts'
 import type { Change } from '../explore/step.ts'
 import { type Cell, cells } from '../explore/table.ts'

@@ -1,5 +1,8 @@
 /** The state of an exploration: a step becomes a call, and its answer updates the state. */
 import type { Availability } from '../engine/case/unavailable.ts'
+import { Unmakeable } from '../engine/changes/change.ts'
+import { headerBytes } from '../engine/changes/changed-call.ts'
+import { nonceOf } from '../engine/changes/nonces.ts'
 import {
   type Answer,
   type Call,
@@ -13,8 +16,7 @@ import {
 import { keyIdOf } from '../engine/model/learn.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
 import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
-import { nonceOf } from './nonces.ts'
-import { headerBytes, type Rendered, render, resolveAll, type Surroundings, Unmakeable } from './render.ts'
+import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
 import type { CallStep, Value } from './step.ts'
 import type { Response } from './wire.ts'
 

@@ -1,11 +1,13 @@
 /** Disables and deletes keys with the methods that the user names: nothing that such a key authorizes may be accepted any more. */
+
+import type { Json } from '../engine/changes/change.ts'
 import type { Key } from '../engine/model/index.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { basic, ecc, grant, hmac, list } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { byRoot, isOwnKey, type Keyring } from './keyring.ts'
-import type { CallStep, Json } from './step.ts'
+import type { CallStep } from './step.ts'
 import { expectEveryKeyAccepted } from './still-valid.ts'
 import type { Caller } from './table.ts'
 

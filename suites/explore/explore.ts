@@ -1,9 +1,10 @@
 /** One exploration of a target, from its settings to its findings. */
+
+import { readDeviations } from '../engine/fixture/deviations.ts'
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { allPairs } from './covering.ts'
-import { readDeviations } from './deviations.ts'
 import { waysToEndKeys } from './ended-keys.ts'
 import { exploreTarget } from './explore-target.ts'
 import type { Candidate } from './explorer-types.ts'

@@ -1,9 +1,11 @@
 /** Tokens that may manage contexts under one solution only, where the target file names a method and two solutions for it. */
+
+import type { Json } from '../engine/changes/change.ts'
 import { grant, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { freshName, granted } from './keyring.ts'
-import type { CallStep, Json } from './step.ts'
+import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
 
 /** What a token for one solution may have beside. */

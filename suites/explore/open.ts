@@ -1,5 +1,6 @@
 /** Creates an explorer from the settings of a target. */
 
+import type { Operations } from '../engine/fixture/deviations.ts'
 import { areas } from '../engine/model/facts-of-scope.ts'
 import type { Key } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
@@ -7,7 +8,6 @@ import { publicKeyOfSeed } from '../engine/signer/ed25519.ts'
 import { ed25519KeyPair, publicKeyToPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { areaProbes, namedMethods, solutionProbe } from './area-probes.ts'
-import type { Operations } from './deviations.ts'
 import { createExplorer } from './explorer.ts'
 import type { Address, Explorer } from './explorer-types.ts'
 import type { Value } from './step.ts'

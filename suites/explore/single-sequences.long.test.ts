@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { readDeviations } from '../engine/fixture/deviations.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
-import { readDeviations } from './deviations.ts'
 import { keyLimit } from './key-limit.ts'
 import { lifetimes } from './lifetimes.ts'
 import { keyPairMaker } from './open.ts'

@@ -1,9 +1,10 @@
 /** Runs single sequences of the model against servers in memory, and tells what they find. For tests. */
+
+import { readDeviations } from '../engine/fixture/deviations.ts'
 import { seededRandom } from '../engine/random.ts'
 import { bareSettings, type RootKey, type TargetSettings } from '../engine/target.ts'
 import { createHandler, type ServerOptions } from '../targets/bundled.ts'
 import { create } from './calls.ts'
-import { readDeviations } from './deviations.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot, keyringOf } from './keyring.ts'
 import { openMemoryWire } from './memory-wire.ts'

@@ -55,6 +55,12 @@ export type BytesOperation =
   /** Exchanges the halves. */
   | { readonly halves: true }
 
+/** The operations of fixtures/deviations.yaml by name. @throws SuiteError (`fixture`) for an unknown name */
+export interface NamedOperations {
+  text(name: string): TextOperation | readonly TextOperation[]
+  bytes(name: string): BytesOperation
+}
+
 /** Where a place is in something of that length. */
 export function indexOf(place: Place, length: number): number {
   switch (place) {

@@ -1,6 +1,6 @@
 /** Applies the operations on texts of fixtures/deviations.yaml. */
 import { createHash } from 'node:crypto'
-import { exchanged, indexOf, range, type TextOperation } from './operations.ts'
+import { exchanged, indexOf, range, type TextOperation } from './bytes-operations.ts'
 
 /** The text after one operation, or after several; unchanged if they have no effect. */
 export function changeText(text: string, operation: TextOperation | readonly TextOperation[]): string {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { seededRandom } from '../engine/random.ts'
-import { utf8 } from '../engine/signer/bytes.ts'
-import { ed25519Sign } from '../engine/signer/ed25519.ts'
-import { hmacSha256 } from '../engine/signer/hmac.ts'
+import { seededRandom } from '../random.ts'
+import { utf8 } from '../signer/bytes.ts'
+import { ed25519Sign } from '../signer/ed25519.ts'
+import { hmacSha256 } from '../signer/hmac.ts'
 import { nonceFor, nonceOf } from './nonces.ts'
 
 const values = seededRandom(1)

@@ -1,14 +1,23 @@
 /** Nonces of every form that the document allows, and such as make a signature that a careless server reads wrongly. */
-import type { Random } from '../engine/random.ts'
-import { toBase64, utf8 } from '../engine/signer/bytes.ts'
-import { ed25519Sign } from '../engine/signer/ed25519.ts'
-import { hmacSha256 } from '../engine/signer/hmac.ts'
-import type { CallStep, Value } from './step.ts'
+import type { Random } from '../random.ts'
+import { toBase64, utf8 } from '../signer/bytes.ts'
+import { ed25519Sign } from '../signer/ed25519.ts'
+import { hmacSha256 } from '../signer/hmac.ts'
 
-type NonceKind = CallStep['nonce']
+/**
+ * What a nonce looks like; base64 unless given, `marks` is base64 that ends in `////++++`. With `leading-zero` the most significant byte of the
+ * MAC, or of S in an ED25519 signature, is zero; with `trailing-zero` the least significant one.
+ */
+export type NonceKind = 'digits' | 'padded' | 'letters' | 'marks' | 'leading-zero' | 'trailing-zero'
+
+interface Key {
+  readonly secret?: string | undefined
+  /** Of an ED25519 key. */
+  readonly seed?: Uint8Array | undefined
+}
 
 /** A new nonce. */
-export function nonceOf(kind: NonceKind, values: Random): string {
+export function nonceOf(kind: NonceKind | undefined, values: Random): string {
   const bytes = values.bytes(24)
   if (kind === 'digits') return `00${Array.from(bytes.slice(0, 22), (byte) => byte % 10).join('')}`
   if (kind === 'padded') return toBase64(bytes.slice(0, 16))
@@ -22,13 +31,17 @@ export function nonceOf(kind: NonceKind, values: Random): string {
 const mostNonces = 8000
 
 interface Making {
-  next(kind: NonceKind): string
+  next(kind: NonceKind | undefined): string
   /** The data to sign with a nonce. */
   dataWith(nonce: string): string
 }
 
 /** A nonce for a call that a key signs; null if none was found that makes such a signature. */
-export function nonceFor(kind: NonceKind, { secret = '', seed }: Value, { next, dataWith }: Making): string | null {
+export function nonceFor(
+  kind: NonceKind | undefined,
+  { secret = '', seed }: Key,
+  { next, dataWith }: Making,
+): string | null {
   if (kind !== 'leading-zero' && kind !== 'trailing-zero') return next(kind)
   const sign = (data: Uint8Array): Uint8Array =>
     seed === undefined ? hmacSha256(utf8(secret), data) : ed25519Sign(seed, data)
