@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { alterWords, basicWords } from '../engine/case/alter.ts'
-import { bodyForms } from '../engine/case/write-body.ts'
+import { bodyForms, otherBodyForms } from '../engine/case/write-body.ts'
 import { lintScenario } from '../engine/fixture/lint.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
 import { readSchema } from '../engine/fixture/schemas.ts'
@@ -43,7 +43,7 @@ test.each([
 test.each([
   ['alterations', 'alteration', Object.keys(alterWords)],
   ['words of Basic', 'basicAlteration', [...Object.keys(alterWords), ...Object.keys(basicWords)]],
-  ['body forms', 'bodyFormWord', [...bodyForms]],
+  ['body forms', 'bodyFormWord', [...bodyForms, ...otherBodyForms]],
   ...mistakeGroups.map((group): [string, string, string[]] => [
     `mistakes of ${group}`,
     `${group}Word`,
@@ -66,8 +66,13 @@ test('every word of the language is used by a fixture', async () => {
     }
   }
   visit(scenarios)
-  const definitionsOfWords = ['basicAlteration', 'bodyFormWord', ...mistakeGroups.map((group) => `${group}Word`)]
-  const words = [...definitionsOfWords.flatMap(wordsOf), ...keysOf('matcher'), ...(definitions.plainNeed?.enum ?? [])]
+  const definitionsOfWords = ['basicAlteration', ...mistakeGroups.map((group) => `${group}Word`)]
+  const words = [
+    ...definitionsOfWords.flatMap(wordsOf),
+    ...bodyForms,
+    ...keysOf('matcher'),
+    ...(definitions.plainNeed?.enum ?? []),
+  ]
   expect(words.filter((word) => !used.has(word))).toEqual([])
 })
 

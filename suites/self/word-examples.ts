@@ -1,9 +1,18 @@
 /** What each word of the fixture language makes of one request: for those who write a runner in another language. */
 import { alterWords, basicWords } from '../engine/case/alter.ts'
-import { bodyForms, writeBody } from '../engine/case/write-body.ts'
+import { bodyForms, otherBodyForms, writeBody } from '../engine/case/write-body.ts'
+import { brokenBodies } from '../engine/changes/body-forms.ts'
+import { changeBytes } from '../engine/changes/bytes-operations.ts'
+import type { Json } from '../engine/changes/change.ts'
+import { writeCall } from '../engine/changes/changed-call.ts'
+import { partNamed, partNames } from '../engine/changes/parts.ts'
+import { changeText } from '../engine/changes/text-operations.ts'
 import { SuiteError } from '../engine/errors.ts'
+import { changesOf } from '../engine/fixture/alterations.ts'
+import { readDeviations } from '../engine/fixture/deviations.ts'
 import { type MistakeGroup, mistakeGroups, mistakesByWord } from '../engine/fixture/words.ts'
-import { fromHex, fromUtf8, utf8 } from '../engine/signer/bytes.ts'
+import { fromHex, fromUtf8, toHex, utf8 } from '../engine/signer/bytes.ts'
+import { sha256 } from '../engine/signer/hmac.ts'
 import type { Mistake } from '../engine/signer/sign.ts'
 import { type Signed, type SigningKey, sign } from '../engine/signer/sign.ts'
 
@@ -42,11 +51,12 @@ function signed(kind: Kind, mistake: Mistake): Signed | undefined {
 }
 
 const samples = ['3Kf-x9QaZ', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl']
+const paramsOfCall = { name: 'Zoë', more: { deep: true } }
 const call: [string, unknown][] = [
   ['jsonrpc', '2.0'],
   ['id', 1],
   ['method', 'solution/listSolutions'],
-  ['params', { name: 'Zoë', more: { deep: true } }],
+  ['params', paramsOfCall],
 ]
 
 /** fixtures/words.json as a text. */
@@ -66,9 +76,102 @@ export function wordExamples(): string {
     alterations: mapValues(alterWords, (alter) => Object.fromEntries(samples.map((text) => [text, alter(text)]))),
     basic: mapValues(basicWords, (write) => write(id, secret)),
     call: Object.fromEntries(call),
-    'body forms': Object.fromEntries(bodyForms.map((form) => [form, writeBody(call, form)])),
+    'body forms': Object.fromEntries(
+      [...bodyForms, ...otherBodyForms].map((form) => [form, short(writeBody(call, form))]),
+    ),
+    alter: alteredExamples(),
   }
   return `${JSON.stringify(examples, null, 2)}\n`
+}
+
+/** Long texts are shown by their digest. */
+function short(text: string): string | { sha256: string } {
+  return text.length < 1000 ? text : { sha256: toHex(sha256(utf8(text))) }
+}
+
+/** It has every mark and every kind of letter that an operation looks for. */
+const sampleText = 'Ab3;Kf/x9.Qz:a-S;Zo\u00eb;e\u0301,4;5;\nlistSolutions\nxyz\n'
+const sampleBytes = Uint8Array.from({ length: 20 }, (_, at) => (at * 37 + 5) % 256)
+
+/** What `alter` makes: of a text, of bytes, of a body, and of the parts of a call with each kind of authorization. */
+function alteredExamples(): object {
+  const operations = readDeviations()
+  const right = writeBody(call)
+  return {
+    text: sampleText,
+    'operations on a text': Object.fromEntries(
+      operations.textNames.map((name) => [name, changeText(sampleText, operations.text(name))]),
+    ),
+    bytes: toHex(sampleBytes),
+    'operations on bytes': Object.fromEntries(
+      operations.bytesNames.map((name) => [name, toHex(changeBytes(sampleBytes, operations.bytes(name)))]),
+    ),
+    'broken bodies': mapValues(brokenBodies, (change) => change(right)),
+    calls: alteredCalls.map(({ auth, alter }) => ({ auth, alter, ...altered(auth, alter) })),
+  }
+}
+
+type WayToCall = 'basic' | 'token' | Kind
+
+const wordsOf = { text: 'letter-behind', bytes: 'first-bit-flipped', 'body forms': 'line-feed-behind' } as const
+
+/** Every part once, and each way to change a value. */
+const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown } }[] = [
+  ...partNames.flatMap((name) => {
+    const part = partNamed(name)
+    const { operations = 'text', callers = ['basic'] } = part ?? {}
+    if (operations === 'values' || name === 'header') return []
+    const word =
+      operations === 'mistakes'
+        ? 'data/with-commas'
+        : operations === 'broken bodies'
+          ? 'brace-missing'
+          : wordsOf[operations]
+    return callers.map((auth) => ({ auth: auth as WayToCall, alter: { [name]: word } }))
+  }),
+  ...['removed', 'letter-behind', 'in-list', 'in-object', 'in-list-twice', 'as-json-text', { value: null }].map(
+    (word) => ({
+      auth: 'basic' as const,
+      alter: { 'param name': word },
+    }),
+  ),
+  ...['joined', 'joined-by-comma', 'first-alone', 'with-number', 'with-null', 'as-map'].map((word) => ({
+    auth: 'basic' as const,
+    alter: { 'param scope': word },
+  })),
+  { auth: 'basic', alter: { 'member jsonrpc': 'removed' } },
+  { auth: 'basic', alter: { 'member extra': { value: [1] } } },
+  { auth: 'basic', alter: { 'name-of method': 'upper-case' } },
+  { auth: 'basic', alter: { 'name-of name': 'upper-case' } },
+  { auth: 'basic', alter: { 'scope 1': 'upper-case' } },
+  { auth: 'basic', alter: { 'basic-word': 'upper-case', 'basic-secret': 'first-half' } },
+  { auth: 'hmac', alter: { 'signed-body': 'members-reversed', signature: { value: 'x' } } },
+]
+
+function altered(way: WayToCall, alter: { [part: string]: unknown }): object {
+  const { scheme, 'key-id': id, secret, uri, url, timestamp, nonce } = request
+  const key = way === 'ecc' ? { id, seed: fromHex(request.seed) ?? undefined } : { id, secret }
+  const caller = way === 'token' ? { kind: way, token: samples[1] ?? '' } : { kind: way, key }
+  const written = writeCall(
+    {
+      method: 'solution/listSolutions',
+      params: { ...paramsOfCall, scope: ['solution', 'context'] } as { [name: string]: Json },
+      id: 1,
+      caller,
+      write: (members) => writeBody(members),
+    },
+    changesOf(alter),
+    {
+      scheme,
+      uri,
+      url,
+      tokenPrefix: 'Bearer',
+      operations: readDeviations(),
+      nextNonce: () => nonce,
+      timestamp: () => Number(timestamp),
+    },
+  )
+  return { header: written.authorization, body: written.body }
 }
 
 function mapValues<From, To>(

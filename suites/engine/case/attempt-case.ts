@@ -202,7 +202,7 @@ function recordUnreached(steps: PlacedStep[], index: number, { kind }: StepEnd, 
 /** Which ordinary call of the root key a step makes, if any. Its refusal may show a lock-out. */
 function rootControl(step: Step): 'basic' | 'hmac' | undefined {
   if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
-  if ('but' in step.auth) return undefined
+  if ('but' in step.auth || step.alter !== undefined) return undefined
   if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'
   return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
 }

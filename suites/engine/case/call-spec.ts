@@ -1,3 +1,5 @@
+import type { Change } from '../changes/change.ts'
+import type { NonceKind } from '../changes/nonces.ts'
 import type { Auth, BodyForm } from '../fixture/fixture-types.ts'
 
 interface AnySpec {
@@ -17,6 +19,10 @@ export interface CallSpec extends AnySpec {
   /** Chosen where undefined. */
   id?: unknown
   form?: BodyForm | undefined
+  /** Changes of its parts, applied to the bytes that would otherwise be sent. */
+  changes?: readonly Change[] | undefined
+  /** What its nonce looks like. */
+  nonce?: NonceKind | undefined
   headers?: { [name: string]: string } | undefined
   /** The private key of a `publicKey` param, to use the key that is created. */
   privateKey?: string

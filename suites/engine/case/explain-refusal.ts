@@ -49,5 +49,10 @@ const unheard = (caller: Caller): Caller => ({
 })
 
 function authOf({ step }: CaseStop): Auth | undefined {
-  return 'call' in step && step.expect === 'accepted' && step.call === 'solution/listSolutions' ? step.auth : undefined
+  return 'call' in step &&
+    step.expect === 'accepted' &&
+    step.call === 'solution/listSolutions' &&
+    step.alter === undefined
+    ? step.auth
+    : undefined
 }

@@ -1,3 +1,4 @@
+import { changesOf } from '../fixture/alterations.ts'
 import type { Auth, CallStep, SendStep, Value } from '../fixture/fixture-types.ts'
 import { type Names, resolve } from '../fixture/resolve.ts'
 import type { Called } from '../judge/called.ts'
@@ -124,6 +125,8 @@ function callSpec(caller: Caller, step: CallStep, names: Names): CallSpec {
     method: declared?.method ?? method,
     params: applyParamChanges(declared?.params ?? params, resolve(step.but, names)),
     auth: resolveAuth(caller, step.auth, names),
+    nonce: step.nonce,
+    ...('alter' in step ? { changes: changesOf(resolve(step.alter, names)) } : {}),
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],
     from: step.from,

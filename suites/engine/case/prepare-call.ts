@@ -1,5 +1,6 @@
 /** Turns the call of a step into a request that can be signed and sent. */
 import type { Auth } from '../fixture/fixture-types.ts'
+import { membersOf } from '../json.ts'
 import type { Called } from '../judge/called.ts'
 import { shortName } from '../signer/short-name.ts'
 import type { WireRequest } from '../target.ts'
@@ -8,6 +9,7 @@ import type { CallSpec, RawSpec } from './call-spec.ts'
 import type { Caller } from './caller.ts'
 import { credentialFor, unsendable } from './credential-of.ts'
 import type { Build } from './deliver.ts'
+import { prepareChanged } from './prepare-changed.ts'
 import { rememberSent } from './secrets.ts'
 import { UnsendableCredentials } from './unusable-value.ts'
 import { writeBody } from './write-body.ts'
@@ -21,12 +23,14 @@ export interface PreparedCall {
 
 export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
   const id = spec.id === undefined ? caller.nextId++ : spec.id
+  const params = withScopeNames(caller, spec)
+  const isChanged = spec.changes !== undefined || spec.nonce !== undefined
   const text = writeBody(
     [
       ['jsonrpc', '2.0'],
       ['id', id],
       ['method', spec.method],
-      ['params', withScopeNames(caller, spec)],
+      ['params', params],
     ],
     spec.form,
   )
@@ -34,8 +38,14 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
   const sent: Called['sent'] = { id }
   const build: Build = (signedAtMs) => {
     const headers: [string, string][] = [['content-type', 'application/json']]
-    authorizeRequest(caller, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
-    rememberSent(caller, sent.header, spec.params)
+    let sentBody = body
+    if (isChanged) {
+      const changed = prepareChanged(caller, { ...spec, params }, id, signedAtMs)
+      sentBody = changed.body
+      if (changed.header !== undefined) headers.push(['authorization', changed.header])
+      Object.assign(sent, { header: changed.header, signature: signatureIn(changed.header) })
+    } else authorizeRequest(caller, { auth: spec.auth, method: 'POST', body, signedAtMs }, headers, sent)
+    rememberSent(caller, sent.header, isChanged ? paramsIn(sentBody) : spec.params)
     for (const [name, value] of Object.entries(spec.headers ?? {})) {
       const index = headers.findIndex(([known]) => known === name.toLowerCase())
       if (index >= 0) headers.splice(index, 1)
@@ -45,7 +55,7 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
       method: 'POST',
       path: '/api',
       headers: withTargetHeaders(caller, headers),
-      body,
+      body: sentBody,
       connection: connectionOf(caller, spec),
     }
     return {
@@ -55,6 +65,18 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
     }
   }
   return { build, sent }
+}
+
+/** The last field of a signature's header. */
+const signatureIn = (header = ''): string | undefined => /;([^;]*)$/.exec(header)?.[1]
+
+/** The params of a changed body, which may be anything but JSON. */
+function paramsIn(body: Uint8Array): unknown {
+  try {
+    return membersOf(JSON.parse(new TextDecoder().decode(body))).params
+  } catch {
+    return undefined
+  }
 }
 
 /** Cases keep the keys and tokens that they were given while they wait, many of them at the same time. */
@@ -143,7 +165,7 @@ function authorizeRequest(
     throw new UnsendableCredentials(typeof auth === 'object' && 'token' in auth && !('but' in auth))
   }
   headers.push(['authorization', header])
-  Object.assign(sent, { header, nonce, timestamp })
+  Object.assign(sent, { header, signature: signatureIn(header), nonce, timestamp })
 }
 
 function withTargetHeaders(caller: Caller, headers: [string, string][]): [string, string][] {

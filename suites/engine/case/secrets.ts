@@ -34,7 +34,7 @@ function inHeader(header: string): string[] {
   const credentials = rest.length === 0 ? scheme : rest.join(' ')
   // A signature is valid only for its own request.
   if (credentials.includes(';')) return []
-  if (scheme !== 'Basic') return [credentials]
+  if (scheme.toLowerCase() !== 'basic') return [credentials]
   const decoded = fromBase64(credentials)
   return [credentials, decoded, decoded.slice(decoded.indexOf(':') + 1)]
 }

@@ -1,3 +1,4 @@
+import { cutLetterForms, bodyForms as sameJson } from '../changes/body-forms.ts'
 import type { BodyForm } from '../fixture/fixture-types.ts'
 
 type Member = [name: string, value: unknown]
@@ -17,9 +18,17 @@ const forms: { readonly [form: string]: (members: Member[]) => string } = {
 
 export const bodyForms: readonly string[] = Object.keys(forms)
 
+/** Forms that `explore` uses: some of them say more or other than the call. */
+export const otherBodyForms: readonly string[] = [...Object.keys(sameJson), ...Object.keys(cutLetterForms)].filter(
+  (form) => !bodyForms.includes(form),
+)
+
 /** Writes a call in a body form; `{ size }` pads with spaces inside the object to that many bytes. */
 export function writeBody(members: Member[], form: BodyForm = 'compact'): string {
-  if (typeof form === 'string') return (forms[form] ?? compact)(members)
+  if (typeof form === 'string') {
+    const written = compact(members)
+    return forms[form]?.(members) ?? (sameJson[form] ?? cutLetterForms[form])?.(written) ?? written
+  }
   const text = compact(members)
   const missing = form.size - new TextEncoder().encode(text).length
   return missing > 0 ? `${text.slice(0, -1)}${' '.repeat(missing)}}` : text

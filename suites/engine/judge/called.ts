@@ -20,7 +20,7 @@ export interface Called extends Delivered {
   /** Departures of a successful answer from the response envelope. */
   departures: EnvelopeProblem[]
   /** What a fixture may keep as `sent.*`. */
-  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; expiry?: number }
+  sent: { id?: unknown; nonce?: string; timestamp?: string; header?: string; signature?: string; expiry?: number }
   /** The number of a requested `expiresIn:NUMBER`. */
   requestedLifeMs?: number
   /** Set after a broken answer to a call that must be refused: whether the call was refused in effect. */

@@ -1,0 +1,70 @@
+/** The bytes of a call with changed parts (`alter`), or with a nonce of a given kind. */
+import { Unmakeable } from '../changes/change.ts'
+import { type Caller as CallerOfCall, headerBytes, type Key, type Member, writeCall } from '../changes/changed-call.ts'
+import { nonceOf } from '../changes/nonces.ts'
+import { SuiteError } from '../errors.ts'
+import { readDeviations } from '../fixture/deviations.ts'
+import type { Auth } from '../fixture/fixture-types.ts'
+import { isObject } from '../json.ts'
+import type { CallSpec } from './call-spec.ts'
+import type { Caller } from './caller.ts'
+import { credentialFor } from './credential-of.ts'
+import { UnusableValue } from './unusable-value.ts'
+import { writeBody } from './write-body.ts'
+
+interface ChangedCall {
+  readonly header: string | undefined
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** @throws SuiteError (`fixture`) where a change has nothing to change, @throws UnusableValue for a value from a server that is no credential */
+export function prepareChanged(caller: Caller, spec: CallSpec, id: unknown, signedAtMs: number): ChangedCall {
+  const { scheme, signedUri } = caller.instance.settings
+  const { random } = caller.run
+  try {
+    const { authorization, body, idle } = writeCall(
+      {
+        method: spec.method,
+        params: spec.params as { [name: string]: never },
+        id: id as never,
+        caller: callerOf(caller, spec.auth),
+        nonce: spec.nonce,
+        write: (members: Member[]) => writeBody(members, spec.form),
+      },
+      spec.changes ?? [],
+      {
+        scheme,
+        uri: signedUri,
+        url: `${caller.instance.baseUrl}/api`,
+        tokenPrefix: caller.facts.tokenPrefix ?? 'Bearer',
+        operations: readDeviations(),
+        nextNonce: (kind) => nonceOf(kind, random),
+        timestamp: () => Math.round(signedAtMs),
+      },
+    )
+    const [unchanged] = idle
+    if (unchanged !== undefined) throw new Unmakeable(`"${unchanged.field}" stays as it is`)
+    const header = authorization === undefined ? undefined : headerBytes(authorization)
+    return { header, body: new TextEncoder().encode(body) }
+  } catch (error) {
+    if (error instanceof Unmakeable) throw new SuiteError('fixture', `Cannot change this call: ${error.message}`)
+    throw error
+  }
+}
+
+function callerOf(caller: Caller, auth: Auth): CallerOfCall {
+  if (auth === 'none') return { kind: 'none' }
+  if ('header' in auth) return { kind: 'header', header: auth.header }
+  if ('token' in auth) {
+    if (typeof auth.token !== 'string') throw new UnusableValue('token', auth.token)
+    return { kind: 'token', token: auth.token }
+  }
+  const [kind, who] = Object.entries(auth).find(([name]) => name !== 'but') ?? []
+  const credential = credentialFor(caller, who)
+  const key: Key = { ...credential, ...('but' in auth ? otherId(auth.but) : {}) }
+  if (kind === 'basic' || kind === 'hmac' || kind === 'ecc') return { kind, key }
+  return { kind: key.seed === undefined ? (caller.facts.keyWay ?? 'hmac') : 'ecc', key }
+}
+
+const otherId = (but: unknown): { id?: string } =>
+  isObject(but) && typeof but['key-id'] === 'string' ? { id: but['key-id'] } : {}
