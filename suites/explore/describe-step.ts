@@ -18,7 +18,10 @@ export const describeStep = (step: CallStep): string => describe(step, false)
 /** Describes a step of a sequence, in which pairs have names. */
 export const describeNamedStep = (step: CallStep): string => describe(step, true)
 
-function describe({ method, auth, change, from, params, form, nonce, inChunks }: CallStep, isNamed: boolean): string {
+function describe(
+  { method, auth, change, also = [], from, params, form, nonce, inChunks }: CallStep,
+  isNamed: boolean,
+): string {
   const isRefresh = params.grantType === 'refresh_token'
   const refreshed = isNamed ? pairIn(params.refreshToken) : undefined
   const what =
@@ -28,7 +31,9 @@ function describe({ method, auth, change, from, params, form, nonce, inChunks }:
         ? `A refresh${refreshed === undefined ? '' : ` of ${refreshed}`}`
         : describeGrant(params)
   const where = from === undefined ? '' : ` from the ${from.replace('-', ' ')}`
-  const changes = change === undefined ? '' : ` ${describeChange(change)}`
+  const changes = [...(change === undefined ? [] : [change]), ...also]
+    .map((one) => ` ${describeChange(one)}`)
+    .join(' and')
   const chunks = inChunks === true ? ' and its body in chunks' : ''
   return `${what}${howOf(method, auth, isNamed)}${where}${describeBody(form)}${chunks}${describeNonce(nonce)}${changes}`
 }

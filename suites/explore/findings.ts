@@ -1,6 +1,7 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
+import type { Matchers } from '../engine/model/index.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'
@@ -12,7 +13,8 @@ import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import type { Shown } from './replay.ts'
 import { sessionOf, withSessionsTogether } from './session-grants.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
-import { namesIn } from './step.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
+import { stepsFor } from './whole-sequence.ts'
 
 export type Found = Omit<Finding, 'known'>
 
@@ -97,7 +99,6 @@ function findingOf(
   // It may show what a server sent, which knows secrets.
   const message = printable(createRedactor(secretsOf(x)).text(candidate.message))
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
-  const expect = kind === 'accepted' ? 'refused' : 'accepted'
   return {
     id: idOf(candidate),
     case: candidate.script.replace(/^walk\/.*/, 'walk'),
@@ -106,10 +107,72 @@ function findingOf(
     message,
     steps: stepLines(x, { steps, outcomes }, kind === 'shape' ? 'accepted, with a wrong result' : kind),
     reproduced: { failed, tries },
-    fixture: kind === 'shape' ? null : fixtureText({ requirement, part, sentence, message, steps, outcomes, expect }),
+    fixture: fixtureText({
+      requirement,
+      part,
+      sentence,
+      message,
+      steps,
+      outcomes,
+      ...demanded(candidate),
+      isSeenSometimes: failed < tries,
+      mayBeRefused: mayBeRefused(x, candidate),
+      ofTarget: ofTarget(x),
+      before: countsBefore(x, candidate),
+      creationOf: (key) => creationOf(x, key),
+    }),
     exchanges: [],
     history: kind === 'history' ? historyOf(x, candidate) : [],
   }
+}
+
+/** What the document demands of the last call. */
+function demanded({ kind, demands = {} }: Candidate): { expect: 'accepted' | 'refused'; result?: Matchers } {
+  if (kind === 'accepted') return { expect: 'refused' }
+  return { expect: 'accepted', ...(kind === 'shape' ? { result: demands } : {}) }
+}
+
+/** Whether the document lets a server refuse the last call as well. */
+const mayBeRefused = (x: Explorer, { entry }: Candidate): boolean =>
+  x.log[entry]?.seen.some(({ verdict }) => verdict.is !== 'accepted') ?? true
+
+/** How often a call like this one was refused before it was accepted, and how often the right call was accepted. */
+function countsBefore({ log }: Explorer, { entry }: Candidate): { refused: number; accepted: number } {
+  const last = log[entry]?.step
+  if (last?.do !== 'call') return { refused: 0, accepted: 0 }
+  const { change: _change, also: _also, ...right } = last
+  const count = (call: CallStep, kind: 'refused' | 'accepted'): number =>
+    log.slice(0, entry).filter(({ step, seen }) => isLike(step, call) && seen[0]?.answer.kind === kind).length
+  return { refused: count(last, 'refused'), accepted: count(right, 'accepted') }
+}
+
+/** Whether two calls differ in nothing but the session, the connection and the like. */
+const isLike = (step: Step, other: CallStep): boolean => step.do === 'call' && likeness(step) === likeness(other)
+
+const likeness = ({ method, auth, params, change, also }: CallStep): string =>
+  JSON.stringify([method, auth, params, change ?? null, also ?? null]).replace(/"session:[^"]*"/g, '""')
+
+/** Solutions and addresses are others on another target. */
+function ofTarget({ options: { solutions }, addresses }: Explorer): ReadonlyMap<string, string> {
+  const named = addresses.slice(0, 2).map(({ seen }, at): [string, string] => [seen, `$${addressNames[at]}.address`])
+  return new Map([
+    ...solutions.map((id, at): [string, string] => [id, `$solutions.${at}`]),
+    ...named.filter(([seen]) => seen !== ''),
+  ])
+}
+
+const addressNames = ['client', 'second']
+
+/** The calls that created a key of this exploration; none for a key that was there before. */
+function creationOf(x: Explorer, key: string): Step[] {
+  const isCreation = ({ as, method }: CallStep): boolean => as === key && method === 'manager/createApiKey'
+  const at = x.log.findIndex(({ seen }) =>
+    seen.some(({ step, answer }) => isCreation(step) && answer.kind === 'accepted'),
+  )
+  const creation = x.log[at]?.seen.find(({ step }) => isCreation(step))?.step
+  if (creation === undefined) return []
+  // Of creations at once only this one is meant.
+  return stepsFor([...closure(x, at).slice(0, -1), creation])
 }
 
 /** Every secret of this exploration. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { grant, inDocumentOrder, list, refresh, token } from './calls.ts'
+import { create, grant, inDocumentOrder, list, refresh, token } from './calls.ts'
+import type { FixtureInput } from './fixture-input.ts'
 import { fixtureText } from './fixture-text.ts'
-import type { Step } from './step.ts'
+import type { CallStep, Step } from './step.ts'
 
 const textOf = (steps: readonly Step[], requirement = 'refresh/revokes-access'): string =>
   fixtureText({
@@ -76,4 +77,125 @@ test('a finding about sessions is written only where every reading has the same 
   expect(written([session('a'), session('a')])).toBe(false)
   expect(written([session('a'), session('b', 'by-basic')])).toBe(false)
   expect(written([session('a'), grant('root', ['solution'], { as: 'plain' })])).toBe(false)
+})
+
+const right: CallStep = list({ kind: 'basic', who: 'root' })
+const written = (steps: readonly Step[], more: Partial<FixtureInput> = {}): string[] =>
+  (
+    fixtureText({
+      requirement: 'basic/credentials',
+      part: '5.2',
+      sentence: 'A sentence',
+      message: 'A message',
+      steps,
+      outcomes: steps.map(() => 'accepted'),
+      expect: 'refused',
+      ...more,
+    }) ?? ''
+  )
+    .split('\n')
+    .filter((line) => line.startsWith('  - ') || line.startsWith('needs'))
+    .map((line) => line.replace(/^ {2}- \{ (step: "[^"]*", )?/, '').replace(/ \}$/, ''))
+
+const wrongSecret: CallStep = {
+  ...right,
+  change: { field: 'basic-secret', operation: 'inside-changed' },
+  also: [{ field: 'basic-word', operation: 'upper-case' }],
+}
+
+test('every change has a word, and the same call without it is the control', () => {
+  expect(written([wrongSecret])).toEqual([
+    'call: solution/listSolutions, auth: { basic: root }, expect: accepted',
+    'call: solution/listSolutions, auth: { basic: root }, alter: { basic-secret: inside-changed, basic-word: upper-case }, expect: refused',
+  ])
+})
+
+test('a finding that a server counts up to is repeated as often', () => {
+  const [control, judged] = written([wrongSecret], { before: { refused: 2, accepted: 5 } })
+  expect(control).toMatch(/^repeat: 5, /)
+  expect(judged).toMatch(/^repeat: 3, /)
+  expect(written([wrongSecret], { before: { refused: 0, accepted: 5 } }).join()).not.toContain('repeat')
+  expect(written([wrongSecret], { isSeenSometimes: true }).at(-1)).toMatch(/^repeat: 30, /)
+})
+
+const creation = create(
+  { kind: 'token', token: '$pair1.accessToken' },
+  { name: 'twin-$unique', scope: ['solution'], publicKey: '$ecc-x-own.publicKey' },
+  { as: 'ecc-x', id: 12 },
+)
+const byItself = list({ kind: 'ecc', who: 'ecc-x' })
+const creationOf = (key: string): Step[] =>
+  key === 'ecc-x' ? [inDocumentOrder(grant('root', ['apikey'], { as: 'pair1' })), creation] : []
+
+test('a key that no test key stands for is created, and signs with the private key of one', () => {
+  const change = { field: 'signature', operation: 'lower-case' }
+  expect(written([{ ...byItself, change }], { creationOf })).toEqual([
+    'needs: [sessions, keys]',
+    'grant: root, scope: ["apikey"], expect: accepted, keep: { pair: result }',
+    'call: manager/createApiKey, auth: { token: "$pair.accessToken" }, params: { publicKey: "$bob.publicKey", scope: ["solution"], name: "twin-$unique" }, expect: accepted, keep: { key: result }',
+    'call: solution/listSolutions, auth: { ecc: bob, but: { key-id: $key.id } }, expect: accepted',
+    'call: solution/listSolutions, auth: { ecc: bob, but: { key-id: $key.id } }, alter: { signature: lower-case }, expect: refused',
+  ])
+})
+
+test('a key with a public key that is used by its secret is first used rightly', () => {
+  const [first, second] = written([list({ kind: 'hmac', who: 'ecc-a' })])
+  expect(first).toBe('call: solution/listSolutions, auth: { ecc: bob }, expect: accepted')
+  expect(second).toBe('call: solution/listSolutions, auth: { hmac: bob }, expect: refused')
+})
+
+test('what was refused on the way must be refused again, after a right call', () => {
+  const steps = [wrongSecret, list({ kind: 'none' })]
+  const lines = written(steps, { outcomes: ['refused', 'accepted'] })
+  expect(lines.at(-2)).toContain('expect: refused, if-accepted: "the finding rests on the refusal of this call"')
+  expect(lines.slice(0, -2).every((line) => line.endsWith('expect: accepted'))).toBe(true)
+})
+
+test('a server may refuse a form of the body to everybody, so root makes such a call first', () => {
+  const judged: CallStep = { ...list({ kind: 'hmac', who: 'root' }), form: 'with-numbers' }
+  const [control] = written([judged], { expect: 'accepted' })
+  expect(control).toBe('call: solution/listSolutions, auth: { basic: root }, body: with-numbers, expect: accepted')
+})
+
+test('solutions and addresses of this target are those of another one there', () => {
+  const ofTarget = new Map([
+    ['0a1b', '$solutions.0'],
+    ['127.0.0.1', '$client.address'],
+    ['127.0.0.12', '$second.address'],
+  ])
+  const scope = ['solution:0a1b', 'ipAddr:127.0.0.12', 'ipAddr:127.0.0.1']
+  const steps = [inDocumentOrder(grant('root', scope, { as: 'pair1' })), list(token('pair1'))]
+  const lines = written(steps, { ofTarget })
+  expect(lines[0]).toBe('needs: [solutions, sessions, second-address]')
+  expect(lines.join()).toContain('["solution:$solutions.0", "ipAddr:$second.address", "ipAddr:$client.address"]')
+})
+
+test('an expiry that the target reported is awaited, because on another server it may be in the future', () => {
+  const steps = [inDocumentOrder(grant('root', ['solution'], { as: 'pair1' })), list(token('pair1'))]
+  expect(written(steps, { requirement: 'tokens/expire' }).at(-2)).toBe('wait: { past: $pair.accessTokenExpiry }')
+})
+
+test('a wrong result is demanded to be right, or the call to be refused where it may be', () => {
+  const step = inDocumentOrder(grant('root', ['thread']))
+  const more = {
+    expect: 'accepted',
+    result: { 'result.scope': { excludes: 'thread' } },
+    requirement: 'scopes/within-key',
+  } as const
+  const demand = '{ accepted: auth-result, where: { result.scope: {"excludes":"thread"} } }'
+  expect(written([step], more).at(-1)).toContain(`expect: ${demand}`)
+  expect(written([step], { ...more, mayBeRefused: true }).at(-1)).toContain(`expect: { refused-or: ${demand} }`)
+})
+
+test('text behind $unique is no part of its name', () => {
+  const step = inDocumentOrder(grant('root', ['session:x-$unique-two', 'session:$unique'], { as: 'pair1' }))
+  const braced = `\${unique}-two`
+  expect(written([step, list(token('pair1'))]).join()).toContain(`["session:x-${braced}", "session:$unique"]`)
+})
+
+test('a header that is sent again is kept', () => {
+  const sent: CallStep = { ...list({ kind: 'hmac', who: 'root' }), as: 'sent1' }
+  const lines = written([sent, list({ kind: 'header', header: '$sent1.header' })])
+  expect(lines.join()).toContain('keep: { pair: result, pair-header: sent.header, pair-signature: sent.signature }')
+  expect(lines.at(-1)).toContain('auth: { header: "$pair-header" }')
 })

@@ -212,10 +212,15 @@ export function closure(x: Explorer, at: number, uses = false): Step[] {
     .filter(
       (one) =>
         endsOneOf(one, names) ||
+        sendsFirst(one, names) ||
         (touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted'))),
     )
   return [...before.map(({ step }) => step), entry.step]
 }
+
+/** The call whose header or signature a later one sends again. */
+const sendsFirst = ({ step }: Entry, names: readonly string[]): boolean =>
+  !isCreation(step) && madeBy(step).some((name) => names.includes(name))
 
 /** The call that disabled or deleted one of these keys. */
 const endsOneOf = ({ step, script }: Entry, names: readonly string[]): boolean =>

@@ -24,3 +24,15 @@ const isMade = (name: string): boolean => /^(pair|race|crowd|burst|sent|other)\d
 export function madeBy(step: Step): string[] {
   return callsOf(step).flatMap(({ as }) => as ?? [])
 }
+
+/** The steps on which the last one rests: those that make what it names, and so on. */
+export function stepsFor(steps: readonly Step[]): Step[] {
+  const wanted = new Set<string>()
+  const kept: Step[] = []
+  for (const step of steps.toReversed()) {
+    if (kept.length > 0 && !madeBy(step).some((name) => wanted.has(name))) continue
+    for (const name of namesIn(step)) wanted.add(name)
+    kept.push(step)
+  }
+  return kept.reverse()
+}

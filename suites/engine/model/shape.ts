@@ -9,15 +9,16 @@ import { isMoment, presentedToken, type Result, readResult, roundedMs } from './
 import { levelOf } from './levels.ts'
 import { isObject, isStrings, readBody } from './parse.ts'
 import { slackMs } from './spelling.ts'
-import type { Answer, Call, Pair, Problem, Span, State } from './types.ts'
+import type { Answer, Call, Matchers, Pair, Problem, Span, State } from './types.ts'
 
 /** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000
 
-const problem = (requirement: string, message: string): Problem => ({
+const problem = (requirement: string, message: string, demands?: Matchers): Problem => ({
   requirement,
   level: levelOf(requirement),
   message,
+  ...(demands === undefined ? {} : { demands }),
 })
 
 /** Every way in which an accepted answer departs from the document; `state` is that before the call. */
@@ -112,7 +113,11 @@ function withinKey(state: State, id: string, granted: unknown): Problem[] {
   const beyond = granted.filter(isBeyond)
   return beyond.length === 0
     ? []
-    : [problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`)]
+    : [
+        problem('scopes/within-key', `A token was granted "${beyond.join(', ')}", which its key has not`, {
+          'result.scope': { excludes: beyond[0] ?? '' },
+        }),
+      ]
 }
 
 /** Nothing is issued twice: neither a revoked token nor the token of another pair may come again. */
@@ -147,7 +152,12 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
   const tooShort = asked <= longestKeptMs && life.to < asked - slackMs
   if (tooLong || tooShort)
     problems.push(
-      problem('expires-in/reported', `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`),
+      problem(
+        'expires-in/reported',
+        `expiresIn:${asked} gave a lifetime of about ${Math.round(life.from)} ms`,
+        // A longer one may be shortened.
+        asked <= longestKeptMs ? { 'result.accessTokenExpiry': { in: asked } } : undefined,
+      ),
     )
   // What a server makes of a number above the lifetime of the refresh token is open (expires-in/too-long).
   else if (
@@ -169,7 +179,11 @@ function scopeKept(before: readonly string[], after: readonly string[]): Problem
   const words = (scope: readonly string[]): string =>
     [...new Set(scope.filter((word) => !isRestriction(word)).map((word) => word.toLowerCase()))].sort().join(' ')
   if (words(before) === words(after)) return []
-  return [problem('refresh/scopes-kept', `The scope was "${words(before)}" and is "${words(after)}" after the refresh`)]
+  const [lost] = before.filter((word) => !isRestriction(word) && !after.includes(word))
+  const message = `The scope was "${words(before)}" and is "${words(after)}" after the refresh`
+  const demands =
+    lost === undefined ? undefined : { 'result.scope': { includes: `$old.scope.${before.indexOf(lost)}` } }
+  return [problem('refresh/scopes-kept', message, demands)]
 }
 
 /** limits/ten-keys: eleven created keys were accepted since the last creation. */

@@ -48,7 +48,12 @@ export interface Problem {
   readonly requirement: string
   readonly level: Level
   readonly message: string
+  /** What the document demands of the answer instead, where the language of fixtures can say it. */
+  readonly demands?: Matchers
 }
+
+/** Matchers of the language of fixtures, by the path in an answer: `{ 'result.scope': { excludes: 'thread' } }`. `$old` is the pair that was refreshed. */
+export type Matchers = { readonly [path: string]: { readonly [matcher: string]: unknown } }
 
 export interface Key {
   readonly id: string

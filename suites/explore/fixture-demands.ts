@@ -1,0 +1,54 @@
+/** What the document demands of the answer to the last call of a finding, as `expect` says it. */
+import type { Matchers } from '../engine/model/index.ts'
+import type { FixtureInput } from './fixture-input.ts'
+import { Unsayable } from './fixture-keys.ts'
+import { type Names, refreshedIn } from './fixture-steps.ts'
+import type { CallStep, Step } from './step.ts'
+import { madeBy } from './whole-sequence.ts'
+
+const schemaOf: { readonly [method: string]: string } = {
+  'manager/auth': 'auth-result',
+  'manager/createApiKey': 'create-api-key-result',
+  'solution/listSolutions': 'list-solutions-result',
+}
+
+/** The results that a schema describes, and those that a matcher does; an accepted answer without `jsonrpc` or with another id is no envelope. */
+export function expectText(input: FixtureInput, last: CallStep, names: Names): string {
+  const { requirement, expect, result } = input
+  if (result === undefined || requirement === 'envelope/id-echo' || requirement === 'envelope/response-jsonrpc')
+    return expect
+  const schema = schemaOf[last.method]
+  if (schema === undefined) throw new Unsayable()
+  const isOfSchema = /^(grants\/result-|keys\/create-result$|envelope\/result-object$)/.test(requirement)
+  const matchers = Object.entries({ ...result, ...ofOtherValues(input, last, names) })
+  if (!isOfSchema && matchers.length === 0) throw new Unsayable()
+  const where = matchers.map(([path, matcher]) => `${path}: ${ofOldPair(JSON.stringify(matcher), last, names)}`)
+  const accepted = `{ accepted: ${schema}${where.length === 0 ? '' : `, where: { ${where.join(', ')} }`} }`
+  return input.mayBeRefused === true ? `{ refused-or: ${accepted} }` : accepted
+}
+
+function ofOldPair(matcher: string, last: CallStep, names: Names): string {
+  if (!matcher.includes('$old.')) return matcher
+  const name = names.get(refreshedIn(last) ?? '')?.name
+  if (name === undefined) throw new Unsayable()
+  return matcher.replaceAll('$old.', `$${name}.`)
+}
+
+/** What the document demands of a result by other values. */
+function ofOtherValues({ requirement, steps }: FixtureInput, { as = '' }: CallStep, names: Names): Matchers {
+  if (requirement === 'refresh/pair-differs') return otherPair(steps.slice(0, -1), names)
+  if (requirement !== 'expires-in/within-refresh-lifetime' && requirement !== 'grants/expiry-order') return {}
+  const { name } = names.get(as) ?? {}
+  if (name === undefined) throw new Unsayable()
+  return { 'result.accessTokenExpiry': { 'at-most': `$${name}.refreshTokenExpiry` } }
+}
+
+/** Both tokens of a refresh are others than all before. */
+function otherPair(before: readonly Step[], names: Names): Matchers {
+  const earlier = before.flatMap(madeBy).flatMap((as) => names.get(as)?.name ?? [])
+  const noneOf = (token: string): Matchers[string] => ({
+    is: { not: { enum: earlier.map((name) => `$${name}.${token}`) } },
+  })
+  if (earlier.length === 0) throw new Unsayable()
+  return { 'result.accessToken': noneOf('accessToken'), 'result.refreshToken': noneOf('refreshToken') }
+}

@@ -1,0 +1,204 @@
+/** Writes a step of a sequence as one step of a scenario. */
+import { bodyForms, cutLetterForms } from '../engine/changes/body-forms.ts'
+import type { Json, Change as PlainChange } from '../engine/changes/change.ts'
+import { wrapped } from '../engine/changes/wrapped.ts'
+import { alterOf } from '../engine/fixture/alterations.ts'
+import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
+import type { BurstStep, CallStep, Change, Step } from './step.ts'
+
+export interface Names {
+  get(name: string): Named | undefined
+  /** Values of this target, and what stands for them. */
+  readonly ofTarget: ReadonlyMap<string, string>
+  /** The headers that later steps send again. */
+  readonly sentAgain: ReadonlySet<string>
+}
+
+/** What is expected, as YAML; a sentence for the reader. */
+interface Said {
+  readonly expect: string | null
+  readonly title?: string
+}
+
+/** @param needs gets what the step needs */
+export function stepText(step: Step, names: Names, needs: Set<string>, { expect, title }: Said): string {
+  if (step.do === 'wait') return `{ wait: ${Math.ceil(step.ms)}ms }`
+  if (step.do === 'burst') return inParallel(step, names, needs)
+  if (step.method === 'manager/auth') needs.add('sessions')
+  if (step.method === 'manager/createApiKey') needs.add('keys')
+  if (step.from !== undefined) needs.add('second-address')
+  const parts = [
+    ...(title === undefined ? [] : [`step: ${quoted(title)}`]),
+    ...(shortForm(step, names) ?? longForm(step, names)),
+    ...moreOf(step),
+    ...(expect === null ? [] : [`expect: ${expect}`]),
+    ...keepText(step, names),
+  ]
+  const text = `{ ${parts.join(', ')} }`
+  if (text.includes('$solutions.')) needs.add('solutions')
+  if (text.includes('$second.')) needs.add('second-address')
+  return text
+}
+
+/** Equal calls at once; the language has no words for different ones, nor for a single result of many. */
+function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>): string {
+  const [first, ...others] = calls.map(({ as: _as, connection: _connection, id: _id, ...call }) => call)
+  if (first === undefined || others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))
+    throw new Unsayable()
+  const call = stepText(first, names, needs, { expect: null })
+  return call.replace(/ }$/, `, parallel: ${calls.length}, connections: ${on} }`)
+}
+
+/** Of simultaneous refreshes of one token at most one is accepted. What may come of other calls at once depends on the calls before. */
+export function raceText(race: BurstStep, names: Names, needs: Set<string>): string {
+  if (!race.calls.every(isRefresh)) throw new Unsayable()
+  return inParallel(race, names, needs).replace(/ }$/, ', tally: { accepted: at-most 1 } }')
+}
+
+export const isRefresh = ({ params }: Pick<CallStep, 'params'>): boolean => params.grantType === 'refresh_token'
+
+/** The pair that a call refreshes. */
+export const refreshedIn = ({ params }: CallStep): string | undefined =>
+  /^\$([\w-]+)\.refreshToken$/.exec(String(params.refreshToken))?.[1]
+
+/** `grant: alice, scope: […]` and `refresh: $pair`, which send the params in the order of the document. */
+function shortForm({ method, auth, change, params }: CallStep, names: Names): string[] | null {
+  if (method !== 'manager/auth' || auth.kind !== 'none' || change !== undefined) return null
+  const order = Object.keys(params).join()
+  const { grantType, apiKeyId, apiKeySecret, scope = null, refreshToken } = params
+  if (order === 'grantType,refreshToken' && grantType === 'refresh_token') {
+    const [, pair] = /^\$([\w-]+)\.refreshToken$/.exec(String(refreshToken)) ?? []
+    return pair === undefined ? null : [`refresh: $${named(pair, names).name}`]
+  }
+  if (order !== 'grantType,apiKeyId,apiKeySecret,scope' || grantType !== 'api_key_credentials') return null
+  const [, who] = /^\$([\w-]+)\.id$/.exec(String(apiKeyId)) ?? []
+  if (who === undefined || apiKeySecret !== `$${who}.secret`) return null
+  return [`grant: ${callerName(who, names)}`, `scope: ${valueText(scope, names)}`]
+}
+
+function longForm(step: CallStep, names: Names): string[] {
+  const { params, change } = inParams(step)
+  const written = Object.entries(params).map(([name, value]) => `${name}: ${valueText(value, names)}`)
+  return [
+    `call: ${step.method}`,
+    `auth: ${authText(step, names)}`,
+    ...alterText([...(change === undefined ? [] : [change]), ...(step.also ?? [])], names),
+    ...(written.length === 0 ? [] : [`params: { ${written.join(', ')} }`]),
+  ]
+}
+
+/** A changed param is written as it is sent, unless an operation makes it from the right one. */
+function inParams({ params, change }: CallStep): Pick<CallStep, 'params' | 'change'> {
+  const [, name] = /^param (.+)$/.exec(change?.field ?? '') ?? []
+  if (change === undefined) return { params }
+  if (name === undefined || change.operation !== undefined) return { params, change }
+  const { [name]: right, ...others } = params
+  // The suite writes scopes in the spelling of the target, and takes a list in a list for one.
+  if (name === 'scope') return { params, change }
+  if (change.remove === true) return { params: others }
+  const value = change.wrap === undefined ? (change.place ?? change.value ?? null) : wrapped(right, change.wrap)
+  return { params: { ...params, [name]: value } }
+}
+
+function alterText(changes: readonly Change[], names: Names): string[] {
+  const entries = changes.map(({ place, ...change }) => {
+    const plain: PlainChange = place === undefined ? change : { ...change, value: place }
+    const [[part, said] = ['', '']] = Object.entries(alterOf(plain))
+    const name = /^[a-z-]+$/.test(part) ? part : quoted(part)
+    if (typeof said === 'string') return `${name}: ${said}`
+    return `${name}: { value: ${valueText((said as { value: Json }).value, names)} }`
+  })
+  return entries.length === 0 ? [] : [`alter: { ${entries.join(', ')} }`]
+}
+
+function moreOf({ from, inChunks, form, nonce, id }: CallStep): string[] {
+  // A body in chunks, and an address beside the second one, have no words.
+  if (inChunks === true || (from !== undefined && from !== 'second-address')) throw new Unsayable()
+  return [
+    ...(from === undefined ? [] : ['from: second-address']),
+    ...(nonce === undefined ? [] : [`nonce: ${nonce}`]),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(typeof form === 'number' ? [`body: { size: ${form} }`] : []),
+    ...(typeof form === 'string' ? [`body: ${bodyWord(form)}`] : []),
+  ]
+}
+
+function bodyWord(form: string): string {
+  if (!Object.hasOwn(bodyForms, form) && !Object.hasOwn(cutLetterForms, form)) throw new Unsayable()
+  return form
+}
+
+function keepText({ as }: CallStep, names: Names): string[] {
+  if (as === undefined) return []
+  const { name } = names.get(as) ?? { name: as }
+  const header = names.sentAgain.has(as) ? [`${name}-header: sent.header`, `${name}-signature: sent.signature`] : []
+  return [`keep: { ${[`${name}: result`, ...header].join(', ')} }`]
+}
+
+function authText({ auth }: CallStep, names: Names): string {
+  switch (auth.kind) {
+    case 'none':
+      return 'none'
+    case 'header':
+      return `{ header: ${quoted(renamed(auth.header, names))} }`
+    case 'token':
+      return `{ token: ${quoted(renamed(auth.token, names))} }`
+    case 'ecc': {
+      const { name, isTestKey, signsAs } = named(auth.who, names)
+      return isTestKey === true ? `{ ecc: ${name} }` : `{ ecc: ${signsAs}, but: { key-id: $${name}.id } }`
+    }
+    default:
+      return `{ ${auth.kind}: ${callerName(auth.who, names)} }`
+  }
+}
+
+function named(name: string, names: Names): Named {
+  const known = names.get(name)
+  if (known === undefined) throw new Unsayable()
+  return known
+}
+
+/** A test key by its name; a key that the scenario creates by a reference. */
+function callerName(who: string, names: Names): string {
+  const { name, isTestKey } = named(who, names)
+  return isTestKey === true ? name : `$${name}`
+}
+
+/** In place of digits that belong to one exploration. */
+const digits = '4711'
+
+function renamed(text: string, names: Names): string {
+  // A letter behind `$unique` would belong to the name.
+  const braced = `\${unique}`
+  const named = text
+    .replace(/\$unique(?=-?\w)/g, () => braced)
+    .replace(/\$([A-Za-z][\w-]*)((?:\.\w+)*)/g, (whole, name: string, path: string) =>
+      nameText(whole, name, path, names),
+    )
+  return [...names.ofTarget].reduce((all, [value, reference]) => all.replace(wholeText(value), () => reference), named)
+}
+
+/** An address may begin with another one. */
+const wholeText = (value: string): RegExp =>
+  new RegExp(`(?<![\\w.])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w.:])`, 'g')
+
+function nameText(whole: string, name: string, path: string, names: Names): string {
+  if (/^(unique\b|n$)/.test(name)) return whole
+  if (name === 'digits') return digits
+  const known = named(ownerOf(name), names)
+  if (path === '.publicKey') return `$${known.signsAs ?? known.name}${path}`
+  if (path === '.name' && known.label !== undefined) return known.label
+  if (path === '.header' || path === '.signature') return `$${known.name}-${path.slice(1)}`
+  return `$${known.name}${path}`
+}
+
+function valueText(value: Json, names: Names): string {
+  if (typeof value === 'string') return quoted(renamed(value, names))
+  if (Array.isArray(value)) return `[${value.map((item: Json) => valueText(item, names)).join(', ')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, item]) => `${quoted(name)}: ${valueText(item, names)}`)
+  return `{ ${members.join(', ')} }`
+}
+
+/** JSON texts are YAML texts. */
+export const quoted = (text: string): string => JSON.stringify(text)
