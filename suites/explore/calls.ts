@@ -5,7 +5,7 @@ const listMethod = 'solution/listSolutions'
 const createMethod = 'manager/createApiKey'
 const authMethod = 'manager/auth'
 
-type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce' | 'inChunks'>> & {
+type More = Partial<Pick<CallStep, 'as' | 'from' | 'form' | 'change' | 'id' | 'nonce' | 'inChunks' | 'also'>> & {
   connection?: Connection
 }
 

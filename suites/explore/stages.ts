@@ -8,6 +8,7 @@ import { endKeys } from './ended-keys.ts'
 import { beginExpiry, type Expiring, endExpiry, useWhileWaiting } from './expiry.ts'
 import { keyLimit, rightCreation } from './key-limit.ts'
 import { apikeyScope, type PairKind, pairOf } from './keyring.ts'
+import { wrongKinds } from './kinds-of-keys.ts'
 import { kindsOfPairs } from './kinds-of-pairs.ts'
 import { lifetimes } from './lifetimes.ts'
 import { longBodies } from './long-bodies.ts'
@@ -32,7 +33,6 @@ import {
   replays,
   wrongCreations,
   wrongGrantsWithHeader,
-  wrongKinds,
   wrongSecrets,
 } from './wrong-credentials.ts'
 

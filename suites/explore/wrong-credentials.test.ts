@@ -2,10 +2,11 @@ import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
 import { basic, create } from './calls.ts'
 import { keyringOf } from './keyring.ts'
+import { wrongKinds } from './kinds-of-keys.ts'
 import { keyPairMaker } from './open.ts'
 import type { Caller } from './table.ts'
 import { brokenBy } from './test-findings.ts'
-import { noCredentials, wrongKinds } from './wrong-credentials.ts'
+import { noCredentials } from './wrong-credentials.ts'
 
 const rootKey = { id: 'root', secret: 'root-secret-of-a-test' }
 const ofRoot = `Basic ${btoa(`${rootKey.id}:${rootKey.secret}`)}`

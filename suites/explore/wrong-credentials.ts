@@ -88,59 +88,6 @@ const emptyHeaders = (scheme: string): string[] => [
   'None',
 ]
 
-/** Authorization that keys with and without a public key must not be used with. */
-export async function wrongKinds({ x, keyring }: Caller, users: number): Promise<void> {
-  x.script = 'kinds-of-keys'
-  const creates = keyring.keys && x.state().created <= 9
-  const steps = (auth: Auth): CallStep[] => [
-    list(auth),
-    list(auth, { connection: 'new' }),
-    ...(creates ? [creation(auth)] : []),
-  ]
-  for (const who of [...keyring.ecc, ...keyring.narrowEcc]) {
-    for (const step of [...steps(basic(who)), ...steps(hmac(who))]) await expectRefused(x, step)
-    for (const scope of [['solution'], ['context'], ['solution', 'session:'], ['solution', 'solution:']])
-      await expectRefused(x, grant(who, wordsOf(x, who, scope, 'wrong-$unique')))
-    await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', value: '' }))
-    await expectRefused(
-      x,
-      changed(grant(who, ['solution']), { field: 'param apiKeySecret', place: `$${who}-own.publicKey` }),
-    )
-    await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${who}-own.publicKey` }))
-    await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', operation: 'empty' }))
-    await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place: `$${who}-own.publicKey` }))
-    await expectRefused(x, changed(list(hmac(who)), { field: 'secret', operation: 'empty' }))
-    // Another spelling of the word in front may lead to other code.
-    for (const right of [list, ...(creates ? [creation] : [])])
-      for (const operation of ['lower-case', 'upper-case'])
-        for (const [auth, field] of [
-          [basic(who), 'basic-word'],
-          [hmac(who), 'scheme'],
-        ] as const)
-          await expectRefused(x, changed(right(auth), { field, operation }))
-    await expectAccepted(x, list(ecc(who)))
-    for (const other of keyring.secret.slice(0, users)) await secretOfOther(x, who, other)
-    for (const other of [...keyring.secret, ...keyring.ecc, ...keyring.narrowEcc])
-      if (other !== who) await expectRefused(x, changed(list(ecc(who)), { field: 'key-id', place: `$${other}.id` }))
-  }
-  for (const who of [...keyring.secret.slice(0, users), ...keyring.narrow.filter((one) => one === 'solution-key')]) {
-    for (const other of [...keyring.secret, ...keyring.narrow]) {
-      if (other === who) continue
-      // A server may keep what it found for the call before.
-      await expectAccepted(x, list(hmac(other)))
-      await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', place: `$${other}.secret` }))
-      await expectRefused(x, changed(list(hmac(who)), { field: 'key-id', place: `$${other}.id` }))
-      await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place: `$${other}.secret` }))
-      await expectRefused(
-        x,
-        changed(grant(who, ['solution']), { field: 'param apiKeySecret', place: `$${other}.secret` }),
-      )
-    }
-    await expectAccepted(x, list(basic(who)))
-    await expectAccepted(x, list(hmac(who)))
-  }
-}
-
 /** Scopes of grants, one for each kind of word and some with several: a server may check a secret in other code for each. */
 const scopesOfGrants = (apikeyWords: readonly string[]): (readonly string[])[] => [
   ['solution', 'solution:'],
@@ -239,14 +186,6 @@ export async function keysOfOneScope({ x, keyring }: Caller): Promise<void> {
       if (keyring.grants)
         await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', place }))
     }
-}
-
-/** The secret of one key proves nothing for another one that has a public key, not even if it created it. */
-async function secretOfOther(x: Explorer, who: string, other: string): Promise<void> {
-  const place = `$${other}.secret`
-  await expectRefused(x, changed(list(hmac(who)), { field: 'secret', place }))
-  await expectRefused(x, changed(list(basic(who)), { field: 'basic-secret', place }))
-  await expectRefused(x, changed(grant(who, ['solution']), { field: 'param apiKeySecret', place }))
 }
 
 /** authorization/required: no header, and headers that prove nothing. */
