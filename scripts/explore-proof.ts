@@ -69,6 +69,9 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
   create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
 }))
 
+/** Of the conforming servers, every so many-th gets the scenarios that `explore` writes. */
+const oneConforming = 40
+
 const sets = await loadIndependentSets()
 const chosen = values.set === undefined ? null : sets.get(values.set)
 if (chosen === undefined)
@@ -102,6 +105,7 @@ async function ask(servers: readonly ProofServer[], stopAtFirst: boolean): Promi
         stopAtFirst,
         casesOnly: values.cases,
         unmoved: values.unmoved,
+        conforming: variants.filter((_, index) => index % oneConforming === 0),
       })
       done.set(name, line)
       appendFileSync(values.out, `${JSON.stringify(line)}\n`)

@@ -11,6 +11,7 @@ const finding: ProofFinding = {
   message: '',
   again: '3/3',
   steps: 1,
+  fixture: null,
 }
 const line = (id: string, breaks: string, found: ProofFinding[], way: 'run' | 'explore' = 'run'): ProofLine => ({
   way,

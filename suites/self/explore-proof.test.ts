@@ -9,16 +9,19 @@ const options = { corpus, seed: 1, calls: 1500, walks: 3 }
 
 /** The short form of `npm run explore-proof`: servers whose authors knew neither the cases nor the model. */
 describe('the model alone', () => {
+  // An accepted creation is not tried again, and what rests on a connection has no words in the language of fixtures.
   test.each([
-    'expiry-as-text-with-expires-in',
-    'scheme-word-compared-by-prefix',
-    'second-answer-on-connection-repeats-id',
-  ])('finds %s', { timeout: 30_000 }, async (name) => {
+    ['expiry-as-text-with-expires-in', 'works'],
+    ['connection-stays-authorized', 'works'],
+    ['hmac-accepted-after-first-ecc-call', 'works'],
+    ['scheme-word-compared-by-prefix', null],
+    ['second-answer-on-connection-repeats-id', 'passes there (passed)'],
+  ])('finds %s; its scenario: %s', { timeout: 30_000 }, async (name, outcome) => {
     const mutant = (await loadIndependentMutants()).find(({ id }) => id === name)
     if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
     const { id, breaks, create } = mutant
     const { found } = await prove({ id, breaks, settings: {}, create }, 'explore', { ...options, stopAtFirst: true })
-    expect(found.some((one) => isCatch(breaks, one))).toBe(true)
+    expect(found.find((one) => isCatch(breaks, one))?.fixture).toBe(outcome)
   })
 
   test.each(['names-of-refused-creations-stay-taken', 'key-names-of-at-most-twelve-characters'])(

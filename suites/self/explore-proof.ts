@@ -14,6 +14,7 @@ import { openRun } from '../run/run.ts'
 import { createHandler, lastingTarget, type ServerOptions } from '../targets/bundled.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import type { Handle } from '../targets/in-process.ts'
+import { tryFixture } from './found-fixtures.ts'
 import { type Context, isCatch, openModel, type ProofFinding } from './proof-model.ts'
 import { unmovedTarget } from './unmoved.ts'
 
@@ -50,6 +51,8 @@ interface ProofOptions {
   readonly casesOnly?: boolean
   /** Nobody moves the clock, as at a URL. */
   readonly unmoved?: boolean
+  /** Servers that the scenarios of findings must not accuse. */
+  readonly conforming?: readonly ProofServer[]
 }
 
 export async function prove(server: ProofServer, way: Way, options: ProofOptions): Promise<ProofLine> {
@@ -154,12 +157,24 @@ function noticedIn({ requirements, key, problem, findings = [] }: CaseOutcome): 
       message: `${key}: ${message}`,
       again: '0/0',
       steps: 0,
+      fixture: null,
     }),
   )
   const byCase = Object.entries(requirements).flatMap(([requirement, verdict]): ProofFinding[] => {
     if (verdict !== 'failed' && verdict !== 'warned') return []
     const level = verdict === 'failed' ? 'must' : 'implied'
-    return [{ by: 'case', requirement, level, id: key, message: problem?.kind ?? '', again: '1/1', steps: 0 }]
+    return [
+      {
+        by: 'case',
+        requirement,
+        level,
+        id: key,
+        message: problem?.kind ?? '',
+        again: '1/1',
+        steps: 0,
+        fixture: null,
+      },
+    ]
   })
   return [...byCase, ...byListening]
 }
@@ -202,7 +217,23 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
   )
   await model.ask()
   await model.finish()
-  return { calls: model.calls(), found: model.found }
+  const found: ProofFinding[] = []
+  for (const one of model.found) {
+    const fixture = await outcomeOfFixture(one, server, options)
+    const { fixture: scenario } = one
+    found.push({ ...one, fixture, ...(fixture === null || fixture === 'works' ? {} : { scenario }) })
+  }
+  return { calls: model.calls(), found }
+}
+
+/** What became of the scenario of a finding that repeats; null where there is none. */
+async function outcomeOfFixture(
+  { fixture, requirement, again }: ProofFinding,
+  server: ProofServer,
+  { corpus, conforming = [] }: ProofOptions,
+): Promise<string | null> {
+  if (fixture === null || again.startsWith('0/') || server.breaks === '') return null
+  return tryFixture(fixture, requirement, server, { corpus, conforming })
 }
 
 /** The ids of the two solutions that exist from the start. */

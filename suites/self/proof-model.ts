@@ -18,6 +18,10 @@ export interface ProofFinding {
   /** How often the shortest form failed again. */
   readonly again: string
   readonly steps: number
+  /** The scenario that it was written as, or null, or what became of that scenario. */
+  readonly fixture: string | null
+  /** The text of one that does not work. */
+  readonly scenario?: string | null
 }
 
 /** As a failure, or at the requirement itself, or as a warning where the broken requirement is only implied. */
@@ -67,9 +71,9 @@ export function openModel({ handle, server }: { handle: Handle; server: Context 
     say: () => {},
     onFinding: (finding) => {
       if (onlyRepeated && !isShownAgain(finding)) return
-      const { requirement, level, id, message, reproduced, steps } = finding
+      const { requirement, level, id, message, reproduced, steps, fixture } = finding
       const again = `${reproduced.failed}/${reproduced.tries}`
-      const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length }
+      const one: ProofFinding = { by: 'model', requirement, level, id, message, again, steps: steps.length, fixture }
       found.push(one)
       if (stopAtFirst && isCatch(breaks, one)) throw new Enough()
     },
