@@ -51,7 +51,7 @@ function surroundings(core: Core): Surroundings {
   const { scheme, tokenPrefix, uri } = core.state.terms
   return {
     scheme,
-    tokenPrefix: tokenPrefix ?? 'Bearer',
+    tokenWord: tokenPrefix ?? 'Bearer',
     uri,
     url: wire.url,
     operations,

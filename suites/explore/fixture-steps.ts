@@ -10,6 +10,8 @@ export interface Names {
   get(name: string): Named | undefined
   /** Values of this target, and what stands for them. */
   readonly ofTarget: ReadonlyMap<string, string>
+  /** Names of sessions that become shorter. */
+  readonly sessions: ReadonlyMap<string, string>
   /** The headers that later steps send again. */
   readonly sentAgain: ReadonlySet<string>
 }
@@ -170,7 +172,7 @@ const digits = '4711'
 function renamed(text: string, names: Names): string {
   // A letter behind `$unique` would belong to the name.
   const braced = `\${unique}`
-  const named = text
+  const named = (names.sessions.get(text) ?? text)
     .replace(/\$unique(?=-?\w)/g, () => braced)
     .replace(/\$([A-Za-z][\w-]*)((?:\.\w+)*)/g, (whole, name: string, path: string) =>
       nameText(whole, name, path, names),

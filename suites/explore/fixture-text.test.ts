@@ -193,6 +193,14 @@ test('text behind $unique is no part of its name', () => {
   expect(written([step, list(token('pair1'))]).join()).toContain(`["session:x-${braced}", "session:$unique"]`)
 })
 
+test('a name of a session that says nothing becomes short', () => {
+  const session = (word: string, at: number): Step => inDocumentOrder(grant('root', [word], { as: `pair${at}` }))
+  const steps = ['session:pair7-$unique', 'session:mike-s1-$unique', 'session:pair9-$unique'].map(session)
+  const scopes = written([...steps, list(token('pair0'))], { expect: 'accepted' }).join()
+  for (const word of ['session:sa$unique', 'session:mike-s1-$unique', 'session:sb$unique'])
+    expect(scopes).toContain(`scope: ["${word}"]`)
+})
+
 test('a header that is sent again is kept', () => {
   const sent: CallStep = { ...list({ kind: 'hmac', who: 'root' }), as: 'sent1' }
   const lines = written([sent, list({ kind: 'header', header: '$sent1.header' })])

@@ -170,5 +170,19 @@ function friendlyNames(
   const texts = JSON.stringify(steps)
   const isSentAgain = (name: string): boolean => new RegExp(`\\$${name}\\.(header|signature)\\b`).test(texts)
   const made = steps.flatMap(callsOf).flatMap(({ as }) => as ?? [])
-  return { ofTarget, get: (name) => names.get(name), sentAgain: new Set(made.filter(isSentAgain)) }
+  return {
+    ofTarget,
+    sessions: shortSessions(texts),
+    get: (name) => names.get(name),
+    sentAgain: new Set(made.filter(isSentAgain)),
+  }
+}
+
+/** Names of sessions that say nothing, and may be too long for another server. */
+const plainSession =
+  /session:(?:pair\d+|first-of-all-sessions|life|ended|wrong-\d+|(?:before|unknown)-[\w-]+|\d+[xs]\d+)-\$unique/g
+
+function shortSessions(texts: string): ReadonlyMap<string, string> {
+  const found = [...new Set(texts.match(plainSession) ?? [])]
+  return new Map(found.map((session, at) => [session, `session:s${(at + 10).toString(36)}$unique`]))
 }

@@ -12,6 +12,7 @@ const layers = [
   'mock-server',
   'suites/engine',
   'suites/engine/signer',
+  'suites/engine/changes',
   'suites/engine/model',
   'suites/engine/fixture',
   'suites/engine/judge',

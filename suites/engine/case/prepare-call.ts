@@ -40,7 +40,7 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
     const headers: [string, string][] = [['content-type', 'application/json']]
     let sentBody = body
     if (isChanged) {
-      const changed = prepareChanged(caller, { ...spec, params }, id, signedAtMs)
+      const changed = prepareChanged(caller, { ...spec, params }, { id, signedAtMs, tokenWord: tokenWordOf(caller) })
       sentBody = changed.body
       if (changed.header !== undefined) headers.push(['authorization', changed.header])
       Object.assign(sent, { header: changed.header, signature: signatureIn(changed.header) })
@@ -66,6 +66,9 @@ export function prepareCall(caller: Caller, spec: CallSpec): PreparedCall {
   }
   return { build, sent }
 }
+
+/** The word before a token. */
+const tokenWordOf = ({ facts }: Caller): string => facts.tokenPrefix ?? 'Bearer'
 
 /** The last field of a signature's header. */
 const signatureIn = (header = ''): string | undefined => /;([^;]*)$/.exec(header)?.[1]
@@ -154,7 +157,7 @@ function authorizeRequest(
     body,
     settings: caller.instance.settings,
     url: `${caller.instance.baseUrl}/api`,
-    tokenPrefix: caller.facts.tokenPrefix ?? 'Bearer',
+    tokenPrefix: tokenWordOf(caller),
     serverNowMs: signedAtMs,
     random: caller.run.random,
     keyWay: caller.facts.keyWay ?? 'hmac',

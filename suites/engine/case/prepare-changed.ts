@@ -17,8 +17,16 @@ interface ChangedCall {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
+interface Now {
+  readonly id: unknown
+  /** On the server's clock, in ms. */
+  readonly signedAtMs: number
+  /** The word before a token. */
+  readonly tokenWord: string
+}
+
 /** @throws SuiteError (`fixture`) where a change has nothing to change, @throws UnusableValue for a value from a server that is no credential */
-export function prepareChanged(caller: Caller, spec: CallSpec, id: unknown, signedAtMs: number): ChangedCall {
+export function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs, tokenWord }: Now): ChangedCall {
   const { scheme, signedUri } = caller.instance.settings
   const { random } = caller.run
   try {
@@ -36,7 +44,7 @@ export function prepareChanged(caller: Caller, spec: CallSpec, id: unknown, sign
         scheme,
         uri: signedUri,
         url: `${caller.instance.baseUrl}/api`,
-        tokenPrefix: caller.facts.tokenPrefix ?? 'Bearer',
+        tokenWord,
         operations: readDeviations(),
         nextNonce: (kind) => nonceOf(kind, random),
         timestamp: () => Math.round(signedAtMs),

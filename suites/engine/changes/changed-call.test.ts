@@ -13,7 +13,7 @@ const plain: PlainCall = {
 }
 const settings = {
   scheme: 'svc-hmac-sha256',
-  tokenPrefix: 'Bearer',
+  tokenWord: 'Bearer',
   uri: '/api',
   url: 'http://127.0.0.1/api',
   operations: readDeviations(),

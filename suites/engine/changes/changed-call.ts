@@ -42,7 +42,8 @@ export type Member = [name: string, value: Json]
 /** What a call needs besides its parts. */
 export interface CallSettings {
   readonly scheme: string
-  readonly tokenPrefix: string
+  /** The word before a token; empty: none. */
+  readonly tokenWord: string
   readonly uri: string
   /** Where calls are sent, as some callers sign it by mistake. */
   readonly url: string
@@ -189,7 +190,7 @@ function writeAuthorization(
   if (caller.kind === 'header') return caller.header
   if (caller.kind === 'token') {
     const token = changer.text('token', caller.token)
-    const word = changer.text('token-word', settings.tokenPrefix)
+    const word = changer.text('token-word', settings.tokenWord)
     return word === '' ? token : `${word}${changer.text('gap', ' ')}${token}`
   }
   return caller.kind === 'basic' ? basicHeader(caller.key, changer) : signedHeader(call, body, settings, changer)
