@@ -5,11 +5,12 @@ import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { languageVersion } from '../engine/fixture/folder.ts'
 import { counted } from '../engine/group.ts'
-import { line, lines, printableLines } from '../engine/printable.ts'
+import { line, lines, type Printable, printableLines } from '../engine/printable.ts'
 import { type Exploration, explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
+import { shellWord } from '../report/shell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { countedWire } from '../run/explore/counted-wire.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
@@ -141,7 +142,7 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: ExploreOutcome,
   )
   // Last, so that a full disk takes no report away.
   if (flags.save !== undefined && exploration.findings.length > 0)
-    outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`]))
+    outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`, ...howToRun(flags, flags.save, exploration)]))
   if (stopped !== null) return interruptedExitCode
   if (exploration.findings.length > 0) return 1
   return exploration.gone === null ? 0 : goneExitCode
@@ -167,6 +168,22 @@ function saveFixtures(folder: string, { findings }: Exploration): string {
       ? ''
       : `; ${others} more would need words that the fixture language has not, or what the target showed before, and the seed repeats them`
   return `Wrote ${counted(written, 'scenario')} to "${folder}"${rest}`
+}
+
+/** How to run what was written. */
+function howToRun(flags: ExploreFlags, folder: string, { findings }: Exploration): Printable[] {
+  if (findings.every(({ fixture }) => fixture === null)) return []
+  const target = [
+    ...(flags.url === undefined ? [] : ['--url', flags.url]),
+    ...(flags.target === undefined ? [] : ['--target', flags.target]),
+    ...(flags.disposable === true ? ['--disposable'] : []),
+  ]
+  const command = ['npx', 'svc-conformance', 'run', ...target, '--fixtures', folder, '--only', 'found']
+  const place = flags.disposable === true ? ' on a new instance, because this one has no place for keys left' : ''
+  return [
+    line`Run them${place}: ${command.map(shellWord).join(' ')}`,
+    line`A scenario that passes there rests on what happened before it; the seed repeats that`,
+  ]
 }
 
 function allowed(target: TargetOptions | null): Effort['allow'] {

@@ -33,7 +33,6 @@ const root = { name: 'root', isTestKey: true, listsSolutions: true }
 const standIns: { readonly [key: string]: Named } = {
   'by-ecc': { name: 'erin', isTestKey: true, listsSolutions: true },
   'ecc-a': { name: 'bob', isTestKey: true, signsAs: 'bob', listsSolutions: true },
-  'ecc-b': { name: 'carol', isTestKey: true, signsAs: 'carol', listsSolutions: true },
   'context-key': { name: 'dave', isTestKey: true },
 }
 

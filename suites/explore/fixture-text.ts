@@ -95,8 +95,8 @@ const methodsOfRefusals = ({ steps, outcomes }: FixtureInput): string[] => [
 ]
 
 /** That a token has expired rests on the expiry that the target reported. On another server the same time may be in the future. */
-function untilExpiry({ requirement }: FixtureInput, last: CallStep | BurstStep, names: Names): Line[] {
-  if (!expiries.includes(requirement) || last.do === 'burst') return []
+function untilExpiry({ requirement, expect }: FixtureInput, last: CallStep | BurstStep, names: Names): Line[] {
+  if (!expiries.includes(requirement) || expect === 'accepted' || last.do === 'burst') return []
   const [, access] = /^\$([\w-]+)\.accessToken$/.exec(last.auth.kind === 'token' ? last.auth.token : '') ?? []
   const pair = access ?? refreshedIn(last)
   const name = names.get(pair ?? '')?.name

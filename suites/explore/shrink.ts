@@ -1,6 +1,7 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
 import { hasDocumentedResult } from '../engine/document.ts'
 import { inDocumentOrder } from './calls.ts'
+import { exchanges, withKey } from './commoner-keys.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { withoutWord, wordsOfGrants } from './fewer-words.ts'
@@ -50,7 +51,8 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
       const short = await shorter(x, candidate, shown)
-      return confirmed(x, candidate, await plainer(x, candidate, await narrower(x, candidate, short)))
+      const narrow = await narrower(x, candidate, short)
+      return confirmed(x, candidate, await plainer(x, candidate, await withCommonerKeys(x, candidate, narrow)))
     }
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }
@@ -119,6 +121,17 @@ async function narrower(x: Explorer, candidate: Candidate, shown: Shown): Promis
     if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
   }
   return least
+}
+
+/** With the keys that a reader knows, as long as the same requirement is broken. */
+async function withCommonerKeys(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  let common = shown
+  const isLate = laterOn(x)
+  for (const exchange of exchanges(x, shown.steps)) {
+    if (isLate() || x.isOver({ calls: common.steps.length * (runs + 1), ms: 0 })) return common
+    common = (await shows(x, candidate, withKey(common.steps, exchange), true)) ?? common
+  }
+  return common
 }
 
 /** The order of params seldom matters; a reader expects that of the document. */

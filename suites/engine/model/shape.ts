@@ -181,8 +181,7 @@ function scopeKept(before: readonly string[], after: readonly string[]): Problem
   if (words(before) === words(after)) return []
   const [lost] = before.filter((word) => !isRestriction(word) && !after.includes(word))
   const message = `The scope was "${words(before)}" and is "${words(after)}" after the refresh`
-  const demands =
-    lost === undefined ? undefined : { 'result.scope': { includes: `$old.scope.${before.indexOf(lost)}` } }
+  const demands = lost === undefined ? undefined : { 'result.scope': { includes: lost } }
   return [problem('refresh/scopes-kept', message, demands)]
 }
 

@@ -52,7 +52,7 @@ export interface Problem {
   readonly demands?: Matchers
 }
 
-/** Matchers of the language of fixtures, by the path in an answer: `{ 'result.scope': { excludes: 'thread' } }`. `$old` is the pair that was refreshed. */
+/** Matchers of the language of fixtures, by the path in an answer: `{ 'result.scope': { excludes: 'thread' } }`. */
 export type Matchers = { readonly [path: string]: { readonly [matcher: string]: unknown } }
 
 export interface Key {
