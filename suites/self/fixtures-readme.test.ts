@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { alterWords, basicWords } from '../engine/case/alter.ts'
 import { bodyForms, otherBodyForms } from '../engine/case/write-body.ts'
+import { wraps } from '../engine/changes/change.ts'
+import { partNames } from '../engine/changes/parts.ts'
+import { problemsOfAlter } from '../engine/fixture/alterations.ts'
+import type { CallStep } from '../engine/fixture/fixture-types.ts'
 import { lintScenario } from '../engine/fixture/lint.ts'
 import { parseScenario } from '../engine/fixture/parse.ts'
-import { readSchema } from '../engine/fixture/schemas.ts'
+import { problemWith, readSchema } from '../engine/fixture/schemas.ts'
 import { mistakeGroups, mistakesByWord, wordsOf } from '../engine/fixture/words.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { shipped, shippedContext } from './shipped.ts'
@@ -35,6 +40,9 @@ test.each([
   ['alterations', Object.keys(alterWords)],
   ['words of Basic', Object.keys(basicWords)],
   ['body forms', [...bodyForms]],
+  ['parts of a call', partNames.filter((name) => !name.includes(' '))],
+  ['JSON forms of a value', [...wraps]],
+  ['kinds of nonces', definitions.nonceKind?.enum ?? []],
 ])('fixtures/README.md names all %s', (_what, words) => {
   expect(words.length).toBeGreaterThan(0)
   expect(words.filter((word) => !inCode.has(word))).toEqual([])
@@ -87,6 +95,15 @@ test('the example in fixtures/README.md is a right scenario', () => {
   const example = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
   const scenario = parseScenario(example, 'fixtures/scenarios/signatures/hmac-refused.yaml')
   expect(lintScenario(scenario, shippedContext())).toEqual([])
+})
+
+test('the steps that fixtures/README.md shows are right', () => {
+  const shown = Array.from(readme.matchAll(/^- (\{ call: .*\})$/gm), ([, step]) => parse(step ?? '') as CallStep)
+  expect(shown.length).toBeGreaterThan(1)
+  for (const step of shown) {
+    expect(problemWith(step, 'fixture#/$defs/step')).toBeUndefined()
+    expect(problemsOfAlter(step)).toEqual([])
+  }
 })
 
 test('fixtures/words.md and words.json show what each word makes (vitest -u writes them)', async () => {

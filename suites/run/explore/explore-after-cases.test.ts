@@ -47,3 +47,13 @@ test('the model calls with it', async () => {
   await exploration.finish()
   expect(headers).toContain(`Basic ${btoa('id-of-narrow:narrow-secret')}`)
 })
+
+test.each([
+  [4, 4],
+  [8, 1],
+  [9, 0],
+  [10, 0],
+])('after %i keys the model may create %i, and one place stays free', (created, wanted) => {
+  const entries = Array.from({ length: created }, (_, at) => made(`key-${at}`, { secret: 's' }))
+  expect(after(entries).newKeys).toBe(wanted)
+})
