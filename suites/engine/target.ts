@@ -4,6 +4,12 @@
  */
 import { defaultScheme } from './document.ts'
 
+export type OwnConnection = `own ${string}`
+
+/** Whether requests share a connection that no others use. */
+export const isOwn = (connection: WireRequest['connection']): connection is OwnConnection =>
+  connection?.startsWith('own ') === true
+
 export interface WireRequest {
   method: string
   /** Below the base URL, `/api` as a rule. */
@@ -14,9 +20,9 @@ export interface WireRequest {
   /**
    * `fresh` opens a new connection. `unused`: one that carried no call before, which may have been opened ahead; what changes state must
    * never be sent twice because a kept connection was stale. `warm`, in a race: a connection that carried another call of a race before,
-   * where there is one.
+   * where there is one. `own NAME`: one that requests with this name share, and no others.
    */
-  connection?: 'kept' | 'unused' | 'fresh' | 'warm'
+  connection?: 'kept' | 'unused' | 'fresh' | 'warm' | OwnConnection
   /** Arbitrary bytes, method and path, sent unchanged; an ordinary HTTP client might correct them. */
   raw?: boolean
   /** How long to wait for the whole answer, if shorter than usual. */

@@ -12,8 +12,9 @@ import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import type { Shown } from './replay.ts'
 import { sessionOf, withSessionsTogether } from './session-grants.ts'
+import { connectionsIn, unnamed } from './shared-connections.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
-import { type CallStep, namesIn, type Step } from './step.ts'
+import { type CallStep, type Connection, namesIn, type Step } from './step.ts'
 import { stepsFor } from './whole-sequence.ts'
 
 export type Found = Omit<Finding, 'known'>
@@ -92,7 +93,7 @@ function idOf({ requirement, kind, fact }: Candidate): string {
 function findingOf(
   x: Explorer,
   candidate: Candidate,
-  { steps, outcomes, failed, tries }: Reproduced,
+  { steps, outcomes, failed, tries, sharesConnection = false }: Reproduced,
   requirements: readonly Requirement[],
 ): Found {
   const { requirement, level, kind } = candidate
@@ -105,7 +106,11 @@ function findingOf(
     requirement,
     level,
     message,
-    steps: stepLines(x, { steps, outcomes }, kind === 'shape' ? 'accepted, with a wrong result' : kind),
+    steps: stepLines(
+      x,
+      { steps, outcomes, sharesConnection },
+      kind === 'shape' ? 'accepted, with a wrong result' : kind,
+    ),
     reproduced: { failed, tries },
     fixture: fixtureText({
       requirement,
@@ -116,6 +121,7 @@ function findingOf(
       outcomes,
       ...demanded(candidate),
       isSeenSometimes: failed < tries,
+      sharesConnection,
       mayBeRefused: mayBeRefused(x, candidate),
       ofTarget: ofTarget(x),
       before: countsBefore(x, candidate),
@@ -184,8 +190,10 @@ function* secretsOf(x: Explorer): Generator<string> {
   yield* refresh.keys()
 }
 
-function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): string[] {
+function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
+  const { steps, outcomes } = shown
   const explained = new Set<string>()
+  const connections = shown.sharesConnection ? connectionsIn(steps) : new Map<Connection, string>()
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
   const groups = withSessionsTogether({ steps, outcomes })
   return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
@@ -197,7 +205,9 @@ function stepLines(x: Explorer, { steps, outcomes }: Shown, last: string): strin
     if (step.do === 'burst')
       return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
     const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
-    const where = seen === '' ? '' : ` (called from ${seen})`
+    const connection = connections.get(step.connection ?? unnamed)
+    const on = connection === undefined ? '' : ` (on connection ${connection})`
+    const where = `${seen === '' ? '' : ` (called from ${seen})`}${on}`
     const others = more.map(sessionOf).join(', ')
     if (others !== '')
       return `${describeNamedStep(step)}${where}, and the same for the sessions ${others}: ${outcome}${about}`

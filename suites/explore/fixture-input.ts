@@ -23,6 +23,8 @@ export interface FixtureInput {
   readonly result?: Matchers | undefined
   /** Where a result is wrong: the document lets a server refuse the call as well. */
   readonly mayBeRefused?: boolean
+  /** The finding is seen only if calls share a connection, as in these steps. */
+  readonly sharesConnection?: boolean
   /** The finding was not seen each time that it was tried. */
   readonly isSeenSometimes?: boolean
   /** How often such a call was refused before, and how often the right call was accepted: a server may count them. */

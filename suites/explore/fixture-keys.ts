@@ -91,9 +91,10 @@ function labelOf(name: Json, named: ReadonlyMap<string, Named>): string {
 
 /** The id of the explorer's creation means nothing, and of creations at once each is made alone. */
 function plainCreation(step: Step, named: ReadonlyMap<string, Named>): Step[] {
-  if (!callsOf(step).some(({ method }) => method === 'manager/createApiKey')) return [step]
+  if (!callsOf(step).some(({ method }) => method === 'manager/createApiKey'))
+    return [step.do === 'call' ? { ...step, connection: 'new' } : step]
   return callsOf(step).flatMap(({ id: _id, connection: _connection, ...call }) => {
     const label = named.get(madeBy(call)[0] ?? '')?.label
-    return label === undefined ? [] : [{ ...call, params: { ...call.params, name: label } }]
+    return label === undefined ? [] : [{ ...call, connection: 'new' as const, params: { ...call.params, name: label } }]
   })
 }

@@ -4,12 +4,15 @@ import type { Json, Change as PlainChange } from '../engine/changes/change.ts'
 import { wrapped } from '../engine/changes/wrapped.ts'
 import { alterOf } from '../engine/fixture/alterations.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
-import type { BurstStep, CallStep, Change, Step } from './step.ts'
+import { unnamed } from './shared-connections.ts'
+import type { BurstStep, CallStep, Change, Connection, Step } from './step.ts'
 
 export interface Names {
   get(name: string): Named | undefined
   /** Values of this target, and what stands for them. */
   readonly ofTarget: ReadonlyMap<string, string>
+  /** The names of connections, by their names in the steps; empty where they do not matter. */
+  readonly connections: ReadonlyMap<Connection, string>
   /** Names of sessions that become shorter. */
   readonly sessions: ReadonlyMap<string, string>
   /** The headers that later steps send again. */
@@ -32,6 +35,7 @@ export function stepText(step: Step, names: Names, needs: Set<string>, { expect,
   const parts = [
     ...(title === undefined ? [] : [`step: ${quoted(title)}`]),
     ...(shortForm(step, names) ?? longForm(step, names)),
+    ...connectionText(step, names),
     ...moreOf(step),
     ...(expect === null ? [] : [`expect: ${expect}`]),
     ...keepText(step, names),
@@ -111,6 +115,11 @@ function alterText(changes: readonly Change[], names: Names): string[] {
     return `${name}: { value: ${valueText((said as { value: Json }).value, names)} }`
   })
   return entries.length === 0 ? [] : [`alter: { ${entries.join(', ')} }`]
+}
+
+function connectionText({ connection = unnamed }: CallStep, { connections }: Names): string[] {
+  const name = connections.get(connection)
+  return name === undefined ? [] : [`connection: ${name}`]
 }
 
 function moreOf({ from, inChunks, form, nonce, id }: CallStep): string[] {

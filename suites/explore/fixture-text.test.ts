@@ -201,6 +201,20 @@ test('a name of a session that says nothing becomes short', () => {
     expect(scopes).toContain(`scope: ["${word}"]`)
 })
 
+test('connections are named where calls must share them, and the right calls stay apart', () => {
+  const steps = [
+    list({ kind: 'hmac', who: 'root' }),
+    { ...wrongSecret, connection: 'new' as const },
+    list({ kind: 'none' }),
+  ]
+  const lines = written(steps, { sharesConnection: true })
+  expect(lines.filter((line) => line.includes('connection: one'))).toEqual([
+    'call: solution/listSolutions, auth: { hmac: root }, connection: one, expect: accepted',
+    'call: solution/listSolutions, auth: none, connection: one, expect: refused',
+  ])
+  expect(written(steps).join()).not.toContain('connection')
+})
+
 test('a header that is sent again is kept', () => {
   const sent: CallStep = { ...list({ kind: 'hmac', who: 'root' }), as: 'sent1' }
   const lines = written([sent, list({ kind: 'header', header: '$sent1.header' })])

@@ -7,6 +7,7 @@ import { keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
 import { isRefresh, type Names, quoted, raceText, refreshedIn, stepText } from './fixture-steps.ts'
 import type { Outcome } from './replay.ts'
 import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
+import { connectionsIn } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 
@@ -46,7 +47,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   // A demand may compare one value of a result with another.
   const judged = last.do === 'burst' || input.result === undefined ? last : { as: 'judged', ...last }
   const all = [...creations, ...input.steps.slice(0, -1), judged]
-  const names = friendlyNames(named, all, input.ofTarget ?? new Map())
+  const names = friendlyNames(named, all, input)
   const write = (step: Step, expect: string | null): Line => ({ step, text: stepText(step, names, needs, { expect }) })
   const before = withOtherSessionsTogether(input)
     .slice(0, -1)
@@ -60,7 +61,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     .filter((method) => hasDocumentedResult(method))
     .map(rootCall)
   const controls = [...controlsFor(last, input, names), ...ofRefusals].map((step): Line => {
-    const line = { step, text: stepText(step, names, needs, { expect: 'accepted', title }) }
+    const line = { step, text: stepText({ ...step, connection: 'new' }, names, needs, { expect: 'accepted', title }) }
     return counts !== null && madeBy(step).length === 0 ? times(counts.accepted, line) : line
   })
   const created = creations.map((step) => write(step, 'accepted'))
@@ -158,7 +159,7 @@ function countsBefore({ before, expect }: FixtureInput, judged: CallStep | Burst
 function friendlyNames(
   keys: ReadonlyMap<string, Named>,
   steps: readonly Step[],
-  ofTarget: ReadonlyMap<string, string>,
+  { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
 ): Names {
   const names = new Map<string, Named>([...keys, [rightPair, { name: 'right-pair' }]])
   let count = 0
@@ -172,6 +173,7 @@ function friendlyNames(
   const made = steps.flatMap(callsOf).flatMap(({ as }) => as ?? [])
   return {
     ofTarget,
+    connections: sharesConnection ? connectionsIn(steps) : new Map(),
     sessions: shortSessions(texts),
     get: (name) => names.get(name),
     sentAgain: new Set(made.filter(isSentAgain)),

@@ -12,6 +12,8 @@ import { callsOf, isWhole, madeBy, selfContainedSteps } from './whole-sequence.t
 
 /** The shortest sequence that shows a finding, and how often it did. */
 export interface Reproduced extends Shown {
+  /** It was not seen with each call on a new connection. */
+  readonly sharesConnection?: boolean
   readonly failed: number
   readonly tries: number
 }
@@ -52,7 +54,9 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       if (shown === null) continue
       const short = await shorter(x, candidate, shown)
       const narrow = await narrower(x, candidate, short)
-      return confirmed(x, candidate, await plainer(x, candidate, await withCommonerKeys(x, candidate, narrow)))
+      const least = await plainer(x, candidate, await withCommonerKeys(x, candidate, narrow))
+      const sharesConnection = await needsConnection(x, candidate, least)
+      return { ...(await confirmed(x, candidate, least)), sharesConnection }
     }
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }
@@ -137,6 +141,14 @@ async function withCommonerKeys(x: Explorer, candidate: Candidate, shown: Shown)
 /** The order of params seldom matters; a reader expects that of the document. */
 async function plainer(x: Explorer, candidate: Candidate, least: Shown): Promise<Shown> {
   return (await shows(x, candidate, least.steps.map(inDocumentOrder))) ?? least
+}
+
+/** Whether it is no longer seen with each call on a new connection. */
+async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
+  const calls = steps.filter((step) => step.do === 'call')
+  if (calls.length < 2 || x.isOver({ calls: steps.length * (runs + 1), ms: 0 })) return false
+  const apart = steps.map((step): Step => (step.do === 'call' ? { ...step, connection: 'new' } : step))
+  return (await shows(x, candidate, apart, true)) === null && (await shows(x, candidate, steps, true)) !== null
 }
 
 /**

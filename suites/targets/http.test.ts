@@ -11,6 +11,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     if (request.url === '/drop') return request.socket.destroy()
     response.setHeader('x-connection', request.headers.connection ?? '')
+    response.setHeader('x-port', String(request.socket.remotePort))
     return response.end(Buffer.concat(chunks).toString('hex'))
   })
 })
@@ -57,6 +58,19 @@ describe('the bytes that are sent', () => {
     )
     wire.close()
   })
+})
+
+test('requests with one name share a connection, which no others use', async () => {
+  const wire = openWire({ baseUrl, requestTimeoutMs: 5000 })
+  const portOf = async (connection: NonNullable<WireRequest['connection']>): Promise<string> => {
+    const answer = await wire.send(request(odd, { connection }))
+    return answer.kind === 'answer' ? (answer.headers['x-port'] ?? '') : ''
+  }
+  const [one, kept, two] = [await portOf('own one'), await portOf('kept'), await portOf('own two')]
+  expect(new Set([one, kept, two]).size).toBe(3)
+  expect(await portOf('own one')).toBe(one)
+  expect(await portOf('own two')).toBe(two)
+  wire.close()
 })
 
 describe('a kept connection that the server closes without notice', () => {

@@ -1,5 +1,5 @@
 import type http from 'node:http'
-import type { Instance, WireAnswer, WireRequest } from '../engine/target.ts'
+import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../engine/target.ts'
 import { agentMaker, isOnCarrier, type Route } from './agents.ts'
 import { collectAnswers } from './long-answers.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
@@ -33,7 +33,9 @@ export function openWire(options: WireOptions): Wire {
   let mostAtOnce = 0
   const spares = proxy === null ? openSpares(unused, () => mostAtOnce) : undefined
 
+  const own = ownAgents(options)
   const agentFor = (request: WireRequest): http.Agent => {
+    if (isOwn(request.connection)) return own.of(request)
     if (request.from === 'second-address') return second
     if (request.connection === 'unused') return unused
     return request.connection === 'fresh' ? fresh : kept
@@ -64,6 +66,7 @@ export function openWire(options: WireOptions): Wire {
     close: () => {
       spares?.close()
       for (const agent of Object.values(agents)) agent.destroy()
+      own.close()
       collectAnswers()
     },
   }
@@ -83,6 +86,25 @@ function openAgents(options: WireOptions) {
     fresh,
     unused: agentWith({ keepAlive: false }),
     second: secondAddress === undefined ? fresh : directly({ keepAlive: false, localAddress: secondAddress }),
+  }
+}
+
+/** Agents with one connection each, by the name of the connection. */
+function ownAgents(options: WireOptions): { of(request: WireRequest): http.Agent; close(): void } {
+  const agents = new Map<string, http.Agent>()
+  return {
+    of: ({ connection = '', from }) => {
+      const isSecond = from === 'second-address' && options.secondAddress !== undefined
+      const name = `${connection} ${isSecond}`
+      const localAddress = isSecond ? { localAddress: options.secondAddress } : {}
+      const route = isSecond ? { ...options, proxy: null } : options
+      const agent = agents.get(name) ?? agentMaker(route)({ keepAlive: true, maxSockets: 1, ...localAddress })
+      agents.set(name, agent)
+      return agent
+    },
+    close: () => {
+      for (const agent of agents.values()) agent.destroy()
+    },
   }
 }
 

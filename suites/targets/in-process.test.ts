@@ -80,3 +80,17 @@ test('only calls on the kept connection share its number', async () => {
   expect(others[2]).toBe(kept)
   expect(new Set(seen).size).toBe(4)
 })
+
+test('requests with one name share a connection, which no others use', async () => {
+  const connections: number[] = []
+  const handle: typeof server.handle = (request) => {
+    connections.push(request.connection ?? 0)
+    return server.handle(request)
+  }
+  const watched = openInProcess({ handle, baseUrl: server.url, requestTimeoutMs, secondAddress })
+  for (const connection of ['own one', 'kept', 'own two', 'fresh', 'own one'] as const)
+    await watched(call('solution/listSolutions', { connection }))
+  const [one, kept, two, fresh, again] = connections
+  expect(new Set([one, kept, two, fresh]).size).toBe(4)
+  expect(again).toBe(one)
+})

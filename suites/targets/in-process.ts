@@ -2,7 +2,7 @@
  * Makes ordinary calls to the bundled server without a socket, because sockets take most of the time of a loopback call and no case is
  * about them. Raw requests and races are about the connection and still use HTTP.
  */
-import type { WireAnswer, WireRequest } from '../engine/target.ts'
+import { isOwn, type WireAnswer, type WireRequest } from '../engine/target.ts'
 import { lateAnswer, noAnswer } from './no-answer.ts'
 
 /** A server as a function; the shape is that of the bundled server, which is not imported here. */
@@ -44,9 +44,18 @@ export function openInProcess(options: InProcessOptions): (request: WireRequest)
   const { pathname, host } = new URL(options.baseUrl)
   const basePath = pathname.replace(/\/$/, '')
   let lastConnection = firstConnection
+  const own = new Map<string, number>()
+  const connectionOf = ({ connection = 'kept', from }: WireRequest): number => {
+    if (connection === 'kept' && from !== 'second-address') return firstConnection
+    const name = isOwn(connection) ? `${connection} ${from}` : undefined
+    const known = name === undefined ? undefined : own.get(name)
+    if (known !== undefined) return known
+    lastConnection += 1
+    if (name !== undefined) own.set(name, lastConnection)
+    return lastConnection
+  }
   const send = async (request: WireRequest): Promise<WireAnswer> => {
-    const isKept = (request.connection ?? 'kept') === 'kept' && request.from !== 'second-address'
-    if (!isKept) lastConnection += 1
+    const connection = connectionOf(request)
     // Lets timers and messages of the run be handled between two calls.
     await new Promise((resolve) => setImmediate(resolve))
     const answered = handle({
@@ -55,7 +64,7 @@ export function openInProcess(options: InProcessOptions): (request: WireRequest)
       headers: { host, 'content-length': String(request.body.length), ...lowerCase(request.headers) },
       body: Buffer.from(request.body),
       remoteAddress: request.from === 'second-address' ? secondAddress : firstAddress,
-      connection: isKept ? firstConnection : lastConnection,
+      connection,
     })
     if (!(answered instanceof Promise)) return wireAnswer(answered)
     const timeoutMs = request.timeoutMs ?? requestTimeoutMs

@@ -28,6 +28,8 @@ export interface CallSpec extends AnySpec {
   privateKey?: string
   /** Not on a kept connection. */
   freshConnection?: boolean
+  /** The name of a connection that only calls with this name use. */
+  ownConnection?: string | undefined
   /** In a race: use a connection that carried a call before. */
   warmConnection?: boolean
   /** The id of the key that this call deletes, if any. */

@@ -1,6 +1,6 @@
 import type { Delivered } from '../judge/called.ts'
 import { classify } from '../judge/classify.ts'
-import type { Instance, WireAnswer, WireRequest } from '../target.ts'
+import { type Instance, isOwn, type WireAnswer, type WireRequest } from '../target.ts'
 import type { CallLimit } from './call-limit.ts'
 import { jumpMs, leastJumpMs, narrowOffset, offsetMs, offsetUncertaintyMs, signingOffsetMs } from './clock-offset.ts'
 import { cutAnswer } from './cut-evidence.ts'
@@ -107,7 +107,8 @@ async function repeatWhileThrottled(
 /** How often a call with this answer is tried again. */
 function mostTries({ facts }: CallContext, { answer, request }: Delivered, tries: number): number {
   if (answer.outcome === 'throttled') return tries
-  const changes = request.connection === 'unused' || request.connection === 'warm' || request.raw === true
+  const { connection } = request
+  const changes = connection === 'unused' || connection === 'warm' || isOwn(connection) || request.raw === true
   if (answer.outcome !== 'broken' || !isWorthRepeating(facts, answer.status, changes)) return 0
   return Math.min(tries, unavailableTries)
 }
@@ -125,9 +126,9 @@ function patienceMs({ clock, settings }: Instance): number {
   return Math.min(throttleTries * settings.maxWaitMs, clock.leftMs?.() ?? Number.POSITIVE_INFINITY)
 }
 
-/** A warm connection of a race may close during its call, and the call may have been made. */
-const isStale = ({ wire, request }: Delivered): boolean =>
-  wire.kind === 'none' && wire.stale && request.connection !== 'warm'
+/** A warm connection of a race, or one of its own, may close during its call, and the call may have been made. */
+const isStale = ({ wire, request: { connection } }: Delivered): boolean =>
+  wire.kind === 'none' && wire.stale && connection !== 'warm' && !isOwn(connection)
 
 const isKept = ({ request }: Delivered): boolean => request.connection === 'kept'
 

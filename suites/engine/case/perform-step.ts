@@ -125,7 +125,9 @@ function callSpec(caller: Caller, step: CallStep, names: Names): CallSpec {
     method: declared?.method ?? method,
     params: applyParamChanges(declared?.params ?? params, resolve(step.but, names)),
     auth: resolveAuth(caller, step.auth, names),
-    nonce: step.nonce,
+    nonce: resolve(step.nonce, names) as CallSpec['nonce'],
+    // No other case has this unique text.
+    ...(step.connection === undefined ? {} : { ownConnection: `${names.unique} ${step.connection}` }),
     ...('alter' in step ? { changes: changesOf(resolve(step.alter, names)) } : {}),
     form: resolve(step.body, names) as CallSpec['form'],
     headers: resolve(step.headers, names) as CallSpec['headers'],

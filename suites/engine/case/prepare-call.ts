@@ -93,8 +93,9 @@ function limitsOf({ timeoutMs, sharedBy }: Pick<CallSpec, 'timeoutMs' | 'sharedB
 
 function connectionOf(
   { run }: Caller,
-  { method, freshConnection, warmConnection }: CallSpec,
+  { method, freshConnection, warmConnection, ownConnection }: CallSpec,
 ): NonNullable<WireRequest['connection']> {
+  if (ownConnection !== undefined) return `own ${ownConnection}`
   if (warmConnection) return 'warm'
   if (freshConnection) return 'fresh'
   // A call that changes state is never sent on a connection that may be stale.

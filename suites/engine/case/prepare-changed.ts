@@ -1,6 +1,13 @@
 /** The bytes of a call with changed parts (`alter`), or with a nonce of a given kind. */
-import { Unmakeable } from '../changes/change.ts'
-import { type Caller as CallerOfCall, headerBytes, type Key, type Member, writeCall } from '../changes/changed-call.ts'
+import { type Change, Unmakeable } from '../changes/change.ts'
+import {
+  type Caller as CallerOfCall,
+  headerBytes,
+  type Key,
+  type Member,
+  type WrittenCall,
+  writeCall,
+} from '../changes/changed-call.ts'
 import { nonceOf } from '../changes/nonces.ts'
 import { SuiteError } from '../errors.ts'
 import { readDeviations } from '../fixture/deviations.ts'
@@ -29,8 +36,11 @@ interface Now {
 export function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs, tokenWord }: Now): ChangedCall {
   const { scheme, signedUri } = caller.instance.settings
   const { random } = caller.run
-  try {
-    const { authorization, body, idle } = writeCall(
+  const nonces: string[] = []
+  /** With the same nonces each time. */
+  const written = (changes: readonly Change[]): WrittenCall => {
+    let at = 0
+    return writeCall(
       {
         method: spec.method,
         params: spec.params as { [name: string]: never },
@@ -39,26 +49,42 @@ export function prepareChanged(caller: Caller, spec: CallSpec, { id, signedAtMs,
         nonce: spec.nonce,
         write: (members: Member[]) => writeBody(members, spec.form),
       },
-      spec.changes ?? [],
+      changes,
       {
         scheme,
         uri: signedUri,
         url: `${caller.instance.baseUrl}/api`,
         tokenWord,
         operations: readDeviations(),
-        nextNonce: (kind) => nonceOf(kind, random),
+        nextNonce: (kind) => {
+          const nonce = nonces[at] ?? nonceOf(kind, random)
+          nonces[at] = nonce
+          at += 1
+          return nonce
+        },
         timestamp: () => Math.round(signedAtMs),
       },
     )
-    const [unchanged] = idle
+  }
+  try {
+    const { changes = [] } = spec
+    const call = written(changes)
+    const [unchanged] = call.idle
     if (unchanged !== undefined) throw new Unmakeable(`"${unchanged.field}" stays as it is`)
-    const header = authorization === undefined ? undefined : headerBytes(authorization)
-    return { header, body: new TextEncoder().encode(body) }
+    if (changes.length > 0 && isSame(call, written([]))) throw new Unmakeable('what is sent stays as it is')
+    const header = asSent(call.authorization)
+    return { header: header === undefined ? undefined : headerBytes(header), body: new TextEncoder().encode(call.body) }
   } catch (error) {
     if (error instanceof Unmakeable) throw new SuiteError('fixture', `Cannot change this call: ${error.message}`)
     throw error
   }
 }
+
+const isSame = (one: WrittenCall, other: WrittenCall): boolean =>
+  one.body === other.body && asSent(one.authorization) === asSent(other.authorization)
+
+/** HTTP takes away white space at both ends of a header. */
+const asSent = (header: string | undefined): string | undefined => header?.replace(/^[\t ]+|[\t ]+$/g, '')
 
 function callerOf(caller: Caller, auth: Auth): CallerOfCall {
   if (auth === 'none') return { kind: 'none' }
