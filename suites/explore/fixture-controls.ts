@@ -1,9 +1,10 @@
 /** The right calls of a scenario, which show that a server is not out of order. */
+import { cutLetterForms } from '../engine/changes/body-forms.ts'
 import { grant, inDocumentOrder, list } from './calls.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { ownerOf } from './fixture-keys.ts'
 import { isRefresh, type Names, refreshedIn } from './fixture-steps.ts'
-import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
+import { type Auth, type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { callsOf } from './whole-sequence.ts'
 
 /** Right calls that are accepted on a server which is not out of order: the same call, or one by the same key. */
@@ -22,13 +23,25 @@ export function controlsFor(judged: CallStep | BurstStep, { expect, steps }: Fix
   return byKey.length > 0 && isListing ? byKey : [...byKey, rootCall(judged.method)]
 }
 
-/** Calls of root in the same form: a server may refuse a long body, another member, an address or a kind of nonce to everybody. */
+/** What the document does not show, so that a server may refuse it to everybody: bodies with further members, and nonces with padding. */
+const openForms: readonly string[] = ['extra-member', 'member-twice', 'params-twice', ...Object.keys(cutLetterForms)]
+const addsMember = (form: CallStep['form']): boolean =>
+  typeof form === 'string' && (form.startsWith('with-') || openForms.includes(form))
+
+/** Calls of root in the same form, where a server may refuse that form to everybody; it may refuse a long body, so root sends one nearly as long. */
 function likeCalls({ method, form, from, nonce, auth }: CallStep): CallStep[] {
-  const more = { ...(form === undefined ? {} : { form }), ...(from === undefined ? {} : { from }) }
-  const like = { ...rootCall(method), ...more }
-  if (nonce === undefined || (auth.kind === 'hmac' && auth.who === 'root')) return [like]
-  return [like, list({ kind: 'hmac', who: 'root' }, { nonce })]
+  const more = {
+    ...(addsMember(form) && form !== undefined ? { form } : {}),
+    ...(typeof form === 'number' ? { form: form - 1 } : {}),
+    ...(from === undefined ? {} : { from }),
+  }
+  const isBasicOfRoot = auth.kind === 'basic' && auth.who === 'root'
+  const call = rootCall(method)
+  const like = isBasicOfRoot && addsMember(form) ? { ...call, auth: signed, ...more } : { ...call, ...more }
+  return nonce === 'padded' && !(auth.kind === 'hmac' && auth.who === 'root') ? [like, list(signed, { nonce })] : [like]
 }
+
+const signed: Auth = { kind: 'hmac', who: 'root' }
 
 /** Whether a key with a public key is used by its secret, which proves nothing. */
 const isUsedAsSecret = (key: string, { auth }: CallStep, names: Names): boolean =>

@@ -2,7 +2,7 @@
 import type { Matchers } from '../engine/model/index.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { Unsayable } from './fixture-keys.ts'
-import type { Names } from './fixture-steps.ts'
+import { type Names, ofAnyTarget } from './fixture-steps.ts'
 import type { CallStep, Step } from './step.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 
@@ -23,7 +23,7 @@ export function expectText(input: FixtureInput, last: CallStep, names: Names): s
   const matchers = Object.entries({ ...result, ...ofOtherValues(input, last, names) })
   if (!isOfSchema && matchers.length === 0) throw new Unsayable()
   if (requirement === 'refresh/scopes-kept' && !wasRequested(input)) throw new Unsayable()
-  const where = matchers.map(([path, matcher]) => `${path}: ${JSON.stringify(matcher)}`)
+  const where = matchers.map(([path, matcher]) => `${path}: ${ofAnyTarget(JSON.stringify(matcher), names)}`)
   const accepted = `{ accepted: ${schema}${where.length === 0 ? '' : `, where: { ${where.join(', ')} }`} }`
   return input.mayBeRefused === true ? `{ refused-or: ${accepted} }` : accepted
 }

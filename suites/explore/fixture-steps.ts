@@ -186,8 +186,12 @@ function renamed(text: string, names: Names): string {
     .replace(/\$([A-Za-z][\w-]*)((?:\.\w+)*)/g, (whole, name: string, path: string) =>
       nameText(whole, name, path, names),
     )
-  return [...names.ofTarget].reduce((all, [value, reference]) => all.replace(wholeText(value), () => reference), named)
+  return ofAnyTarget(named, names)
 }
+
+/** The text with references in place of the values of this target. */
+export const ofAnyTarget = (text: string, { ofTarget }: Names): string =>
+  [...ofTarget].reduce((all, [value, reference]) => all.replace(wholeText(value), () => reference), text)
 
 /** An address may begin with another one. */
 const wholeText = (value: string): RegExp =>

@@ -221,3 +221,11 @@ test('a header that is sent again is kept', () => {
   expect(lines.join()).toContain('keep: { pair: result, pair-header: sent.header, pair-signature: sent.signature }')
   expect(lines.at(-1)).toContain('auth: { header: "$pair-header" }')
 })
+
+test('a form that the document does not show is sent by another way to authorize, and a long body nearly as long', () => {
+  const of = (form: string | number): string =>
+    written([{ ...right, form }], { expect: 'accepted' })[0]?.replace(', expect: accepted', '') ?? ''
+  expect(of('with-numbers')).toContain('auth: { hmac: root }, body: with-numbers')
+  expect(of('crlf-behind')).not.toContain('body:')
+  expect(of(2048)).toContain('body: { size: 2047 }')
+})
