@@ -3,14 +3,11 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { interruptedExitCode, SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
-import { languageVersion } from '../engine/fixture/folder.ts'
-import { counted } from '../engine/group.ts'
-import { line, lines, type Printable, printableLines } from '../engine/printable.ts'
-import { type Exploration, explore } from '../explore/explore.ts'
+import { lines, printableLines } from '../engine/printable.ts'
+import { explore } from '../explore/explore.ts'
 import { openTarget } from '../explore/open-target.ts'
 import { exploreReport } from '../explore/report.ts'
 import { renderExploration } from '../explore/text.ts'
-import { shellWord } from '../report/shell.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { countedWire } from '../run/explore/counted-wire.ts'
 import { type Effort, type ExploreOutcome, exploreUrl } from '../run/explore/explore-url.ts'
@@ -18,10 +15,10 @@ import type { RunFlags } from '../run/options/flags.ts'
 import { demandPlaceFor } from '../run/options/inputs.ts'
 import { readTargetOptions, type TargetOptions } from '../run/options/target-options.ts'
 import { count, positive, readReports, someSeconds } from '../run/options/values.ts'
-import { replaceFile } from '../run/replace-file.ts'
 import { startExploreProgress } from './explore-progress.ts'
 import { packageVersion } from './package-version.ts'
 import { addTargetFlags, bundledByDefault, collect } from './run-flags.ts'
+import { saveScenarios } from './save-scenarios.ts'
 import { processOutlet, writeReports } from './write-reports.ts'
 
 interface ExploreFlags extends RunFlags {
@@ -116,7 +113,11 @@ interface Context {
   outlet: ReturnType<typeof processOutlet>
 }
 
-function conclude(flags: ExploreFlags, { exploration, stopped }: ExploreOutcome, context: Context): number {
+async function conclude(
+  flags: ExploreFlags,
+  { exploration, stopped }: ExploreOutcome,
+  context: Context,
+): Promise<number> {
   const { outlet, reports, corpus, target } = context
   if (stopped !== null && exploration.findings.length === 0)
     throw new SuiteError('interrupted', 'Interrupted; nothing was found until then')
@@ -142,48 +143,10 @@ function conclude(flags: ExploreFlags, { exploration, stopped }: ExploreOutcome,
   )
   // Last, so that a full disk takes no report away.
   if (flags.save !== undefined && exploration.findings.length > 0)
-    outlet.stderr(lines([line`${saveFixtures(flags.save, exploration)}`, ...howToRun(flags, flags.save, exploration)]))
+    outlet.stderr(lines(await saveScenarios(flags, flags.save, { exploration, corpus })))
   if (stopped !== null) return interruptedExitCode
   if (exploration.findings.length > 0) return 1
   return exploration.gone === null ? 0 : goneExitCode
-}
-
-/**
- * A fixture folder for `run --fixtures`: `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for.
- *
- * @returns what was written
- */
-function saveFixtures(folder: string, { findings }: Exploration): string {
-  if (findings.every(({ fixture }) => fixture === null))
-    return 'Wrote no scenario: it would need words that the fixture language has not, or what the target showed before; the seed repeats it'
-  const scenarios = join(folder, 'scenarios', 'found')
-  replaceFile(join(folder, 'language.yaml'), `language: ${languageVersion}\n`, 'the scenarios')
-  for (const { id, fixture } of findings)
-    if (fixture !== null)
-      replaceFile(join(scenarios, `${id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`), fixture, 'the scenario')
-  const written = findings.filter(({ fixture }) => fixture !== null).length
-  const others = findings.length - written
-  const rest =
-    others === 0
-      ? ''
-      : `; ${others} more would need words that the fixture language has not, or what the target showed before, and the seed repeats them`
-  return `Wrote ${counted(written, 'scenario')} to "${folder}"${rest}`
-}
-
-/** How to run what was written. */
-function howToRun(flags: ExploreFlags, folder: string, { findings }: Exploration): Printable[] {
-  if (findings.every(({ fixture }) => fixture === null)) return []
-  const target = [
-    ...(flags.url === undefined ? [] : ['--url', flags.url]),
-    ...(flags.target === undefined ? [] : ['--target', flags.target]),
-    ...(flags.disposable === true ? ['--disposable'] : []),
-  ]
-  const command = ['npx', 'svc-conformance', 'run', ...target, '--fixtures', folder, '--only', 'found']
-  const place = flags.disposable === true ? ' on a new instance, because this one has no place for keys left' : ''
-  return [
-    line`Run them${place}: ${command.map(shellWord).join(' ')}`,
-    line`A scenario that passes there rests on what happened before it; the seed repeats that`,
-  ]
 }
 
 function allowed(target: TargetOptions | null): Effort['allow'] {

@@ -31,7 +31,7 @@ export function addRunFlags(command: Command): Command {
     .option('--fixtures <folder>', 'add your own scenarios')
     .option('--seed <number>', 'use the order of an earlier run')
     .option('--explore', 'let the model of the document make further calls; on with --disposable')
-    .option('--no-explore', 'run the cases only')
+    .option('--no-explore', 'run the cases only; the model still judges their calls at a URL')
     .option('--explore-calls <number>', 'maximum number of these calls; 16000 on the loopback, 1000 elsewhere')
     .option('--shard <i/n>', 'run every n-th scenario, starting with the i-th; each shard needs its own instance')
     .optionsGroup('How to judge')

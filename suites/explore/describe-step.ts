@@ -82,7 +82,9 @@ function howOf(method: string, auth: CallStep['auth'], isNamed: boolean): string
         : ` with the ${kind} of ${pair}`
     }
     case 'header':
-      return auth.header.startsWith('$') ? ' with the header of another call' : ` with the header "${auth.header}"`
+      return auth.header.startsWith('$')
+        ? ' with the header that signs another body'
+        : ` with the header "${auth.header}"`
     case 'basic':
       return ` with Basic credentials of ${auth.who}`
     default:

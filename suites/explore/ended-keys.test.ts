@@ -85,6 +85,6 @@ describe('a key that was disabled or deleted', () => {
       true,
     )
     const input = { requirement, part: '2', sentence: '', message: '', steps, outcomes: [], expect: 'refused' } as const
-    expect(fixtureText(input)).toBeNull()
+    expect(fixtureText(input)).toEqual({ why: 'no scenario may disable or delete a test key' })
   })
 })

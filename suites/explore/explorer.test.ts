@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { basic, changed, list } from './calls.ts'
+import { basic, changed, hmac, list } from './calls.ts'
 import { TargetGone } from './explorer-types.ts'
 import type { Caller } from './table.ts'
-import { brokenBy } from './test-findings.ts'
+import { brokenBy, foundIn } from './test-findings.ts'
 
 const wrong = changed(list(basic('root')), { field: 'basic-secret', operation: 'inside-changed' })
 
@@ -40,4 +40,20 @@ test('a target that answers no right call either is gone', async () => {
       run,
     ),
   ).rejects.toBeInstanceOf(TargetGone)
+})
+
+test('a signed body that is refused names its signature if such a body was accepted with another way to authorize', async () => {
+  const around: NonNullable<ServerOptions['around']> = (inner) => (request) => {
+    const isSigned = request.headers.authorization?.includes(';') === true
+    const isPadded = request.body.toString().endsWith(' ')
+    return inner(isSigned && isPadded ? { ...request, headers: {} } : request)
+  }
+  const padded = { form: 'space-behind' }
+  const { found } = await foundIn({ around }, async ({ x }) => {
+    // Everything on which the last call rests was shown.
+    await x.call(list(basic('root'), padded))
+    await x.call(list(hmac('root'), { form: 'line-feed-behind' }))
+    await x.call(list(hmac('root'), padded))
+  })
+  expect(found.map(({ requirement }) => requirement)).toEqual(['signatures/request-body'])
 })

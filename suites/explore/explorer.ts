@@ -228,9 +228,22 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
   if (!contradicts(verdict, answer)) return
   const kind = answer.kind === 'accepted' ? 'accepted' : answer.kind === 'refused' ? 'refused' : 'broken'
   const message = contradiction(step, verdict, answer)
-  const { requirement, level, fact } = verdict
+  const { level, fact } = verdict
+  const requirement = isOfBody(core, kind, step) ? bodySigned : verdict.requirement
   const about = fact.about ?? requirement
   shown.report({ requirement, level, message, kind, fact: about, entry: log.length - 1, script: shown.script })
+}
+
+const bodySigned = 'signatures/request-body'
+
+/** Whether only the signature of such a body is refused: another way to authorize was accepted with it. */
+function isOfBody({ log }: Core, kind: string, { form, auth, change }: CallStep): boolean {
+  if (kind === 'accepted' || form === undefined || change !== undefined) return false
+  if (auth.kind !== 'hmac' && auth.kind !== 'ecc') return false
+  const isUnsigned = ({ auth: other }: CallStep): boolean => other.kind === 'basic' || other.kind === 'token'
+  return log.some(({ seen }) =>
+    seen.some(({ step, answer }) => step.form === form && isUnsigned(step) && answer.kind === 'accepted'),
+  )
 }
 
 /** Ends the exploration when the target has stopped answering. One that hangs up instead of refusing answers right calls. */

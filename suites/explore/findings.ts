@@ -7,6 +7,7 @@ import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'
 import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
+import type { FixtureInput } from './fixture-input.ts'
 import { fixtureText } from './fixture-text.ts'
 import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
@@ -15,9 +16,11 @@ import { sessionOf, withSessionsTogether } from './session-grants.ts'
 import { connectionsIn, unnamed } from './shared-connections.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, type Connection, namesIn, type Step } from './step.ts'
+import { requestedFor } from './token-lines.ts'
 import { stepsFor } from './whole-sequence.ts'
 
-export type Found = Omit<Finding, 'known'>
+/** `whyNoFixture`: why no scenario could be written. */
+export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }
 
 export interface Findings {
   readonly found: Found[]
@@ -98,7 +101,7 @@ function findingOf(
 ): Found {
   const { requirement, level, kind } = candidate
   // It may show what a server sent, which knows secrets.
-  const message = printable(createRedactor(secretsOf(x)).text(candidate.message))
+  const message = printable(createRedactor(secretsOf(x)).text(withScope(candidate.message, steps)))
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {
     id: idOf(candidate),
@@ -112,7 +115,7 @@ function findingOf(
       kind === 'shape' ? 'accepted, with a wrong result' : kind,
     ),
     reproduced: { failed, tries },
-    fixture: fixtureText({
+    ...written({
       requirement,
       part,
       sentence,
@@ -120,16 +123,33 @@ function findingOf(
       steps,
       outcomes,
       ...demanded(candidate),
+      isSeenAgain: failed > 0 || tries === 0,
       isSeenSometimes: failed < tries,
       sharesConnection,
       mayBeRefused: mayBeRefused(x, candidate),
       ofTarget: ofTarget(x),
       before: countsBefore(x, candidate),
       creationOf: (key) => creationOf(x, key),
+      about: (key) => explainKeys(x, [key])[0]?.replace(`${key} is `, ''),
     }),
     exchanges: [],
     history: kind === 'history' ? historyOf(x, candidate) : [],
   }
+}
+
+/** What a token may do follows from the scope that was requested for it. */
+function withScope(message: string, steps: readonly Step[]): string {
+  const last = steps.at(-1)
+  const token = last?.do === 'call' && last.auth.kind === 'token' ? last.auth.token : undefined
+  const scope = token === undefined ? undefined : requestedFor(token, steps)
+  return scope === undefined
+    ? message
+    : message.replace('with an access token', `with an access token for the scope "${scope}"`)
+}
+
+function written(input: FixtureInput): Pick<Found, 'fixture' | 'whyNoFixture'> {
+  const made = fixtureText(input)
+  return 'text' in made ? { fixture: made.text } : { fixture: null, whyNoFixture: made.why }
 }
 
 /** What the document demands of the last call. */

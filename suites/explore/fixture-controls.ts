@@ -3,9 +3,9 @@ import { cutLetterForms } from '../engine/changes/body-forms.ts'
 import { grant, inDocumentOrder, list } from './calls.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { ownerOf } from './fixture-keys.ts'
-import { isRefresh, type Names, refreshedIn } from './fixture-steps.ts'
-import { type Auth, type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
-import { callsOf } from './whole-sequence.ts'
+import { isRefresh, type Names } from './fixture-steps.ts'
+import { type Auth, type BurstStep, type CallStep, namesIn } from './step.ts'
+import { granteeOf } from './token-lines.ts'
 
 /** Right calls that are accepted on a server which is not out of order: the same call, or one by the same key. */
 export function controlsFor(judged: CallStep | BurstStep, { expect, steps }: FixtureInput, names: Names): CallStep[] {
@@ -46,15 +46,6 @@ const signed: Auth = { kind: 'hmac', who: 'root' }
 /** Whether a key with a public key is used by its secret, which proves nothing. */
 const isUsedAsSecret = (key: string, { auth }: CallStep, names: Names): boolean =>
   names.get(key)?.signsAs !== undefined && auth.kind !== 'ecc' && auth.kind !== 'token'
-
-/** The key to which the pair of a token was granted, if it was not refreshed. */
-function granteeOf(token: string, steps: readonly Step[]): string | undefined {
-  const [, pair] = /^\$([\w-]+)\./.exec(token) ?? []
-  const made = steps.flatMap(callsOf).find(({ as }) => as === pair)
-  const refreshed = made === undefined ? undefined : refreshedIn(made)
-  if (refreshed !== undefined) return granteeOf(`$${refreshed}.`, steps)
-  return /^\$([\w-]+)\.id$/.exec(String(made?.params.apiKeyId))?.[1]
-}
 
 /** A token of the same key that opens the Solution API. */
 const withToken = (who: string): CallStep[] => [

@@ -18,11 +18,12 @@ export function expectText(input: FixtureInput, last: CallStep, names: Names): s
   if (result === undefined || requirement === 'envelope/id-echo' || requirement === 'envelope/response-jsonrpc')
     return expect
   const schema = schemaOf[last.method]
-  if (schema === undefined) throw new Unsayable()
+  if (schema === undefined) throw new Unsayable('no schema describes the result of this method')
   const isOfSchema = /^(grants\/result-|keys\/create-result$|envelope\/result-object$)/.test(requirement)
   const matchers = Object.entries({ ...result, ...ofOtherValues(input, last, names) })
-  if (!isOfSchema && matchers.length === 0) throw new Unsayable()
-  if (requirement === 'refresh/scopes-kept' && !wasRequested(input)) throw new Unsayable()
+  if (!isOfSchema && matchers.length === 0) throw new Unsayable('no matcher says what the result must be')
+  if (requirement === 'refresh/scopes-kept' && !wasRequested(input))
+    throw new Unsayable('another server may grant other scopes')
   const where = matchers.map(([path, matcher]) => `${path}: ${ofAnyTarget(JSON.stringify(matcher), names)}`)
   const accepted = `{ accepted: ${schema}${where.length === 0 ? '' : `, where: { ${where.join(', ')} }`} }`
   return input.mayBeRefused === true ? `{ refused-or: ${accepted} }` : accepted
@@ -41,7 +42,7 @@ function ofOtherValues({ requirement, steps }: FixtureInput, { as = '' }: CallSt
   if (requirement === 'refresh/pair-differs') return otherPair(steps.slice(0, -1), names)
   if (requirement !== 'expires-in/within-refresh-lifetime' && requirement !== 'grants/expiry-order') return {}
   const { name } = names.get(as) ?? {}
-  if (name === undefined) throw new Unsayable()
+  if (name === undefined) throw new Unsayable('the result has no name')
   return { 'result.accessTokenExpiry': { 'at-most': `$${name}.refreshTokenExpiry` } }
 }
 
@@ -51,6 +52,6 @@ function otherPair(before: readonly Step[], names: Names): Matchers {
   const noneOf = (token: string): Matchers[string] => ({
     is: { not: { enum: earlier.map((name) => `$${name}.${token}`) } },
   })
-  if (earlier.length === 0) throw new Unsayable()
+  if (earlier.length === 0) throw new Unsayable('the earlier pair is not among these steps')
   return { 'result.accessToken': noneOf('accessToken'), 'result.refreshToken': noneOf('refreshToken') }
 }

@@ -25,11 +25,15 @@ export interface FixtureInput {
   readonly mayBeRefused?: boolean
   /** The finding is seen only if calls share a connection, as in these steps. */
   readonly sharesConnection?: boolean
+  /** Whether these steps showed the finding when they were tried, or were not tried. */
+  readonly isSeenAgain?: boolean
   /** The finding was not seen each time that it was tried. */
   readonly isSeenSometimes?: boolean
   /** How often such a call was refused before, and how often the right call was accepted: a server may count them. */
   readonly before?: Counts
   readonly creationOf?: CreationOf
+  /** What a reader must know of a key of the exploration. */
+  about?(key: string): string | undefined
   /** What stands in a scenario for a value of this target: `$solutions.0`, `$client.address`. */
   readonly ofTarget?: ReadonlyMap<string, string>
 }

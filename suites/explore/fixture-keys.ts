@@ -3,7 +3,7 @@ import type { Json } from '../engine/changes/change.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 
-/** Thrown where the fixture language has no word. */
+/** Thrown where the fixture language has no word; the message says for what. */
 export class Unsayable extends Error {}
 
 /** A key, or a pair of tokens, in the words of a scenario. */
@@ -73,7 +73,7 @@ function createdKey({ as = '', params }: CallStep, named: ReadonlyMap<string, Na
   if (params.publicKey === undefined) return key
   const taken = new Set([...named.values()].map(({ signsAs }) => signsAs))
   const signsAs = owners.find((owner) => !taken.has(owner))
-  if (signsAs === undefined) throw new Unsayable()
+  if (signsAs === undefined) throw new Unsayable('there is no third test key with a private key')
   return { ...key, signsAs }
 }
 

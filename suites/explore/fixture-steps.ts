@@ -50,22 +50,18 @@ export function stepText(step: Step, names: Names, needs: Set<string>, { expect,
 function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>): string {
   const [first, ...others] = calls.map(({ as: _as, connection: _connection, id: _id, ...call }) => call)
   if (first === undefined || others.some((other) => JSON.stringify(other) !== JSON.stringify(first)))
-    throw new Unsayable()
+    throw new Unsayable('the fixture language has no words for different calls at once')
   const call = stepText(first, names, needs, { expect: null })
   return call.replace(/ }$/, `, parallel: ${calls.length}, connections: ${on} }`)
 }
 
 /** Of simultaneous refreshes of one token at most one is accepted. What may come of other calls at once depends on the calls before. */
 export function raceText(race: BurstStep, names: Names, needs: Set<string>): string {
-  if (!race.calls.every(isRefresh)) throw new Unsayable()
+  if (!race.calls.every(isRefresh)) throw new Unsayable('only refreshes at once can be judged by their number')
   return inParallel(race, names, needs).replace(/ }$/, ', tally: { accepted: at-most 1 } }')
 }
 
 export const isRefresh = ({ params }: Pick<CallStep, 'params'>): boolean => params.grantType === 'refresh_token'
-
-/** The pair that a call refreshes. */
-export const refreshedIn = ({ params }: CallStep): string | undefined =>
-  /^\$([\w-]+)\.refreshToken$/.exec(String(params.refreshToken))?.[1]
 
 /** `grant: alice, scope: […]` and `refresh: $pair`, which send the params in the order of the document. */
 function shortForm({ method, auth, change, params }: CallStep, names: Names): string[] | null {
@@ -123,8 +119,8 @@ function connectionText({ connection = unnamed }: CallStep, { connections }: Nam
 }
 
 function moreOf({ from, inChunks, form, nonce, id }: CallStep): string[] {
-  // A body in chunks, and an address beside the second one, have no words.
-  if (inChunks === true || (from !== undefined && from !== 'second-address')) throw new Unsayable()
+  if (inChunks === true) throw new Unsayable('the fixture language has no word for a body in chunks')
+  if (from !== undefined && from !== 'second-address') throw new Unsayable('it needs a third address')
   return [
     ...(from === undefined ? [] : ['from: second-address']),
     ...(nonce === undefined ? [] : [`nonce: ${nonce}`]),
@@ -135,7 +131,8 @@ function moreOf({ from, inChunks, form, nonce, id }: CallStep): string[] {
 }
 
 function bodyWord(form: string): string {
-  if (!Object.hasOwn(bodyForms, form) && !Object.hasOwn(cutLetterForms, form)) throw new Unsayable()
+  if (!Object.hasOwn(bodyForms, form) && !Object.hasOwn(cutLetterForms, form))
+    throw new Unsayable(`the fixture language has no word for the body form ${form}`)
   return form
 }
 
@@ -165,7 +162,7 @@ function authText({ auth }: CallStep, names: Names): string {
 
 function named(name: string, names: Names): Named {
   const known = names.get(name)
-  if (known === undefined) throw new Unsayable()
+  if (known === undefined) throw new Unsayable(`what ${name} is rests on calls before these steps`)
   return known
 }
 

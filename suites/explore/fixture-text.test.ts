@@ -1,19 +1,22 @@
 import { expect, test } from 'vitest'
 import { create, grant, inDocumentOrder, list, refresh, token } from './calls.ts'
 import type { FixtureInput } from './fixture-input.ts'
-import { fixtureText } from './fixture-text.ts'
+import { fixtureText, type WrittenFinding } from './fixture-text.ts'
 import type { CallStep, Step } from './step.ts'
 
+const textIn = (made: WrittenFinding): string => ('text' in made ? made.text : '')
 const textOf = (steps: readonly Step[], requirement = 'refresh/revokes-access'): string =>
-  fixtureText({
-    requirement,
-    part: '3',
-    sentence: 'A refresh revokes the old access token',
-    message: 'A call was accepted',
-    steps,
-    outcomes: steps.map(() => 'accepted'),
-    expect: 'refused',
-  }) ?? ''
+  textIn(
+    fixtureText({
+      requirement,
+      part: '3',
+      sentence: 'A refresh revokes the old access token',
+      message: 'A call was accepted',
+      steps,
+      outcomes: steps.map(() => 'accepted'),
+      expect: 'refused',
+    }),
+  )
 
 const steps: readonly Step[] = [
   grant('by-ecc', ['solution'], { as: 'pair7' }),
@@ -25,7 +28,7 @@ test('grants and refreshes have short forms, and names that a reader can follow'
   expect(textOf(steps.map(inDocumentOrder))).toContain(
     [
       '  - { grant: erin, scope: ["solution"], expect: accepted, keep: { pair: result } }',
-      '  - { refresh: $pair, expect: accepted, keep: { pair-2: result } }',
+      '  - { refresh: $pair, expect: accepted }',
     ].join('\n'),
   )
 })
@@ -81,7 +84,7 @@ test('a finding about sessions is written only where every reading has the same 
 
 const right: CallStep = list({ kind: 'basic', who: 'root' })
 const written = (steps: readonly Step[], more: Partial<FixtureInput> = {}): string[] =>
-  (
+  textIn(
     fixtureText({
       requirement: 'basic/credentials',
       part: '5.2',
@@ -91,7 +94,7 @@ const written = (steps: readonly Step[], more: Partial<FixtureInput> = {}): stri
       outcomes: steps.map(() => 'accepted'),
       expect: 'refused',
       ...more,
-    }) ?? ''
+    }),
   )
     .split('\n')
     .filter((line) => line.startsWith('  - ') || line.startsWith('needs'))
@@ -218,8 +221,8 @@ test('connections are named where calls must share them, and the right calls sta
 test('a header that is sent again is kept', () => {
   const sent: CallStep = { ...list({ kind: 'hmac', who: 'root' }), as: 'sent1' }
   const lines = written([sent, list({ kind: 'header', header: '$sent1.header' })])
-  expect(lines.join()).toContain('keep: { pair: result, pair-header: sent.header, pair-signature: sent.signature }')
-  expect(lines.at(-1)).toContain('auth: { header: "$pair-header" }')
+  expect(lines.join()).toContain('expect: accepted, keep: { sent-header: sent.header }')
+  expect(lines.at(-1)).toContain('auth: { header: "$sent-header" }')
 })
 
 test('a form that the document does not show is sent by another way to authorize, and a long body nearly as long', () => {
@@ -228,4 +231,40 @@ test('a form that the document does not show is sent by another way to authorize
   expect(of('with-numbers')).toContain('auth: { hmac: root }, body: with-numbers')
   expect(of('crlf-behind')).not.toContain('body:')
   expect(of(2048)).toContain('body: { size: 2047 }')
+})
+
+test('comments say which key is which, and what is changed how', () => {
+  const change = { field: 'sent-body', operation: 'space-behind' }
+  const steps = [{ ...list({ kind: 'ecc', who: 'ecc-a' }), change }, wrongSecret]
+  const input = { requirement: 'signatures/ecc', part: '5.1', sentence: 'S', message: 'M', expect: 'refused' } as const
+  const about = (key: string) => (key === 'ecc-a' ? 'a key with a public key' : undefined)
+  const text = textIn(fixtureText({ ...input, steps, outcomes: ['accepted', 'accepted'], about }))
+  expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
+    '# bob is ecc-a of the report: a key with a public key',
+    '# sent-body is the body that is sent after the right one was signed',
+    '# basic-secret is the secret in Basic credentials; inside-changed is {"change":"inside"} in fixtures/deviations.yaml',
+    '# basic-word is the word before Basic credentials; upper-case is {"case":"upper"} in fixtures/deviations.yaml',
+  ])
+})
+
+test('a finding that was not seen again is not written', () => {
+  const input = { requirement: 'a/b', part: '1', sentence: 'S', message: 'M', expect: 'refused' } as const
+  expect(fixtureText({ ...input, steps: [right], outcomes: ['accepted'], isSeenAgain: false })).toEqual({
+    why: 'it was not seen again, so these steps do not show it',
+  })
+})
+
+test('a session that sixteen newer ones follow is removed in every reading', () => {
+  const session = (at: number): Step => inDocumentOrder(grant('root', [`session:n${at}$unique`], { as: `crowd${at}` }))
+  const newer = Array.from({ length: 16 }, (_, at) => session(at))
+  const old = [
+    inDocumentOrder(grant('root', ['session:old$unique'], { as: 'pair1' })),
+    refresh('pair1', { as: 'pair2' }),
+  ]
+  const isWritten = (steps: readonly Step[]): boolean =>
+    textOf([...steps, refresh('pair2', { as: 'pair3' })], 'refresh/session-kept') !== ''
+  expect(isWritten([...old, ...newer])).toBe(true)
+  expect(isWritten(old)).toBe(false)
+  expect(isWritten([...old, ...newer.slice(1)])).toBe(false)
+  expect(isWritten([...old, ...newer.slice(0, 8), list(token('pair2')), ...newer.slice(8)])).toBe(false)
 })

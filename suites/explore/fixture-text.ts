@@ -1,44 +1,42 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { hasDocumentedResult } from '../engine/document.ts'
+import { commentLines, withoutUnusedKeeps } from './fixture-comments.ts'
 import { controlsFor, rightPair, rootCall } from './fixture-controls.ts'
 import { expectText } from './fixture-demands.ts'
 import type { Counts, FixtureInput } from './fixture-input.ts'
 import { keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
-import { isRefresh, type Names, quoted, raceText, refreshedIn, stepText } from './fixture-steps.ts'
+import { isRefresh, type Names, quoted, raceText, stepText } from './fixture-steps.ts'
 import type { Outcome } from './replay.ts'
 import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
+import { isPushedOut, isSameInEveryReading } from './session-readings.ts'
 import { connectionsIn } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
+import { refreshedIn } from './token-lines.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 
-/**
- * Whether the oldest session is the same one in every reading: the first created, the longest unused or the longest not refreshed. Otherwise the
- * finding rests on what the target showed before, and the steps alone would accuse servers of another reading.
- */
-function isSameInEveryReading(steps: readonly Step[]): boolean {
-  const made = steps.slice(0, -1).filter((step) => step.do !== 'wait')
-  const grants = made.flatMap((step) => {
-    if (step.do !== 'call' || step.change !== undefined || step.params.grantType !== 'api_key_credentials') return []
-    const [session] = /"session:[^"]+"/.exec(JSON.stringify(step.params.scope)) ?? []
-    return session === undefined ? [] : [{ session, who: step.params.apiKeyId }]
-  })
-  const isNew = new Set(grants.map(({ session }) => session)).size === made.length
-  return isNew && new Set(grants.map(({ who }) => who)).size === 1
-}
+/** A finding as a scenario, or why there is none. */
+export type WrittenFinding = { readonly text: string } | { readonly why: string }
 
-/** @returns null where the language has no words for a step, or the steps prove the finding only on this target */
-export function fixtureText(input: FixtureInput): string | null {
+export function fixtureText(input: FixtureInput): WrittenFinding {
   const last = input.steps.at(-1)
-  if (last === undefined || last.do === 'wait') return null
-  // The test keys are needed by other scenarios, so none may be disabled or deleted.
-  if (input.requirement.startsWith('keys/can-be-')) return null
-  if (input.requirement.startsWith('sessions/') && !isSameInEveryReading(input.steps)) return null
+  if (last === undefined || last.do === 'wait') return { why: 'it has no call' }
+  const why = whyOnlyHere(input)
+  if (why !== undefined) return { why }
   try {
-    return scenarioText(input, last)
+    return { text: scenarioText(input, last) }
   } catch (error) {
-    if (error instanceof Unsayable) return null
+    if (error instanceof Unsayable) return { why: error.message }
     throw error
   }
+}
+
+/** Why the steps alone would accuse other servers, or disturb other scenarios. */
+function whyOnlyHere({ requirement, steps, expect, isSeenAgain = true }: FixtureInput): string | undefined {
+  if (!isSeenAgain) return 'it was not seen again, so these steps do not show it'
+  if (requirement.startsWith('keys/can-be-')) return 'no scenario may disable or delete a test key'
+  const isOfSession = requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
+  if (!isOfSession || isSameInEveryReading(steps) || (expect === 'refused' && isPushedOut(steps))) return undefined
+  return 'which session is the oldest rests on what this target showed before'
 }
 
 function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
@@ -67,15 +65,17 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   const created = creations.map((step) => write(step, 'accepted'))
   const judgedLine = judgedText(judged, input, names, needs)
   const given = withControls([...created, ...before, ...untilExpiry(input, last, names)], controls, creations.length)
+  const lines = withoutUnusedKeeps([...given.map(({ text }) => text), judgedLine])
   return [
     `scenario: ${quoted(input.sentence)}`,
     `why: ${quoted(`Found by explore: ${input.message}. See part ${input.part} of the document.`)}`,
     `proves: [${input.requirement}]`,
     ...(needs.size > 0 ? [`needs: [${[...needs].sort().reverse().join(', ')}]`] : []),
+    ...commentLines(input, named),
     'given:',
-    ...given.map(({ text }) => `  - ${text}`),
+    ...lines.slice(0, -1).map((text) => `  - ${text}`),
     'steps:',
-    `  - ${judgedLine}`,
+    `  - ${lines.at(-1)}`,
     '',
   ].join('\n')
 }
@@ -101,7 +101,7 @@ function untilExpiry({ requirement, expect }: FixtureInput, last: CallStep | Bur
   const [, access] = /^\$([\w-]+)\.accessToken$/.exec(last.auth.kind === 'token' ? last.auth.token : '') ?? []
   const pair = access ?? refreshedIn(last)
   const name = names.get(pair ?? '')?.name
-  if (pair === undefined || name === undefined) throw new Unsayable()
+  if (pair === undefined || name === undefined) throw new Unsayable('the expired token is of no pair of these steps')
   const expiry = access === undefined ? 'refreshTokenExpiry' : 'accessTokenExpiry'
   return [{ step: { do: 'wait', ms: 0 }, text: `{ wait: { past: $${name}.${expiry} } }` }]
 }
@@ -162,11 +162,14 @@ function friendlyNames(
   { ofTarget = new Map(), sharesConnection = false }: FixtureInput,
 ): Names {
   const names = new Map<string, Named>([...keys, [rightPair, { name: 'right-pair' }]])
-  let count = 0
+  const counts = new Map<string, number>()
   for (const step of steps) {
     if (step.do !== 'call' || step.as === undefined || names.has(step.as)) continue
-    count += 1
-    names.set(step.as, { name: count === 1 ? 'pair' : `pair-${count}` })
+    // A call whose header alone is used makes no pair.
+    const word = step.method === 'manager/auth' ? 'pair' : 'sent'
+    const count = (counts.get(word) ?? 0) + 1
+    counts.set(word, count)
+    names.set(step.as, { name: count === 1 ? word : `${word}-${count}` })
   }
   const texts = JSON.stringify(steps)
   const isSentAgain = (name: string): boolean => new RegExp(`\\$${name}\\.(header|signature)\\b`).test(texts)

@@ -18,6 +18,7 @@ export const failsRun = (finding: Pick<Finding, 'level' | 'known'>): boolean => 
 export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Finding, 'reproduced'>): string {
   if (tries === 0) return 'It was not tried again'
   const often = `Repeated ${counted(tries, 'time')}, seen ${counted(failed, 'time')}`
+  if (failed === 0) return `${often}: it rests on what happened before, or on chance`
   return failed === tries ? often : `${often}: it depends on timing or chance`
 }
 

@@ -1,0 +1,75 @@
+/** Writes the findings of an exploration as scenarios for `run --fixtures`. */
+import { join } from 'node:path'
+import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { languageVersion } from '../engine/fixture/folder.ts'
+import { counted } from '../engine/group.ts'
+import { line, type Printable } from '../engine/printable.ts'
+import type { Exploration } from '../explore/explore.ts'
+import type { Found } from '../explore/findings.ts'
+import { shellWord } from '../report/shell.ts'
+import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
+import type { RunFlags } from '../run/options/flags.ts'
+import { replaceFile } from '../run/replace-file.ts'
+
+interface Explored {
+  readonly exploration: Exploration
+  readonly corpus: Corpus
+}
+
+type Flags = Pick<RunFlags, 'url' | 'target' | 'disposable'>
+
+/**
+ * Writes `scenarios/found/<slug>.yaml` for each finding that the fixture language has words for. The bundled server must pass it, or the
+ * scenario would accuse every server.
+ *
+ * @returns what was written, how to run it, and why others were not written
+ */
+export async function saveScenarios(
+  flags: Flags,
+  folder: string,
+  { exploration: { findings }, corpus }: Explored,
+): Promise<Printable[]> {
+  let written = 0
+  const others: Printable[] = []
+  for (const finding of findings) {
+    const why = await whyNotWritten(finding, corpus)
+    if (why !== undefined) others.push(line`No scenario for ${finding.id}: ${why}; the seed repeats it`)
+    else {
+      if (written === 0) replaceFile(join(folder, 'language.yaml'), `language: ${languageVersion}\n`, 'the scenarios')
+      const file = `${finding.id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`
+      replaceFile(join(folder, 'scenarios', 'found', file), finding.fixture ?? '', 'the scenario')
+      written += 1
+    }
+  }
+  if (written === 0) return others
+  return [
+    line`Wrote ${counted(written, 'scenario')} to "${join(folder, 'scenarios', 'found')}"`,
+    ...howToRun(flags, folder),
+    ...others,
+  ]
+}
+
+async function whyNotWritten(
+  { fixture, requirement, whyNoFixture }: Found,
+  corpus: Corpus,
+): Promise<string | undefined> {
+  if (fixture === null) return whyNoFixture ?? 'the fixture language has no words for it'
+  const verdict = await tryScenario(fixture, requirement, corpus)
+  return isBroken(verdict)
+    ? 'the bundled server does not pass it, so it rests on what this target did before'
+    : undefined
+}
+
+function howToRun(flags: Flags, folder: string): Printable[] {
+  const target = [
+    ...(flags.url === undefined ? [] : ['--url', flags.url]),
+    ...(flags.target === undefined ? [] : ['--target', flags.target]),
+    ...(flags.disposable === true ? ['--disposable'] : []),
+  ]
+  const command = ['npx', 'svc-conformance', 'run', ...target, '--fixtures', folder, '--only', 'found']
+  const place = flags.disposable === true ? ' on a new instance, because this one has no place for keys left' : ''
+  return [
+    line`Run them${place}: ${command.map(shellWord).join(' ')}`,
+    line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
+  ]
+}
