@@ -54,12 +54,16 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
       return more.length === 0 ? write(step, expect) : times(more.length + 1, write(asRepeated(step), expect))
     })
   const counts = countsBefore(input, last)
-  const title = 'control: the server accepts a right call'
+  const titleOf = ({ form }: CallStep): string =>
+    form === undefined ? 'control: the server accepts a right call' : 'control: the server takes such a body'
   const ofRefusals = methodsOfRefusals(input)
     .filter((method) => hasDocumentedResult(method))
     .map(rootCall)
   const controls = [...controlsFor(last, input, names), ...ofRefusals].map((step): Line => {
-    const line = { step, text: stepText({ ...step, connection: 'new' }, names, needs, { expect: 'accepted', title }) }
+    const line = {
+      step,
+      text: stepText({ ...step, connection: 'new' }, names, needs, { expect: 'accepted', title: titleOf(step) }),
+    }
     return counts !== null && madeBy(step).length === 0 ? times(counts.accepted, line) : line
   })
   const created = creations.map((step) => write(step, 'accepted'))

@@ -1,12 +1,10 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
 import { hasDocumentedResult } from '../engine/document.ts'
-import { inDocumentOrder } from './calls.ts'
-import { exchanges, withKey } from './commoner-keys.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import { withoutWord, wordsOfGrants } from './fewer-words.ts'
 import { withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
+import { laterOn, needsConnection, runs, simpler } from './simpler-steps.ts'
 import { namesIn, type Step } from './step.ts'
 import { callsOf, isWhole, madeBy, selfContainedSteps } from './whole-sequence.ts'
 
@@ -18,8 +16,6 @@ export interface Reproduced extends Shown {
   readonly tries: number
 }
 
-/** How often a finding is run in its shortest form. */
-const runs = 3
 /** How often a finding is run that does not repeat at once. */
 const longRuns = 30
 /** How many of the earlier steps are tried too; fewer come first. */
@@ -32,10 +28,6 @@ const notableGapMs = 900
 const longestWaitMs = 8000
 /** How long a key may be locked after wrong calls, as a rule. */
 const lockMs = 5000
-/** The longest time on a running clock for seeing a finding again, for shortening it, and for running its shortest form. */
-const longestShrinkMs = 25_000
-/** The share of the time left that each of the three may take. */
-const shareOfShrink = 1 / 6
 
 /** The least number of steps that show the finding again, and how often they do. */
 export async function reproduce(x: Explorer, candidate: Candidate): Promise<Reproduced> {
@@ -53,8 +45,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
       const short = await shorter(x, candidate, shown)
-      const narrow = await narrower(x, candidate, short)
-      const least = await plainer(x, candidate, await withCommonerKeys(x, candidate, narrow))
+      const least = await simpler(x, candidate, short)
       const sharesConnection = await needsConnection(x, candidate, least)
       return { ...(await confirmed(x, candidate, least)), sharesConnection }
     }
@@ -115,42 +106,6 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
 /** Whether it says what becomes of a session, and of what belongs to it. */
 const isOfSession = (requirement: string): boolean => /^sessions\/|^refresh\/session-kept$/.test(requirement)
 
-/** Leaves out words of scope, as long as the rest shows that the same requirement is broken. */
-async function narrower(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  let least = shown
-  const isLate = laterOn(x)
-  for (const word of candidate.kind === 'refused' ? [] : wordsOfGrants(shown.steps)) {
-    if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
-    const steps = withoutWord(least.steps, word)
-    if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
-  }
-  return least
-}
-
-/** With the keys that a reader knows, as long as the same requirement is broken. */
-async function withCommonerKeys(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  let common = shown
-  const isLate = laterOn(x)
-  for (const exchange of exchanges(x, shown.steps)) {
-    if (isLate() || x.isOver({ calls: common.steps.length * (runs + 1), ms: 0 })) return common
-    common = (await shows(x, candidate, withKey(common.steps, exchange), true)) ?? common
-  }
-  return common
-}
-
-/** The order of params seldom matters; a reader expects that of the document. */
-async function plainer(x: Explorer, candidate: Candidate, least: Shown): Promise<Shown> {
-  return (await shows(x, candidate, least.steps.map(inDocumentOrder))) ?? least
-}
-
-/** Whether it is no longer seen with each call on a new connection. */
-async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
-  const calls = steps.filter((step) => step.do === 'call')
-  if (calls.length < 2 || x.isOver({ calls: steps.length * (runs + 1), ms: 0 })) return false
-  const apart = steps.map((step): Step => (step.do === 'call' ? { ...step, connection: 'new' } : step))
-  return (await shows(x, candidate, apart, true)) === null && (await shows(x, candidate, steps, true)) !== null
-}
-
 /**
  * Runs the shortest form a few more times. If a wrong acceptance is not seen then, it may depend on the time of day, and is tried more often;
  * a refusal may be one of a limit.
@@ -167,13 +122,6 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
     if ((await shows(x, candidate, steps)) !== null) failed += 1
   }
   return { steps, outcomes, failed, tries }
-}
-
-/** On a running clock, whether one step of the work has taken long enough: other kinds of calls need time, too. */
-function laterOn({ options: { wire, timeLeftMs } }: Explorer): () => boolean {
-  const started = wire.now()
-  const longestMs = Math.min(longestShrinkMs, shareOfShrink * timeLeftMs())
-  return () => !wire.controlled && wire.now() - started > longestMs
 }
 
 /** Whether a token of the lines that an entry names has created a key before. */

@@ -20,7 +20,8 @@ export function renderExploration(
       ? `Nothing found at ${meta.target}: every answer is one that the document allows`
       : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
   const effort = exploredSentence(exploredOf(exploration), exploration.seconds)
-  const rest = skippedLines(exploration.skipped)
+  const skipped = skippedLines(exploration.skipped)
+  const rest = skipped.length === 0 ? [] : [...skipped, 'A longer "--for" reaches them']
   return `${[...lines, ...gone, result, effort, ...rest, `Seed ${meta.seed}`].join('\n')}\n`
 }
 
