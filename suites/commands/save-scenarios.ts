@@ -1,5 +1,6 @@
 /** Writes the findings of an exploration as scenarios for `run --fixtures`. */
 import { join } from 'node:path'
+import { SuiteError } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { languageVersion } from '../engine/fixture/folder.ts'
 import { counted } from '../engine/group.ts'
@@ -54,10 +55,15 @@ async function whyNotWritten(
   corpus: Corpus,
 ): Promise<string | undefined> {
   if (fixture === null) return whyNoFixture ?? 'the fixture language has no words for it'
-  const verdict = await tryScenario(fixture, requirement, corpus)
-  return isBroken(verdict)
-    ? 'the bundled server does not pass it, so it rests on what this target did before'
-    : undefined
+  try {
+    const verdict = await tryScenario(fixture, requirement, corpus)
+    return isBroken(verdict)
+      ? 'the bundled server does not pass it, so it rests on what this target did before'
+      : undefined
+  } catch (error) {
+    if (!(error instanceof SuiteError)) throw error
+    return `it is not written rightly, which is a mistake of the suite (${error.message.split('\n')[0]})`
+  }
 }
 
 function howToRun(flags: Flags, folder: string): Printable[] {

@@ -22,6 +22,9 @@ import { stepsFor } from './whole-sequence.ts'
 /** `whyNoFixture`: why no scenario could be written. */
 export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }
 
+/** For reports. */
+export const withoutReason = ({ whyNoFixture: _why, ...finding }: Found): Omit<Finding, 'known'> => finding
+
 export interface Findings {
   readonly found: Found[]
   take(candidate: Candidate): Promise<void>

@@ -44,7 +44,9 @@ const keysIn = (step: Step, creationOf: CreationOf): string[] =>
 
 /** Test keys have names of their own, so that they stand for no two keys that may have one name. */
 export function keysOfScenario(steps: readonly Step[], creationOf: CreationOf): ScenarioKeys {
-  const wanted = [...new Set(steps.flatMap((step) => keysIn(step, creationOf)))]
+  // A key that the steps create is there already.
+  const own = new Set(steps.flatMap(madeBy))
+  const wanted = [...new Set(steps.flatMap((step) => keysIn(step, creationOf)))].filter((key) => !own.has(key))
   const isAlone = wanted.length < 2
   const named = new Map<string, Named>([['root', root]])
   const creations: Step[] = []
@@ -71,10 +73,14 @@ function createdKey({ as = '', params }: CallStep, named: ReadonlyMap<string, Na
   const listsSolutions = JSON.stringify(params.scope).includes('"solution"')
   const key = { name: keyName(named), label: labelOf(params.name ?? as, named), listsSolutions }
   if (params.publicKey === undefined) return key
-  const taken = new Set([...named.values()].map(({ signsAs }) => signsAs))
-  const signsAs = owners.find((owner) => !taken.has(owner))
-  if (signsAs === undefined) throw new Unsayable('there is no third test key with a private key')
-  return { ...key, signsAs }
+  return { ...key, signsAs: freeOwner([...named.values()]) }
+}
+
+/** A test key with a public key that stands for no other key. @throws Unsayable */
+export function freeOwner(named: readonly Named[]): string {
+  const owner = owners.find((one) => named.every(({ signsAs }) => signsAs !== one))
+  if (owner === undefined) throw new Unsayable('there is no third test key with a private key')
+  return owner
 }
 
 /** `key`, `key-2`, … in the order in which they are created. */

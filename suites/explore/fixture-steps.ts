@@ -153,6 +153,7 @@ function authText({ auth }: CallStep, names: Names): string {
       return `{ token: ${quoted(renamed(auth.token, names))} }`
     case 'ecc': {
       const { name, isTestKey, signsAs } = named(auth.who, names)
+      if (signsAs === undefined) throw new Unsayable(`nobody knows the private key of ${auth.who}`)
       return isTestKey === true ? `{ ecc: ${name} }` : `{ ecc: ${signsAs}, but: { key-id: $${name}.id } }`
     }
     default:

@@ -268,3 +268,11 @@ test('a session that sixteen newer ones follow is removed in every reading', () 
   expect(isWritten([...old, ...newer.slice(1)])).toBe(false)
   expect(isWritten([...old, ...newer.slice(0, 8), list(token('pair2')), ...newer.slice(8)])).toBe(false)
 })
+
+test('a refused creation is written without the name of its key', () => {
+  const params = { name: 'twin-$unique', scope: ['solution'], publicKey: '$ecc-a-own.publicKey' }
+  const step = create({ kind: 'basic', who: 'root' }, params, { as: 'ecc-a' })
+  const line = written([step], { expect: 'accepted', requirement: 'keys/public-key' }).at(-1) ?? ''
+  expect(line).not.toContain('keep')
+  expect(line).toContain('expect: accepted')
+})

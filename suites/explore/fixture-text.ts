@@ -4,7 +4,7 @@ import { commentLines, withoutUnusedKeeps } from './fixture-comments.ts'
 import { controlsFor, rightPair, rootCall } from './fixture-controls.ts'
 import { expectText } from './fixture-demands.ts'
 import type { Counts, FixtureInput } from './fixture-input.ts'
-import { keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
+import { freeOwner, keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
 import { isRefresh, type Names, quoted, raceText, stepText } from './fixture-steps.ts'
 import type { Outcome } from './replay.ts'
 import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
@@ -42,10 +42,8 @@ function whyOnlyHere({ requirement, steps, expect, isSeenAgain = true }: Fixture
 function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   const needs = new Set<string>()
   const { named, creations } = keysOfScenario(input.steps, input.creationOf ?? (() => []))
-  // A demand may compare one value of a result with another.
-  const judged = last.do === 'burst' || input.result === undefined ? last : { as: 'judged', ...last }
-  const all = [...creations, ...input.steps.slice(0, -1), judged]
-  const names = friendlyNames(named, all, input)
+  const judged = judgedStep(last, input)
+  const names = friendlyNames(named, [...creations, ...input.steps, judged], input)
   const write = (step: Step, expect: string | null): Line => ({ step, text: stepText(step, names, needs, { expect }) })
   const before = withOtherSessionsTogether(input)
     .slice(0, -1)
@@ -82,6 +80,13 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     `  - ${lines.at(-1)}`,
     '',
   ].join('\n')
+}
+
+/** A demand may compare one value of a result with another; otherwise nothing uses the result. */
+function judgedStep(last: CallStep | BurstStep, { result }: FixtureInput): CallStep | BurstStep {
+  if (last.do === 'burst') return last
+  const { as = 'judged', ...call } = last
+  return result === undefined ? call : { ...call, as }
 }
 
 /** What the finding rests on: where another server answers otherwise, it says nothing about that server. */
@@ -170,10 +175,11 @@ function friendlyNames(
   for (const step of steps) {
     if (step.do !== 'call' || step.as === undefined || names.has(step.as)) continue
     // A call whose header alone is used makes no pair.
-    const word = step.method === 'manager/auth' ? 'pair' : 'sent'
+    const word = wordsOfMade[step.method] ?? 'sent'
     const count = (counts.get(word) ?? 0) + 1
     counts.set(word, count)
-    names.set(step.as, { name: count === 1 ? word : `${word}-${count}` })
+    const signs = step.params.publicKey === undefined ? {} : { signsAs: freeOwner([...names.values()]) }
+    names.set(step.as, { name: count === 1 ? word : `${word}-${count}`, ...signs })
   }
   const texts = JSON.stringify(steps)
   const isSentAgain = (name: string): boolean => new RegExp(`\\$${name}\\.(header|signature)\\b`).test(texts)
@@ -186,6 +192,8 @@ function friendlyNames(
     sentAgain: new Set(made.filter(isSentAgain)),
   }
 }
+
+const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
 
 /** Names of sessions that say nothing, and may be too long for another server. */
 const plainSession =

@@ -4,6 +4,7 @@ import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
 import type { Exploration } from './explore.ts'
 import { exploredOf } from './explored.ts'
+import { withoutReason } from './findings.ts'
 
 export interface ExploreMeta {
   readonly version: string
@@ -29,7 +30,7 @@ export function exploreReport(corpus: Corpus, exploration: Exploration, meta: Ex
     },
     outcomes: [],
     corpus,
-    findings: exploration.findings,
+    findings: exploration.findings.map(withoutReason),
     explored: exploredOf(exploration),
     known: [],
     options: { strict: false, partial: 'only', ownExitCode: exploration.findings.length > 0 ? 1 : 0 },

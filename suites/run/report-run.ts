@@ -4,6 +4,7 @@ import type { TargetFacts } from '../engine/case/target-facts.ts'
 import { interruptedExitCode } from '../engine/errors.ts'
 import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { exploredOf } from '../explore/explored.ts'
+import { withoutReason } from '../explore/findings.ts'
 import { buildReport } from '../report/build.ts'
 import { updatedKnown } from '../report/known.ts'
 import { stopText } from '../report/obstacle-text.ts'
@@ -57,7 +58,7 @@ export function reportRun(run: FinishedRun): RunReport {
 function reportWith(run: FinishedRun, known: readonly KnownEntry[], ownExitCode: number | null): Report {
   const { options, corpus, planned, result } = run
   const { selection, reporting } = options
-  const explored = result.exploration?.findings ?? []
+  const explored = (result.exploration?.findings ?? []).map(withoutReason)
   return buildReport({
     meta: metaOf(run),
     outcomes: [

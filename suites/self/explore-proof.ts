@@ -226,13 +226,13 @@ async function modelAlone(server: ProofServer, options: ProofOptions): Promise<T
   return { calls: model.calls(), found }
 }
 
-/** What became of the scenario of a finding that repeats; null where there is none. */
+/** What became of the scenario of a finding; null where there is none. */
 async function outcomeOfFixture(
-  { fixture, requirement, again }: ProofFinding,
+  { fixture, requirement }: ProofFinding,
   server: ProofServer,
   { corpus, conforming = [] }: ProofOptions,
 ): Promise<string | null> {
-  if (fixture === null || again.startsWith('0/') || server.breaks === '') return null
+  if (fixture === null || server.breaks === '') return null
   return tryFixture(fixture, requirement, server, { corpus, conforming })
 }
 
