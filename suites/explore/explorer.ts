@@ -9,6 +9,7 @@ import {
   judge,
   type Key,
   type Span,
+  type State,
   type Verdict,
 } from '../engine/model/index.ts'
 import { layered } from '../engine/model/layered.ts'
@@ -24,6 +25,7 @@ import type { Rendered } from './render.ts'
 import { runBurst } from './run-burst.ts'
 import { confusable } from './session-names.ts'
 import { type CallStep, namesIn } from './step.ts'
+import { takesRoot } from './takes-root.ts'
 import type { Response } from './wire.ts'
 
 const mostThrottled = 6
@@ -207,7 +209,10 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   const late = made !== planned || span.to - span.from > notableMs
   const certain = late ? facts(core.state, made, span) : known
   const seen: Seen = { step, call: made, verdict: judge(core.state, certain), answer, span }
+  const { sessions } = core.state
   takeAnswer(core, seen, certain)
+  if (seemsRemoved(core, seen, sessions) && !(await takesRoot(core, step.from)))
+    core.state = { ...core.state, sessions }
   doubtAltered(core, seen)
   countTry(core, seen)
   core.log.push({ step, seen: [forLog(seen)], script: core.shown.script, at: span.from })
@@ -215,6 +220,10 @@ async function call(core: Core, step: CallStep, only?: Verdict['is']): Promise<S
   await noticeBroken(core, answer)
   return seen
 }
+
+/** Whether a refusal taught which session was removed. */
+const seemsRemoved = ({ state }: Core, { answer, verdict }: Seen, before: State['sessions']): boolean =>
+  answer.kind === 'refused' && verdict.is === 'open' && state.sessions !== before
 
 /** An altered token may have ended the right one, where the target has shown that it does. */
 function doubtAltered(core: Core, { step, answer }: Seen): void {

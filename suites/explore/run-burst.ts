@@ -1,12 +1,14 @@
 /** Sends calls at once, and judges them as a history. */
 import { isUnavailable } from '../engine/case/unavailable.ts'
-import { contradicts, type Exchange, explain, facts, judge } from '../engine/model/index.ts'
+import { contradicts, type Exchange, explain, facts, judge, type State } from '../engine/model/index.ts'
+import { forgetSessions } from '../engine/model/learn.ts'
 import { countAnswer } from './answer.ts'
 import { doubtTouched } from './case-call-state.ts'
 import { type Core, callOf, countTry, forLog, reportProblems, takeAnswer, transmit, tryRender } from './core.ts'
 import { contradiction, notAllowed } from './describe-step.ts'
 import type { Seen } from './explorer-types.ts'
 import type { BurstStep } from './step.ts'
+import { takesRoot } from './takes-root.ts'
 
 export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(Seen | null)[]> {
   const made = calls.map((one, lane) => {
@@ -31,7 +33,16 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
   const step: BurstStep = { do: 'burst', calls, on }
   core.log.push({ step, seen: seen.map(forLog), script: core.shown.script, at: core.options.wire.now() })
   explainBurst(core, seen)
+  await mayHaveBeenClosed(core, before.sessions, seen)
   return seen
+}
+
+/** Where refusals seem to show a reading of sessions, but the server refuses the root key as well, they show nothing. */
+async function mayHaveBeenClosed(core: Core, sessions: State['sessions'], seen: readonly Seen[]): Promise<void> {
+  const isTaught = core.state.sessions.length < sessions.length && seen.some(({ answer }) => answer.kind === 'refused')
+  if (!isTaught || (await takesRoot(core))) return
+  const now = core.options.wire.now()
+  core.state = forgetSessions({ ...core.state, sessions }, { from: now, to: now })
 }
 
 /**

@@ -15,12 +15,13 @@ import {
 
 interface Session {
   name: string | null
+  besides: string | undefined
   lines: number[]
   age: number
 }
 
 /** A server with one reading of the open questions. It keeps time in whole seconds, and removes any of several equally old sessions. */
-function simulatedServer({ user, unnamed, age, reusedName }: Reading, random: Random) {
+function simulatedServer({ user, unnamed, age, reusedName, reusedForAnother }: Reading, random: Random) {
   const users = new Map<string, Session[]>()
   const userOf = ({ key, keyName, isRoot }: Member): string =>
     user === 'one key' ? key : user === 'keys of one name' ? keyName : user === 'created keys' && isRoot ? key : ''
@@ -35,19 +36,21 @@ function simulatedServer({ user, unnamed, age, reusedName }: Reading, random: Ra
     if (!counts(member)) return
     const sessions = sessionsOf(member)
     const isNamed = member.name !== null || unnamed === 'one'
-    const same = sessions.find(({ name }) => isNamed && name === member.name)
-    if (same !== undefined && reusedName === 'joins') {
+    const same = sessions.findLast(({ name }) => isNamed && name === member.name)
+    const reuse = same?.besides === member.besides ? reusedName : reusedForAnother
+    if (same !== undefined && reuse === 'joins') {
       same.lines.push(member.line)
+      same.besides = member.besides
       if (age !== 'created') same.age = second
       return
     }
-    if (same !== undefined && reusedName === 'replaces') sessions.splice(sessions.indexOf(same), 1)
+    if (same !== undefined && reuse === 'replaces') sessions.splice(sessions.indexOf(same), 1)
     if (sessions.length >= sessionLimit) {
       const least = Math.min(...sessions.map((one) => one.age))
       const oldest = sessions.filter((one) => one.age === least)
       sessions.splice(sessions.indexOf(oldest[random.below(oldest.length)] as Session), 1)
     }
-    sessions.push({ name: member.name, lines: [member.line], age: second })
+    sessions.push({ name: member.name, besides: member.besides, lines: [member.line], age: second })
   }
   return {
     add,
@@ -91,7 +94,9 @@ function wrongly(reading: Reading, seed: number): string[] {
       random.below(isOdd && line > 20 ? 40 : 5) === 0
         ? null
         : `s${isOdd && line > 20 ? line + 100 : random.below(seed % 4 === 0 ? 40 : 18)}`
-    const member: Member = { ...(keys[random.below(seed % 3 === 0 ? 3 : 1)] ?? keys[0]), line, name } as Member
+    const who = keys[random.below(seed % 3 === 0 ? 3 : 1)] ?? keys[0]
+    const besides = name === null || seed % 5 > 1 ? '' : `scope${random.below(2)}`
+    const member = { ...who, line, name, besides } as Member
     server.add(member, Math.floor(nowMs / 1000))
     table = addSession(table, member, { from: nowMs, to: nowMs })
     members.push(member)

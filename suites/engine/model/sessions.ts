@@ -11,11 +11,17 @@ export interface Reading {
   /** Whether a grant without `session:` counts as a session: none does, each does, or all share one. */
   readonly unnamed: 'none' | 'each' | 'one'
   readonly age: 'created' | 'used' | 'refreshed'
-  readonly reusedName: 'replaces' | 'joins' | 'adds'
+  /** What a name used again does, with the same scope and with another. */
+  readonly reusedName: Reuse
+  readonly reusedForAnother: Reuse
 }
+
+type Reuse = 'replaces' | 'joins' | 'adds'
 
 interface Session {
   readonly name: string | null
+  /** The other words of the scope of its last grant. */
+  readonly besides?: string | undefined
   /** The lines of pairs that live in this session. */
   readonly lines: readonly number[]
   /** When it was created, used or refreshed, as the reading counts age. */
@@ -57,14 +63,24 @@ export interface SessionTable {
 
 const noSessions: User = { live: [], doubtful: [], lost: 0, earlierLines: [], unclear: null }
 
+/** A server may take a grant of another scope for another session of that name, but not one of the same scope. */
+const reuses: readonly (readonly [same: Reuse, another: Reuse])[] = [
+  ['replaces', 'replaces'],
+  ['joins', 'joins'],
+  ['adds', 'adds'],
+  ['joins', 'replaces'],
+  ['joins', 'adds'],
+  ['replaces', 'adds'],
+]
+
 /** Every combination of readings. */
 export function everySessionTable(): SessionTable[] {
   const tables: SessionTable[] = []
   for (const user of ['one key', 'all keys', 'keys of one name', 'created keys'] as const)
     for (const unnamed of ['none', 'each', 'one'] as const)
       for (const age of ['created', 'used', 'refreshed'] as const)
-        for (const reusedName of ['replaces', 'joins', 'adds'] as const)
-          tables.push({ reading: { user, unnamed, age, reusedName }, users: new Map() })
+        for (const [reusedName, reusedForAnother] of reuses)
+          tables.push({ reading: { user, unnamed, age, reusedName, reusedForAnother }, users: new Map() })
   return tables
 }
 
@@ -73,6 +89,8 @@ export interface Member {
   readonly line: number
   /** null: the pair was granted without a session. */
   readonly name: string | null
+  /** The other words of its scope. */
+  readonly besides?: string
   /** The label of the key, and whether it is the initial one: a user may be either. */
   readonly keyName: string
   readonly isRoot: boolean
@@ -89,29 +107,41 @@ export function liveness(table: SessionTable, member: Member): 'live' | 'dead' |
 
 /** A new session, or a name used again: sessions/next-works, sessions/oldest-removed. */
 export function addSession(table: SessionTable, member: Member, when: Span): SessionTable {
-  const { unnamed, reusedName } = table.reading
+  const { unnamed } = table.reading
   if (member.name === null && unnamed === 'none') return table
   const user = userOf(table, member)
   if (user.unclear !== null) return withUser(table, member, addedWhileUnclear(user, user.unclear, member, when))
   const isNamed = member.name !== null || unnamed === 'one'
   // Names may be compared in any case.
   const same = (session: Session): boolean => isNamed && session.name?.toLowerCase() === member.name?.toLowerCase()
+  const ofName = [...user.live, ...user.doubtful].filter(same)
+  if (isAmbiguous(table.reading, ofName)) return withUser(table, member, unclearUser(user, member.name, when))
+  const reusedName = reuseOf(table.reading, ofName[0], member)
   const uncertain = reusedName === 'adds' ? undefined : user.doubtful.find(same)
   if (uncertain !== undefined) return withUser(table, member, usedAgain(table, uncertain, member, when))
   const joined = reusedName === 'joins' ? user.live.find(same) : undefined
   if (joined !== undefined) {
     const age = table.reading.age === 'created' ? joined.age : when
-    const session = { ...joined, age, lines: [...joined.lines, member.line] }
+    const session = { ...joined, age, lines: [...joined.lines, member.line], besides: member.besides }
     return withUser(table, member, { ...user, live: [...user.live.filter((one) => one !== joined), session] })
   }
   const kept = reusedName === 'replaces' ? { ...user, live: user.live.filter((session) => !same(session)) } : user
-  const session: Session = { name: member.name, lines: [member.line], age: when }
+  const session: Session = { name: member.name, besides: member.besides, lines: [member.line], age: when }
   // Of sessions that were created at once, the server may have created this one first.
   const isAmongOthers = [...kept.live, ...kept.doubtful].some(({ age }) => age.to > when.from)
   if (isAmongOthers && isFull(kept))
     return withUser(table, member, loseOldest({ ...kept, live: [...kept.live, session] }))
   const rest = isFull(kept) ? loseOldest(kept) : kept
   return withUser(table, member, { ...rest, live: [...rest.live, session] })
+}
+
+/** Whether sessions of one name have different scopes, so that it is open with which of them a further grant is compared. */
+const isAmbiguous = ({ reusedName, reusedForAnother }: Reading, ofName: readonly Session[]): boolean =>
+  reusedName !== reusedForAnother && ofName.some(({ besides }) => besides !== ofName[0]?.besides)
+
+/** What a name does that is used again, or may be. */
+function reuseOf({ reusedName, reusedForAnother }: Reading, earlier: Session | undefined, { besides }: Member): Reuse {
+  return earlier === undefined || earlier.besides === besides ? reusedName : reusedForAnother
 }
 
 const isFull = ({ live, doubtful, lost }: User): boolean => live.length + doubtful.length - lost >= sessionLimit
@@ -132,14 +162,15 @@ function usedAgain(table: SessionTable, again: Session, member: Member, when: Sp
     live: live.filter((session) => !candidates.includes(session)),
     doubtful: [...others, ...candidates],
   })
-  const { name, line } = member
-  if (reading.reusedName !== 'joins') return { ...rest, live: [...rest.live, { name, lines: [line], age: when }] }
+  const { name, line, besides } = member
+  if (reuseOf(reading, again, member) !== 'joins')
+    return { ...rest, live: [...rest.live, { name, besides, lines: [line], age: when }] }
   // A session that is joined keeps the time of its creation, and its earlier tokens live with it.
   const since = reading.age === 'created' ? { from: again.age.from, to: when.to } : when
   const earlier = again.lines.map((one): EarlierLine => ({ name, line: one }))
   return {
     ...rest,
-    live: [...rest.live, { name, lines: [line], age: since }],
+    live: [...rest.live, { name, besides, lines: [line], age: since }],
     earlierLines: [...earlierLines, ...earlier],
   }
 }
@@ -165,10 +196,15 @@ function unclearUser({ live, doubtful, unclear }: User, name: string | null, whe
 const lowered = (name: string | null): string | null => name?.toLowerCase() ?? null
 
 /** Sixteen new sessions in a row, with new names, remove all others. */
-function addedWhileUnclear(user: User, { since, recent, names }: Unclear, { name, line }: Member, when: Span): User {
+function addedWhileUnclear(
+  user: User,
+  { since, recent, names }: Unclear,
+  { name, line, besides }: Member,
+  when: Span,
+): User {
   const isNew = name !== null && !names.has(lowered(name)) && when.from > since + slackMs
   if (!isNew) return unclearUser(user, name, when)
-  const next = [...recent, { name, lines: [line], age: when }]
+  const next = [...recent, { name, besides, lines: [line], age: when }]
   if (next.length === sessionLimit) return { ...noSessions, live: next }
   return { ...user, unclear: { since, recent: next, names: new Set([...names, lowered(name)]) } }
 }

@@ -150,7 +150,7 @@ export interface State {
   readonly nonces: ReadonlySet<string>
   /** Names of sessions in lower case: the effect of a repeated name is open. */
   readonly sessionNames: Layered<string, true>
-  /** The readings of the open questions about sessions that no answer has contradicted; at first all 108. */
+  /** The readings of the open questions about sessions that no answer has contradicted; at first all 216. */
   readonly sessions: readonly SessionTable[]
   /** Server time minus local time, as tokens show it; null until a short lifetime was reported. */
   readonly tokenClock: Span | null
