@@ -30,6 +30,13 @@ export function presentedToken({ grantType, refreshToken }: JsonObject): string 
   return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
 }
 
+/** The counts of pairs, with one more of a key, and of all. */
+export function oneMore({ grants }: State, key: string): State['grants'] {
+  const more = new Map(grants)
+  for (const name of [key, '']) more.set(name, (more.get(name) ?? 0) + 1)
+  return more
+}
+
 /** Parts 3 and 4.2: a grant begins a line, a refresh continues one and revokes the old pair. */
 export function learnPair(state: State, params: unknown, value: unknown, made: Span): State {
   const result = readResult(value)
@@ -42,8 +49,7 @@ export function learnPair(state: State, params: unknown, value: unknown, made: S
   const calibrated = old === undefined ? withClock(next, scope, result, made) : next
   const key = old?.pair.key ?? String(params.apiKeyId)
   const line = old?.pair.line ?? state.pairs.size
-  const grants = new Map(calibrated.grants)
-  for (const name of [key, '']) grants.set(name, (grants.get(name) ?? 0) + 1)
+  const grants = oneMore(calibrated, key)
   const pair: Pair = {
     access: result.accessToken,
     refresh: result.refreshToken,
@@ -61,7 +67,8 @@ export function learnPair(state: State, params: unknown, value: unknown, made: S
   return withSession({ ...added(calibrated, pair), grants }, pair, old !== undefined, made)
 }
 
-const withName = ({ sessionNames }: State, name: string | null): State['sessionNames'] =>
+/** What a name used again does is open, so every name counts that may have been used. */
+export const withName = ({ sessionNames }: State, name: string | null): State['sessionNames'] =>
   name === null ? sessionNames : sessionNames.with([[name.toLowerCase(), true]])
 
 function withSession(state: State, pair: Pair, isRefresh: boolean, when: Span): State {

@@ -6,7 +6,7 @@ import { authorizationOf, facts, kindOfBody, scopeOfCaller } from './facts.ts'
 import { beyondCreator } from './facts-of-scope.ts'
 import { findPair } from './facts-of-token.ts'
 import { judge } from './judge.ts'
-import { learnPair, presentedToken } from './learn-pair.ts'
+import { learnPair, oneMore, presentedToken, withName } from './learn-pair.ts'
 import { doubtLine, withMisuse, withReuse } from './misuse.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
 import { observeAll, touchAll } from './session-tables.ts'
@@ -87,12 +87,14 @@ function lost(state: State, body: ReadBody, { from, to }: Span): State {
   if (body.method === 'manager/createApiKey') return { ...withKeyName(state, body.params), created: state.created + 1 }
   if (body.method !== 'manager/auth' || !isObject(body.params)) return state
   const pair = refreshed(state, body)
-  if (pair !== undefined) return doubtLine(state, pair.line)
+  if (pair !== undefined) return { ...doubtLine(state, pair.line), grants: oneMore(state, pair.key) }
   const { apiKeyId, scope } = body.params
   if (typeof apiKeyId !== 'string' || !isStrings(scope)) return state
   const member = memberOf(state, { key: apiKeyId, line: -1, scope })
   return {
     ...state,
+    grants: oneMore(state, apiKeyId),
+    sessionNames: withName(state, member.name),
     sessions: state.sessions.map((table) => forgetSessionsOf(table, member, { from, to: to + lateMs })),
   }
 }

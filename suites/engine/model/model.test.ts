@@ -13,6 +13,7 @@ import {
   judged,
   listBody,
   listWith,
+  lost,
   newState,
   pairAnswer,
   refreshCall,
@@ -25,7 +26,7 @@ import {
 } from '../../self/made-up-calls.ts'
 import { packageRoot } from '../fixture/package-root.ts'
 import { readYaml } from '../fixture/yaml-source.ts'
-import { contradicts, learn, levelOf, type State, shape } from './index.ts'
+import { type Answer, contradicts, learn, levelOf, type State, shape } from './index.ts'
 
 const verdictOf = (authorization: string | undefined, text = listBody): string =>
   judged(newState(), listWith(authorization, text), at(0)).is
@@ -156,6 +157,18 @@ describe('tokens', () => {
   test('a lost answer of a refresh leaves both pairs unknown', () => {
     const next = learn(state, refreshCall(tokensOf('p').refresh), { kind: 'broken', reason: 'gone' }, at(200))
     expect(judged(next, listWith(tokenHeader('p')), at(300)).is).toBe('open')
+  })
+
+  test('a grant whose answer was lost counts where live tokens are limited', () => {
+    const granted = afterGrants(newState({ liveTokens: 1 }), ['p', 'q'], ['solution'])
+    const two = { ...granted, sessions: granted.sessions.filter(({ reading }) => reading.unnamed === 'none') }
+    const afterTwo = (last: Answer) => judged(learn(two, grantCall(['solution']), last, at(100)), useOfP, at(200)).is
+    const useOfP = listWith(tokenHeader('p'))
+    expect(judged(two, useOfP, at(200)).is).toBe('accepted')
+    expect(afterTwo(refused)).toBe('accepted')
+    expect(afterTwo(lost)).toBe('open')
+    const refreshOfQ = refreshCall(tokensOf('q').refresh)
+    expect(judged(learn(two, refreshOfQ, lost, at(100)), useOfP, at(200)).is).toBe('open')
   })
 
   test('nothing is judged close to the reported time', () => {

@@ -5,6 +5,7 @@ import {
   grantCall,
   judged,
   listWith,
+  lost,
   newState,
   pairAnswer,
   refreshCall,
@@ -126,6 +127,16 @@ describe('the readings of the open questions', () => {
     const state = withSessions(['s0'], 0)
     const contradicted = learn(state, use('s0'), refused, at(500))
     expect(judged(contradicted, use('s0'), at(600)).is).toBe('open')
+  })
+
+  test('a name of a grant whose answer was lost may have been used', () => {
+    const start: State = { ...newState(), tokenClock: { from: -1000, to: 1000 } }
+    const again = grantCall(['solution', 'session:s0'])
+    const other = grantCall(['solution', 'session:s1'])
+    const after = learn(start, again, lost, at(10))
+    expect(judged(after, again, at(8000)).is).toBe('open')
+    expect(judged(after, other, at(8000)).is).toBe(judged(start, again, at(8000)).is)
+    expect(judged(start, again, at(8000)).is).toBe('accepted')
   })
 
   test('a session may end before its tokens: after ten seconds it is open', () => {
