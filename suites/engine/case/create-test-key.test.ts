@@ -76,3 +76,32 @@ test('where no key can be created, other scopes are tried once for each way, not
   expect(once).toBeGreaterThan(2)
   expect(await creations(10)).toBe(once + 9 * 2)
 })
+
+test.each([[['sol-1']], [[]]])(
+  'a key within the scope of the token that creates it, where no token is for one solution (solutions: %s)',
+  async (solutions) => {
+    const granted = new Map<string, string[]>()
+    const lower = (scope: unknown): string[] => (scope as string[]).map((word) => word.toLowerCase())
+    const target = madeUpTarget({
+      settings: { solutions },
+      answer: ({ method, params, authorization = '' }) => {
+        if (method === 'manager/auth') {
+          const scope = lower(params.scope)
+          if (scope.some((word) => /^solution:(?!\*)/.test(word))) return { status: 403 }
+          const accessToken = `token-${granted.size}`
+          granted.set(accessToken, scope)
+          return { result: { accessToken } }
+        }
+        if (method !== 'manager/createApiKey') return { result: {} }
+        const ofToken = granted.get(authorization.replace(/^\w+ /, '')) ?? []
+        const isWithin = lower(params.scope).every((word) => ofToken.includes(word))
+        return isWithin ? { result: { id: 'new', secret: 'new-secret' } } : { status: 403 }
+      },
+    })
+    const facts = { ...noFacts(), tokenPrefix: 'Bearer' }
+    const run = startRun({ target, corpus, facts, random: seededRandom(1), unique: 'test' })
+    const carol = corpus.testKeys.find(({ name }) => name === 'carol')
+    if (carol === undefined) throw new Error('no carol')
+    expect(await createTestKey(run, carol)).toMatchObject({ verdict: 'passed' })
+  },
+)

@@ -63,9 +63,7 @@ export async function createKeyOf(caller: Caller, member: TestKey, way: Way, by:
   // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
   let last: Creation = { problem: { kind: 'no-token', testKey: creator } }
   for (const spelling of new Set([caller.facts.apikey, 'apikey', 'apiKey'])) {
-    // A token may need every scope that it gives to a key, or may not be granted that many.
-    const given = member.scope.filter((word) => !/^apikey$/i.test(word))
-    const token = (await tokenOf(caller, creator, [spelling, ...given])) ?? (await tokenOf(caller, creator, [spelling]))
+    const token = await creatingToken(caller, { creator, member, spelling })
     if (token === undefined) continue
     last = await create(caller, member, { token })
     if (last.problem !== undefined) continue
@@ -73,6 +71,20 @@ export async function createKeyOf(caller: Caller, member: TestKey, way: Way, by:
     break
   }
   return last
+}
+
+/** A token may need every scope that it gives to a key, or may not be granted that many, such as one solution where the key has all. */
+async function creatingToken(
+  caller: Caller,
+  { creator, member, spelling }: { creator: string; member: TestKey; spelling: string },
+): Promise<string | undefined> {
+  const given = declaredScope(caller, member).filter((word) => !/^apikey$/i.test(word))
+  const lists = [given, given.filter((word) => shownScopes.includes(word)), []]
+  for (const scope of lists) {
+    const token = await tokenOf(caller, creator, [spelling, ...scope])
+    if (token !== undefined) return token
+  }
+  return undefined
 }
 
 async function create(caller: Caller, member: TestKey, auth: Auth): Promise<Creation> {
