@@ -5,6 +5,7 @@ import type { Matchers } from '../engine/model/index.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'
+import { cameBetween } from './came-between.ts'
 import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import type { FixtureInput } from './fixture-input.ts'
@@ -16,7 +17,7 @@ import { sessionOf, withSessionsTogether } from './session-grants.ts'
 import { connectionsIn, unnamed } from './shared-connections.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, type Connection, namesIn, type Step } from './step.ts'
-import { requestedFor } from './token-lines.ts'
+import { findMadeBy, requestedFor } from './token-lines.ts'
 import { stepsFor } from './whole-sequence.ts'
 
 /** `whyNoFixture`: why no scenario could be written. */
@@ -105,6 +106,7 @@ function findingOf(
   const { requirement, level, kind } = candidate
   // It may show what a server sent, which knows secrets.
   const message = printable(createRedactor(secretsOf(x)).text(withScope(candidate.message, steps)))
+  const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate) : undefined
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {
     id: idOf(candidate),
@@ -118,6 +120,7 @@ function findingOf(
       kind === 'shape' ? 'accepted, with a wrong result' : kind,
     ),
     reproduced: { failed, tries },
+    ...(since === undefined ? {} : { since }),
     ...written({
       requirement,
       part,
@@ -133,6 +136,7 @@ function findingOf(
       ofTarget: ofTarget(x),
       before: countsBefore(x, candidate),
       creationOf: (key) => creationOf(x, key),
+      since,
       about: (key) => explainKeys(x, [key])[0]?.replace(`${key} is `, ''),
     }),
     exchanges: [],
@@ -140,11 +144,18 @@ function findingOf(
   }
 }
 
+/** Whether the steps need no more than the finding itself: neither other keys nor calls before. */
+function isOfSameKeys(x: Explorer, { entry }: Candidate, steps: readonly Step[]): boolean {
+  const seen = closure(x, entry)
+  const names = new Set(seen.flatMap(namesIn))
+  return steps.length <= seen.length && steps.flatMap(namesIn).every((name) => names.has(name))
+}
+
 /** What a token may do follows from the scope that was requested for it. */
 function withScope(message: string, steps: readonly Step[]): string {
   const last = steps.at(-1)
   const token = last?.do === 'call' && last.auth.kind === 'token' ? last.auth.token : undefined
-  const scope = token === undefined ? undefined : requestedFor(token, steps)
+  const scope = token === undefined ? undefined : requestedFor(token, findMadeBy(steps))
   return scope === undefined
     ? message
     : message.replace('with an access token', `with an access token for the scope "${scope}"`)

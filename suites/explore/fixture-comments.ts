@@ -2,17 +2,18 @@
 import type { NamedOperations } from '../engine/changes/bytes-operations.ts'
 import { partNamed } from '../engine/changes/parts.ts'
 import { readDeviations } from '../engine/fixture/deviations.ts'
+import { sinceLines } from '../report/findings.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import type { Named } from './fixture-keys.ts'
 import type { Change } from './step.ts'
 import { callsOf } from './whole-sequence.ts'
 
 /** Comments in YAML. */
-export function commentLines({ steps, about }: FixtureInput, named: ReadonlyMap<string, Named>): string[] {
+export function commentLines({ steps, about, since }: FixtureInput, named: ReadonlyMap<string, Named>): string[] {
   const changes = steps
     .flatMap(callsOf)
     .flatMap(({ change, also = [] }) => [...(change === undefined ? [] : [change]), ...also])
-  const comments = [...keyComments(named, about), ...changes.flatMap(changeComment)]
+  const comments = [...keyComments(named, about), ...changes.flatMap(changeComment), ...sinceLines({ since })]
   return [...new Set(comments)].map((text) => `# ${text}`)
 }
 

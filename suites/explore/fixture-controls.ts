@@ -5,7 +5,7 @@ import type { FixtureInput } from './fixture-input.ts'
 import { ownerOf } from './fixture-keys.ts'
 import { isRefresh, type Names } from './fixture-steps.ts'
 import { type Auth, type BurstStep, type CallStep, namesIn } from './step.ts'
-import { granteeOf } from './token-lines.ts'
+import { findMadeBy, granteeOf } from './token-lines.ts'
 
 /** Right calls that are accepted on a server which is not out of order: the same call, or one by the same key. */
 export function controlsFor(judged: CallStep | BurstStep, { expect, steps }: FixtureInput, names: Names): CallStep[] {
@@ -17,7 +17,7 @@ export function controlsFor(judged: CallStep | BurstStep, { expect, steps }: Fix
   if (isListing && judged.auth.kind === 'none') return [{ ...plain, auth: { kind: 'basic', who: 'root' } }]
   const keys = namesIn(plain).map(ownerOf)
   if (change !== undefined && !keys.some((key) => isUsedAsSecret(key, plain, names))) return [plain]
-  const owner = judged.auth.kind === 'token' ? granteeOf(judged.auth.token, steps) : undefined
+  const owner = judged.auth.kind === 'token' ? granteeOf(judged.auth.token, findMadeBy(steps)) : undefined
   if (owner !== undefined && names.get(owner)?.listsSolutions === true) return withToken(owner)
   const byKey = keys.flatMap((key) => rightCallBy(key, names))
   return byKey.length > 0 && isListing ? byKey : [...byKey, rootCall(judged.method)]

@@ -1,5 +1,6 @@
 /** A finding, as it is written as a scenario. */
 import type { Matchers } from '../engine/model/index.ts'
+import type { Since } from '../report/report.ts'
 import type { CreationOf } from './fixture-keys.ts'
 import type { Outcome } from './replay.ts'
 import type { Step } from './step.ts'
@@ -32,6 +33,8 @@ export interface FixtureInput {
   /** How often such a call was refused before, and how often the right call was accepted: a server may count them. */
   readonly before?: Counts
   readonly creationOf?: CreationOf
+  /** What came before the finding, on the server on which it was found. */
+  readonly since?: Since | undefined
   /** What a reader must know of a key of the exploration. */
   about?(key: string): string | undefined
   /** What stands in a scenario for a value of this target: `$solutions.0`, `$client.address`. */

@@ -1,7 +1,7 @@
 /** What an exploration found, for a terminal. */
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import { exploredSentence, skippedLines } from '../report/explored-lines.ts'
-import { reproducedSentence } from '../report/findings.ts'
+import { reproducedSentence, sinceLines } from '../report/findings.ts'
 import type { Exploration } from './explore.ts'
 import { exploredOf } from './explored.ts'
 import type { Found } from './findings.ts'
@@ -34,6 +34,7 @@ function findingLines(finding: Found, number: number, requirements: readonly Req
     ...steps.map((step, index) => `   ${index + 1}) ${step}`),
     ...lanes(history),
     `   ${reproducedSentence(finding)}`,
+    ...sinceLines(finding).map((text) => `   ${text}`),
   ]
 }
 

@@ -3,7 +3,7 @@ import { counted } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { historyLines } from './history.ts'
 import type { PrintedFinding, PrintedReport } from './printed.ts'
-import type { Finding } from './report.ts'
+import type { Finding, Since } from './report.ts'
 
 /** The verdict that a case would have for the same defect. */
 export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'known'>): Verdict {
@@ -22,6 +22,12 @@ export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Findi
   return failed === tries ? often : `${often}: it depends on timing or chance`
 }
 
+/** What came between a right answer and the wrong one. */
+export const sinceLines = ({ since }: Pick<Finding, 'since'>): string[] =>
+  since === undefined ? [] : [sinceTitle(since), ...since.calls.map((text) => `- ${text}`)]
+
+export const sinceTitle = ({ from }: Since): string => `${from}. What came between:`
+
 /** The finding line by line, for formats that take one text for it. */
 export function findingLines(finding: PrintedFinding): string[] {
   return [
@@ -29,6 +35,7 @@ export function findingLines(finding: PrintedFinding): string[] {
     `${finding.level.toUpperCase()} ${finding.requirement}`,
     reproducedSentence(finding),
     ...finding.steps.map((step, index) => `${index + 1}. ${step}`),
+    ...sinceLines(finding),
     ...historyLines(finding.history),
     ...(finding.fixture === null ? [] : ['', ...finding.fixture]),
   ]

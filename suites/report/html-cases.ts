@@ -1,10 +1,10 @@
 /** Cases and findings in the HTML report. */
 import { type Explanation, explainCase } from './explain.ts'
-import { caseThatShows, reproducedSentence, verdictOfFinding } from './findings.ts'
+import { caseThatShows, reproducedSentence, sinceTitle, verdictOfFinding } from './findings.ts'
 import { callSentence, lanesOf, lastMs, numbered } from './history.ts'
 import { escapeBytes, escapeHtml, factList, linkTo } from './html-text.ts'
 import type { PrintedFinding, PrintedReport } from './printed.ts'
-import type { CaseReport } from './report.ts'
+import type { CaseReport, Since } from './report.ts'
 import { placeOfCase, type Sources } from './sources.ts'
 import { glyphs, knownWords, words } from './verdict-words.ts'
 
@@ -96,6 +96,9 @@ function again(command: string): string {
   return `<div class="again"><pre tabindex="0" role="region" aria-label="Command that repeats this case">${escapeHtml(command)}</pre><button type="button" class="copy" hidden>Copy</button></div>`
 }
 
+const sinceList = (since: Since): string =>
+  `<p>${escapeHtml(sinceTitle(since))}</p><ul>${since.calls.map((text) => `<li>${escapeHtml(text)}</li>`).join('')}</ul>`
+
 /** Renders a finding of the model like a case. */
 export function findingDetails(report: PrintedReport, finding: PrintedFinding): string {
   const verdict = verdictOfFinding(finding)
@@ -107,13 +110,14 @@ export function findingDetails(report: PrintedReport, finding: PrintedFinding): 
     ['Known', finding.known === null ? null : escapeHtml(knownWords(finding.known))],
   ])
   const steps = finding.steps.map((step) => `<li>${escapeHtml(step)}</li>`).join('')
+  const since = finding.since === undefined ? '' : sinceList(finding.since)
   const broken =
     requirement === undefined ? '' : sentence({ ...requirement, level: finding.level === 'must' ? 'MUST' : 'IMPLIED' })
   const fixture =
     finding.fixture === null
       ? ''
       : `<p>This scenario shows it (<code>run --fixtures DIR</code>):</p><pre tabindex="0" role="region" aria-label="Scenario">${finding.fixture.map(escapeHtml).join('\n')}</pre>`
-  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${broken}${facts}<ol>${steps}</ol>${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
+  return `<details class="finding case ${verdict}" id="finding/${escapeHtml(finding.id)}"${verdict === 'failed' ? ' open' : ''}><summary>${verdictMark(verdict)} <code>${escapeHtml(finding.id)}</code> ${escapeHtml(finding.message)}</summary><div class="body">${broken}${facts}<ol>${steps}</ol>${since}${history(finding.history)}${exchanges(finding.exchanges)}${fixture}</div></details>`
 }
 
 const laneHeight = 24

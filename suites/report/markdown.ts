@@ -3,7 +3,7 @@ import { type Printable, vouchedFor } from '../engine/printable.ts'
 import type { Cause } from './causes.ts'
 import { answersOf, areaTable, casesWith, explainCase, groupNotTestable, summarySentence } from './explain.ts'
 import { exploredLines } from './explored-lines.ts'
-import { reproducedSentence, sortFindings, verdictOfFinding } from './findings.ts'
+import { reproducedSentence, sinceTitle, sortFindings, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import { code, fenced, fitted, folded, html, inline } from './markup.ts'
 import { brokenNewer, type PrintedFinding, type PrintedReport, printedReport } from './printed.ts'
@@ -63,7 +63,7 @@ function problemList(report: PrintedReport): string {
 }
 
 function foundBlock(report: PrintedReport, finding: PrintedFinding): string {
-  const { id, requirement, level, message, steps, fixture, exchanges, history } = finding
+  const { id, requirement, level, message, steps, fixture, exchanges, history, since } = finding
   const sentence = report.requirements.find((one) => one.id === requirement)?.text ?? ''
   return [
     '<details>',
@@ -73,6 +73,9 @@ function foundBlock(report: PrintedReport, finding: PrintedFinding): string {
     `**Found** by the model. ${inline(reproducedSentence(finding))}`,
     '',
     ...steps.map((step, index) => `${index + 1}. ${inline(step)}`),
+    ...(since === undefined
+      ? []
+      : ['', inline(sinceTitle(since)), '', ...since.calls.map((text) => `- ${inline(text)}`)]),
     ...(history.length === 0 ? [] : ['', ...fenced(historyLines(history))]),
     ...exchanges.flatMap(exchangeBlock),
     ...(fixture === null ? [] : ['', 'This scenario shows it:', '', ...fenced(fixture)]),

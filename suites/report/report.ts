@@ -102,6 +102,8 @@ export interface Finding {
   steps: string[]
   /** How often the shortest form was tried again, and how often it showed the finding. */
   reproduced: { failed: number; tries: number }
+  /** What came between, if something did; absent where an earlier right answer, or the creation of the key, is not known. */
+  since?: Since | undefined
   /** The scenario that shows it, in YAML; null where none could be made. */
   fixture: string | null
   /** What was sent and received, secrets shortened. */
@@ -109,6 +111,14 @@ export interface Finding {
   /** Calls at the same time that no order explains; empty for a finding of one connection. */
   history: HistoryCall[]
   known: KnownReason | null
+}
+
+/** What came before a wrong answer, since something was right. */
+export interface Since {
+  /** What was right then, as a sentence without its full stop. */
+  from: string
+  /** One line for each call. */
+  calls: string[]
 }
 
 /** One call of a history: a lane for each connection, time to the right. */

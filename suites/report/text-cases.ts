@@ -2,7 +2,7 @@
 import { counted, firstFew, groupBy } from '../engine/group.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
 import { casesWith, explainCase, notRunBecause } from './explain.ts'
-import { failsRun, groupFindings, reproducedSentence, verdictOfFinding } from './findings.ts'
+import { failsRun, groupFindings, reproducedSentence, sinceLines, verdictOfFinding } from './findings.ts'
 import { historyLines } from './history.ts'
 import type { Paint } from './lines.ts'
 import { brokenNewer, type PrintedReport } from './printed.ts'
@@ -110,6 +110,7 @@ function findingBlocks(report: PrintedReport, all: PrintedReport['findings'], pa
       '',
       ...finding.steps.flatMap((step, index) => paint.hanging(`  ${`${index + 1}.`.padEnd(6)}`, step)),
       ...paint.hanging('  Found ', `by the model. ${reproducedSentence(finding)}`),
+      ...sinceLines(finding).flatMap((text) => paint.hanging('        ', text)),
       ...(finding.known === null ? [] : paint.hanging('  Known ', finding.known.reason)),
       ...block(historyLines(finding.history)),
       ...finding.exchanges.flatMap((exchange) => exchangeLines(exchange, paint)),

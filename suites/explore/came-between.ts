@@ -1,0 +1,120 @@
+/** What came between a right answer to a call and a wrong one to the same call: where a state was damaged, it was damaged there. */
+import { hasDocumentedResult } from '../engine/document.ts'
+import { counted } from '../engine/group.ts'
+import type { Since } from '../report/report.ts'
+import { describeNamedStep } from './describe-step.ts'
+import type { Candidate, Entry, Explorer } from './explorer-types.ts'
+import { ownerOf } from './fixture-keys.ts'
+import { type CallStep, namesIn } from './step.ts'
+import { type FindMade, granteeOf, grantOf, refreshedIn } from './token-lines.ts'
+import { callsOf } from './whole-sequence.ts'
+
+/** More lines tell a reader nothing. */
+const mostLines = 6
+
+/**
+ * The calls that create or end a key, or make or refresh a pair of the same keys, since the last right answer to the same call, or since its key
+ * was created. A last line counts the other calls with these keys.
+ *
+ * @returns undefined where nothing came between
+ */
+export function cameBetween({ log }: Explorer, { kind, entry }: Candidate): Since | undefined {
+  const wrong = log[entry]?.step
+  if ((kind !== 'accepted' && kind !== 'refused') || wrong?.do !== 'call') return undefined
+  const find = findMadeIn(log)
+  const keys = keysOf(wrong, find)
+  const before = log.slice(0, entry)
+  const { from, at } = lastRight(before, wrong, kind, find) ?? creationOf(before, keys, kind) ?? {}
+  if (from === undefined || at === undefined) return undefined
+  const isOfKeys = (call: CallStep): boolean => keysOf(call, find).some((key) => keys.includes(key))
+  const between = before.slice(at + 1)
+  const shown = between
+    .flatMap(acceptedCalls)
+    .filter((call) => changesKeys(call) || (call.method === 'manager/auth' && isOfKeys(call)))
+    .slice(-mostLines)
+  const ofKeys = between.filter(({ step }) => callsOf(step).some(isOfKeys))
+  const others = ofKeys.length - shown.filter(isOfKeys).length
+  const calls = [
+    ...shown.map(lineOf),
+    ...passed((log[entry]?.at ?? 0) - (log[at]?.at ?? 0)),
+    ...(others > 0 ? [`${counted(others, 'other call')} with ${keys.join(' or ')}`] : []),
+  ]
+  return calls.length === 0 ? undefined : { from, calls }
+}
+
+interface Start {
+  readonly from: string
+  readonly at: number
+}
+
+function lastRight(
+  before: readonly Entry[],
+  wrong: CallStep,
+  kind: 'accepted' | 'refused',
+  find: FindMade,
+): Start | undefined {
+  const right = kind === 'accepted' ? 'refused' : 'accepted'
+  const like = likenessOf(wrong, find)
+  const at = before.findLastIndex(
+    ({ step, seen }) => step.do === 'call' && seen[0]?.answer.kind === right && likenessOf(step, find) === like,
+  )
+  return at < 0 ? undefined : { from: `The same call was ${right} before`, at }
+}
+
+/** Of a wrong acceptance the creation explains nothing: no such call was made before. */
+function creationOf(
+  before: readonly Entry[],
+  keys: readonly string[],
+  kind: 'accepted' | 'refused',
+): Start | undefined {
+  if (kind === 'accepted') return undefined
+  const createdIn = (one: Entry): CallStep | undefined =>
+    acceptedCalls(one).find(({ as = '', method }) => method === 'manager/createApiKey' && keys.includes(as))
+  const at = before.findLastIndex((one) => createdIn(one) !== undefined)
+  const creation = before[at] === undefined ? undefined : createdIn(before[at])
+  return creation === undefined ? undefined : { from: `${creation.as} was created before${nameText(creation)}`, at }
+}
+
+function lineOf(call: CallStep): string {
+  const made = call.as === undefined ? '' : ` as ${call.as}`
+  return `${describeNamedStep(call)}${made}${nameText(call)}: accepted`
+}
+
+/** With what name a key is created: keys of one name may be mixed up. */
+function nameText({ method, params: { name } }: CallStep): string {
+  return method === 'manager/createApiKey' && typeof name === 'string' ? `, with the name "${name}"` : ''
+}
+
+const minuteMs = 60_000
+
+function passed(ms: number): string[] {
+  if (ms < 2 * minuteMs) return []
+  const minutes = Math.round(ms / minuteMs)
+  return [`${minutes < 120 ? counted(minutes, 'minute') : counted(Math.round(minutes / 60), 'hour')} passed`]
+}
+
+const acceptedCalls = ({ seen }: Entry): CallStep[] =>
+  seen.flatMap(({ step, answer }) => (answer.kind === 'accepted' ? [step] : []))
+
+/** A creation, or a method that the document does not name and that is about a key. */
+const changesKeys = ({ method, params }: CallStep): boolean =>
+  method === 'manager/createApiKey' || (!hasDocumentedResult(method) && /"\$[\w-]+\.id"/.test(JSON.stringify(params)))
+
+function findMadeIn(log: readonly Entry[]): FindMade {
+  const calls = log.flatMap(({ step }) => callsOf(step))
+  const made = new Map(calls.flatMap((call) => (call.as === undefined ? [] : [[call.as, call] as const])))
+  return (name) => made.get(name)
+}
+
+/** The keys that a call names, and those to which its pairs were granted. */
+const keysOf = (call: CallStep, find: FindMade): string[] => [
+  ...new Set(namesIn(call).map((name) => granteeOf(`$${name}.`, find) ?? ownerOf(name))),
+]
+
+/** What calls have in common that differ in nothing but the session, the connection and which pair of the same scope they use. */
+function likenessOf({ method, auth, params, change, also, form, from }: CallStep, find: FindMade): string {
+  const pair = auth.kind === 'token' ? auth.token : `$${refreshedIn({ params }) ?? ''}.`
+  const grant = grantOf(pair, find)
+  const caller = grant === undefined ? [auth, params] : [auth.kind, grant.params]
+  return JSON.stringify([method, caller, change, also, form, from]).replace(/"session:[^"]*"/g, '"session:"')
+}
