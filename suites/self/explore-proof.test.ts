@@ -7,6 +7,13 @@ import { isCatch } from './proof-model.ts'
 const corpus = await openCorpus()
 const options = { corpus, seed: 1, calls: 1500, walks: 3 }
 
+async function mutantNamed(name: string) {
+  const mutant = (await loadIndependentMutants()).find(({ id }) => id === name)
+  if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
+  const { id, breaks, create } = mutant
+  return { id, breaks, settings: {}, create }
+}
+
 /** The short form of `npm run explore-proof`: servers whose authors knew neither the cases nor the model. */
 describe('the model alone', () => {
   test.each([
@@ -16,11 +23,9 @@ describe('the model alone', () => {
     ['scheme-word-compared-by-prefix', 'works'],
     ['second-answer-on-connection-repeats-id', 'works'],
   ])('finds %s; its scenario: %s', { timeout: 30_000 }, async (name, outcome) => {
-    const mutant = (await loadIndependentMutants()).find(({ id }) => id === name)
-    if (mutant === undefined) throw new Error(`There is no independent mutant "${name}"`)
-    const { id, breaks, create } = mutant
-    const { found } = await prove({ id, breaks, settings: {}, create }, 'explore', { ...options, stopAtFirst: true })
-    expect(found.find((one) => isCatch(breaks, one))?.fixture).toBe(outcome)
+    const mutant = await mutantNamed(name)
+    const { found } = await prove(mutant, 'explore', { ...options, stopAtFirst: true })
+    expect(found.find((one) => isCatch(mutant.breaks, one))?.fixture).toBe(outcome)
   })
 
   test.each([
@@ -40,4 +45,12 @@ describe('the model alone', () => {
     })
     expect(line.found).toEqual([])
   })
+})
+
+test('the model finds second-refresh-drops-apikey with the few keys that the cases leave room for', {
+  timeout: 30_000,
+}, async () => {
+  const mutant = await mutantNamed('second-refresh-drops-apikey')
+  const { found } = await prove(mutant, 'run', { ...options, calls: 400, walks: 1, stopAtFirst: true })
+  expect(found.some((one) => one.by === 'model' && isCatch(mutant.breaks, one))).toBe(true)
 })
