@@ -188,3 +188,13 @@ test('text, Markdown and HTML say how many calls the model made, and for what it
       'The model made 14,040 calls. It changed 1 of 1 parts of a call in 3 of 9 ways, and tried 1 of 8 combinations',
     )
 })
+
+test.each([
+  ['text', renderText(report, { colour: false, columns: 100 })],
+  ['JUnit', renderJunit(testRun(report))],
+  ['Markdown', renderMarkdown(report)],
+  ['HTML', renderHtml(report)],
+])('%s says what came between a right answer and the wrong one', (_format, rendered) => {
+  expect(rendered).toContain('The same call was refused before. What came between:')
+  expect(rendered).toContain('2 other calls with root')
+})

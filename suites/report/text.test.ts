@@ -203,6 +203,9 @@ describe('text', () => {
   2.    connection 1: root refreshes it: accepted
   3.    connection 2: the old access token: accepted, and had to be refused
   Found by the model. Repeated 3 times, seen 3 times
+        The same call was refused before. What came between:
+        - A grant to root for the scope "<b>" as pair2: accepted
+        - 2 other calls with root
 
   connection 1  ├──────────────────1───────────────────┤
   connection 2                                                ├───2────┤

@@ -87,6 +87,10 @@ const finding = {
     'connection 2: the old access token: accepted, and had to be refused',
   ],
   reproduced: { failed: 3, tries: 3 },
+  since: {
+    from: 'The same call was refused before',
+    calls: ['A grant to root for the scope "<b>" as pair2: accepted', '2 other calls with root'],
+  },
   fixture: 'title: An old access token is dead after its refresh\nsteps:\n  - grant: root\n    keep: pair\n',
   exchanges: [exchange],
   history: [
