@@ -76,6 +76,6 @@ function howToRun(flags: Flags, folder: string): Printable[] {
   const place = flags.disposable === true ? ' on a new instance, because this one has no place for keys left' : ''
   return [
     line`Run them${place}: ${command.map(shellWord).join(' ')}`,
-    line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
+    line`They fail there, or warn where the requirement is only implied, until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
   ]
 }

@@ -8,7 +8,11 @@ import type { CallStep } from './step.ts'
 type Line = readonly ['accepted' | 'refused', CallStep]
 
 /** What came before the last of these calls, each a second after the one before. */
-function before(lines: readonly Line[], apartMs = 1000): ReturnType<typeof cameBetween> {
+function before(
+  lines: readonly Line[],
+  apartMs = 1000,
+  steps: readonly CallStep[] = [],
+): ReturnType<typeof cameBetween> {
   const log = lines.map(([kind, step], index) => ({
     step,
     seen: [{ step, answer: { kind } as Answer } as Seen],
@@ -16,7 +20,7 @@ function before(lines: readonly Line[], apartMs = 1000): ReturnType<typeof cameB
     at: index * apartMs,
   }))
   const kind = lines.at(-1)?.[0] ?? 'accepted'
-  return cameBetween({ log } as unknown as Explorer, { kind, entry: log.length - 1 } as Candidate)
+  return cameBetween({ log } as unknown as Explorer, { kind, entry: log.length - 1 } as Candidate, steps)
 }
 
 const creation = (key: string): Line => ['accepted', create(basic('root'), { name: 'twin', scope: [] }, { as: key })]
@@ -61,6 +65,16 @@ describe('what came before a wrong answer', () => {
     expect(from).toBe('first was created before, with the name "twin"')
     expect(calls).toHaveLength(7)
     expect(calls.at(-1)).toBe('2 other calls with first')
+  })
+
+  test('nothing that the steps of the finding tell, and no few calls alone', () => {
+    const steps = [grant('root', ['solution'], { as: 'pair2' }), list(token('pair2'))]
+    const right: Line[] = [granted('root', 'pair1'), ['accepted', list(token('pair1'))]]
+    const wrong: Line[] = [granted('root', 'pair2'), ['refused', list(token('pair2'))]]
+    const other: Line = ['accepted', list(basic('root'))]
+    expect(before([...right, other, ...wrong], 1000, steps)).toBeUndefined()
+    const many = before([...right, other, other, other, other, other, ...wrong], 1000, steps)
+    expect(many?.calls).toEqual(['5 other calls with root'])
   })
 
   test('nothing, if a wrong call is accepted at its first time, or no other call was made', () => {

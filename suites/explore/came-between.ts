@@ -5,20 +5,23 @@ import type { Since } from '../report/report.ts'
 import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { ownerOf } from './fixture-keys.ts'
-import { type CallStep, namesIn } from './step.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
 import { type FindMade, granteeOf, grantOf, refreshedIn } from './token-lines.ts'
-import { callsOf } from './whole-sequence.ts'
+import { callsOf, madeBy } from './whole-sequence.ts'
 
 /** More lines tell a reader nothing. */
 const mostLines = 6
+/** Fewer calls that change nothing are no clue. */
+const fewCalls = 5
 
 /**
  * The calls that create or end a key, or make or refresh a pair of the same keys, since the last right answer to the same call, or since its key
  * was created. A last line counts the other calls with these keys.
  *
- * @returns undefined where nothing came between
+ * @param steps the steps of the finding, which are told anyway
+ * @returns undefined where nothing came between, or next to nothing
  */
-export function cameBetween({ log }: Explorer, { kind, entry }: Candidate): Since | undefined {
+export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps: readonly Step[]): Since | undefined {
   const wrong = log[entry]?.step
   if ((kind !== 'accepted' && kind !== 'refused') || wrong?.do !== 'call') return undefined
   const find = findMadeIn(log)
@@ -27,19 +30,20 @@ export function cameBetween({ log }: Explorer, { kind, entry }: Candidate): Sinc
   const { from, at } = lastRight(before, wrong, kind, find) ?? creationOf(before, keys, kind) ?? {}
   if (from === undefined || at === undefined) return undefined
   const isOfKeys = (call: CallStep): boolean => keysOf(call, find).some((key) => keys.includes(key))
-  const between = before.slice(at + 1)
+  const own = steps.flatMap(madeBy)
+  const between = before.slice(at + 1).filter(({ step }) => !madeBy(step).some((name) => own.includes(name)))
   const shown = between
     .flatMap(acceptedCalls)
     .filter((call) => changesKeys(call) || (call.method === 'manager/auth' && isOfKeys(call)))
     .slice(-mostLines)
   const ofKeys = between.filter(({ step }) => callsOf(step).some(isOfKeys))
   const others = ofKeys.length - shown.filter(isOfKeys).length
-  const calls = [
-    ...shown.map(lineOf),
-    ...passed((log[entry]?.at ?? 0) - (log[at]?.at ?? 0)),
-    ...(others > 0 ? [`${counted(others, 'other call')} with ${keys.join(' or ')}`] : []),
-  ]
-  return calls.length === 0 ? undefined : { from, calls }
+  const calls = [...shown.map(lineOf), ...passed((log[entry]?.at ?? 0) - (log[at]?.at ?? 0))]
+  if (calls.length === 0 && others < fewCalls) return undefined
+  return {
+    from,
+    calls: [...calls, ...(others > 0 ? [`${counted(others, 'other call')} with ${keys.join(' or ')}`] : [])],
+  }
 }
 
 interface Start {

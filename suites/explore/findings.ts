@@ -106,7 +106,7 @@ function findingOf(
   const { requirement, level, kind } = candidate
   // It may show what a server sent, which knows secrets.
   const message = printable(createRedactor(secretsOf(x)).text(withScope(candidate.message, steps)))
-  const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate) : undefined
+  const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate, steps) : undefined
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {
     id: idOf(candidate),
