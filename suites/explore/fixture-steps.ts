@@ -31,7 +31,7 @@ export function stepText(step: Step, names: Names, needs: Set<string>, { expect,
   if (step.do === 'burst') return inParallel(step, names, needs)
   if (step.method === 'manager/auth') needs.add('sessions')
   if (step.method === 'manager/createApiKey') needs.add('keys')
-  if (step.from !== undefined) needs.add('second-address')
+  if (isFromSecond(step)) needs.add('second-address')
   const parts = [
     ...(title === undefined ? [] : [`step: ${quoted(title)}`]),
     ...(shortForm(step, names) ?? longForm(step, names)),
@@ -118,11 +118,14 @@ function connectionText({ connection = unnamed }: CallStep, { connections }: Nam
   return name === undefined ? [] : [`connection: ${name}`]
 }
 
-function moreOf({ from, inChunks, form, nonce, id }: CallStep): string[] {
+const isFromSecond = ({ from }: CallStep): boolean => from === 'second-address'
+
+function moreOf(step: CallStep): string[] {
+  const { from = 'first-address', inChunks, form, nonce, id } = step
   if (inChunks === true) throw new Unsayable('the fixture language has no word for a body in chunks')
-  if (from !== undefined && from !== 'second-address') throw new Unsayable('it needs a third address')
+  if (from !== 'first-address' && !isFromSecond(step)) throw new Unsayable('it needs a third address')
   return [
-    ...(from === undefined ? [] : ['from: second-address']),
+    ...(isFromSecond(step) ? ['from: second-address'] : []),
     ...(nonce === undefined ? [] : [`nonce: ${nonce}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(typeof form === 'number' ? [`body: { size: ${form} }`] : []),

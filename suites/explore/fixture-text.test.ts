@@ -276,3 +276,16 @@ test('a refused creation is written without the name of its key', () => {
   expect(line).not.toContain('keep')
   expect(line).toContain('expect: accepted')
 })
+
+test.each([
+  ['first-address', false],
+  ['second-address', true],
+])('a call from %s needs a second address: %s', (from, isNeeded) => {
+  const text = textOf([...steps.slice(0, 2), list(token('pair7'), { from })])
+  expect(text).toContain('auth: { token: "$pair.accessToken" }')
+  expect(text.includes('second-address')).toBe(isNeeded)
+})
+
+test('there are no words for a third address', () => {
+  expect(textOf([...steps.slice(0, 2), list(token('pair7'), { from: 'address-127.0.1.1' })])).toBe('')
+})
