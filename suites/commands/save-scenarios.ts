@@ -31,6 +31,7 @@ export async function saveScenarios(
   { exploration: { findings }, corpus }: Explored,
 ): Promise<Printable[]> {
   let written = 0
+  let isImplied = false
   const others: Printable[] = []
   for (const finding of findings) {
     const why = await whyNotWritten(finding, corpus)
@@ -40,12 +41,13 @@ export async function saveScenarios(
       const file = `${finding.id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`
       replaceFile(join(folder, 'scenarios', 'found', file), finding.fixture ?? '', 'the scenario')
       written += 1
+      isImplied ||= finding.level === 'implied'
     }
   }
   if (written === 0) return others
   return [
     line`Wrote ${counted(written, 'scenario')} to "${join(folder, 'scenarios', 'found')}"`,
-    ...howToRun(flags, folder),
+    ...howToRun(flags, folder, isImplied),
     ...others,
   ]
 }
@@ -66,16 +68,19 @@ async function whyNotWritten(
   }
 }
 
-function howToRun(flags: Flags, folder: string): Printable[] {
+/** @param isImplied one breaks a requirement that is only implied, which fails a run only with `--strict` */
+function howToRun(flags: Flags, folder: string, isImplied: boolean): Printable[] {
   const target = [
     ...(flags.url === undefined ? [] : ['--url', flags.url]),
     ...(flags.target === undefined ? [] : ['--target', flags.target]),
     ...(flags.disposable === true ? ['--disposable'] : []),
+    ...(isImplied ? ['--strict'] : []),
   ]
   const command = ['npx', 'svc-conformance', 'run', ...target, '--fixtures', folder, '--only', 'found']
-  const place = flags.disposable === true ? ' on a new instance, because this one has no place for keys left' : ''
+  const place =
+    flags.disposable === true ? ' on a new instance, because the places for keys of this one may be taken' : ''
   return [
     line`Run them${place}: ${command.map(shellWord).join(' ')}`,
-    line`They fail there, or warn where the requirement is only implied, until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
+    line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
   ]
 }

@@ -6,7 +6,7 @@ import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { ownerOf } from './fixture-keys.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { type FindMade, granteeOf, grantOf, refreshedIn } from './token-lines.ts'
+import { type FindMade, generationOf, granteeOf, grantOf, refreshedIn } from './token-lines.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 
 /** More lines tell a reader nothing. */
@@ -27,7 +27,7 @@ export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps
   const find = findMadeIn(log)
   const keys = keysOf(wrong, find)
   const before = log.slice(0, entry)
-  const { from, at } = lastRight(before, wrong, kind, find) ?? creationOf(before, keys, kind) ?? {}
+  const { from, at } = lastRight(before, wrong, kind, find) ?? creationOf(before, keys, wrong, kind) ?? {}
   if (from === undefined || at === undefined) return undefined
   const isOfKeys = (call: CallStep): boolean => keysOf(call, find).some((key) => keys.includes(key))
   const own = steps.flatMap(madeBy)
@@ -46,48 +46,47 @@ export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps
   }
 }
 
+type Wrong = 'accepted' | 'refused'
+
 interface Start {
   readonly from: string
   readonly at: number
 }
 
-function lastRight(
-  before: readonly Entry[],
-  wrong: CallStep,
-  kind: 'accepted' | 'refused',
-  find: FindMade,
-): Start | undefined {
+function lastRight(before: readonly Entry[], wrong: CallStep, kind: Wrong, find: FindMade): Start | undefined {
   const right = kind === 'accepted' ? 'refused' : 'accepted'
-  const like = likenessOf(wrong, find)
+  const like = likenessOf(wrong, kind, find)
   const at = before.findLastIndex(
-    ({ step, seen }) => step.do === 'call' && seen[0]?.answer.kind === right && likenessOf(step, find) === like,
+    ({ step, seen }) => step.do === 'call' && seen[0]?.answer.kind === right && likenessOf(step, kind, find) === like,
   )
   return at < 0 ? undefined : { from: `The same call was ${right} before`, at }
 }
 
-/** Of a wrong acceptance the creation explains nothing: no such call was made before. */
+/** Of a wrong acceptance the creation explains nothing, and a refused call in another form is about the form. */
 function creationOf(
   before: readonly Entry[],
   keys: readonly string[],
-  kind: 'accepted' | 'refused',
+  { form, nonce, change, inChunks }: CallStep,
+  kind: Wrong,
 ): Start | undefined {
-  if (kind === 'accepted') return undefined
+  if (kind === 'accepted' || [form, nonce, change, inChunks].some((one) => one !== undefined)) return undefined
   const createdIn = (one: Entry): CallStep | undefined =>
-    acceptedCalls(one).find(({ as = '', method }) => method === 'manager/createApiKey' && keys.includes(as))
+    acceptedCalls(one).find((call) => isCreation(call) && keys.includes(call.as ?? ''))
   const at = before.findLastIndex((one) => createdIn(one) !== undefined)
   const creation = before[at] === undefined ? undefined : createdIn(before[at])
-  return creation === undefined ? undefined : { from: `${creation.as} was created before${nameText(creation)}`, at }
+  return creation === undefined ? undefined : { from: `${creation.as} was created before${labelOf(creation)}`, at }
 }
 
 function lineOf(call: CallStep): string {
-  const made = call.as === undefined ? '' : ` as ${call.as}`
-  return `${describeNamedStep(call)}${made}${nameText(call)}: accepted`
+  const as = call.as ?? 'a key'
+  const made = isCreation(call) ? `, which made ${as}${labelOf(call)}` : call.as === undefined ? '' : ` as ${call.as}`
+  return `${describeNamedStep(call)}${made}: accepted`
 }
 
 /** With what name a key is created: keys of one name may be mixed up. */
-function nameText({ method, params: { name } }: CallStep): string {
-  return method === 'manager/createApiKey' && typeof name === 'string' ? `, with the name "${name}"` : ''
-}
+const labelOf = ({ params: { name } }: CallStep): string => (typeof name === 'string' ? ` with the name "${name}"` : '')
+
+const isCreation = ({ method }: CallStep): boolean => method === 'manager/createApiKey'
 
 const minuteMs = 60_000
 
@@ -101,8 +100,8 @@ const acceptedCalls = ({ seen }: Entry): CallStep[] =>
   seen.flatMap(({ step, answer }) => (answer.kind === 'accepted' ? [step] : []))
 
 /** A creation, or a method that the document does not name and that is about a key. */
-const changesKeys = ({ method, params }: CallStep): boolean =>
-  method === 'manager/createApiKey' || (!hasDocumentedResult(method) && /"\$[\w-]+\.id"/.test(JSON.stringify(params)))
+const changesKeys = (call: CallStep): boolean =>
+  isCreation(call) || (!hasDocumentedResult(call.method) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
 
 function findMadeIn(log: readonly Entry[]): FindMade {
   const calls = log.flatMap(({ step }) => callsOf(step))
@@ -115,10 +114,13 @@ const keysOf = (call: CallStep, find: FindMade): string[] => [
   ...new Set(namesIn(call).map((name) => granteeOf(`$${name}.`, find) ?? ownerOf(name))),
 ]
 
-/** What calls have in common that differ in nothing but the session, the connection and which pair of the same scope they use. */
-function likenessOf({ method, auth, params, change, also, form, from }: CallStep, find: FindMade): string {
+/**
+ * What calls have in common that differ in nothing but the session, the connection and which fresh pair of the same scope they use. A pair that must be
+ * refused is like no other: its own past decides.
+ */
+function likenessOf({ method, auth, params, change, also, form, from }: CallStep, kind: Wrong, find: FindMade): string {
   const pair = auth.kind === 'token' ? auth.token : `$${refreshedIn({ params }) ?? ''}.`
-  const grant = grantOf(pair, find)
-  const caller = grant === undefined ? [auth, params] : [auth.kind, grant.params]
+  const grant = kind === 'accepted' ? undefined : grantOf(pair, find)
+  const caller = grant === undefined ? [auth, params] : [auth.kind, grant.params, generationOf(pair, find)]
   return JSON.stringify([method, caller, change, also, form, from]).replace(/"session:[^"]*"/g, '"session:"')
 }

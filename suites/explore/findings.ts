@@ -18,7 +18,7 @@ import { connectionsIn, unnamed } from './shared-connections.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, type Connection, namesIn, type Step } from './step.ts'
 import { findMadeBy, requestedFor } from './token-lines.ts'
-import { stepsFor } from './whole-sequence.ts'
+import { callsOf, stepsFor } from './whole-sequence.ts'
 
 /** `whyNoFixture`: why no scenario could be written. */
 export type Found = Omit<Finding, 'known'> & { readonly whyNoFixture?: string }
@@ -140,7 +140,7 @@ function findingOf(
       about: (key) => explainKeys(x, [key])[0]?.replace(`${key} is `, ''),
     }),
     exchanges: [],
-    history: kind === 'history' ? historyOf(x, candidate) : [],
+    history: kind === 'history' ? historyOf(x, candidate, steps) : [],
   }
 }
 
@@ -253,14 +253,17 @@ function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, la
 const addressSeen = ({ addresses }: Explorer, name: string | undefined): string =>
   (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
 
-function historyOf(x: Explorer, { entry }: Candidate): HistoryCall[] {
-  const seen = x.log[entry]?.seen ?? []
+/** The race as it was measured, with the names of the steps, which may be those of an equal race or of another key. */
+function historyOf({ log }: Explorer, { entry }: Candidate, steps: readonly Step[]): HistoryCall[] {
+  const seen = log[entry]?.seen ?? []
   const start = Math.min(...seen.map(({ span }) => span.from))
+  const told = steps.slice(-1).flatMap(callsOf)
+  const isAlike = told.length === seen.length && told.every(({ method }, at) => method === seen[at]?.step.method)
   return seen.map(({ step, span, answer }, lane) => ({
     connection: `${lane + 1}`,
     startMs: span.from - start,
     endMs: span.to - start,
-    call: describeNamedStep(step),
+    call: describeNamedStep((isAlike ? told[lane] : undefined) ?? step),
     answer: answer.kind,
   }))
 }

@@ -57,7 +57,10 @@ function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>):
 
 /** Of simultaneous refreshes of one token at most one is accepted. What may come of other calls at once depends on the calls before. */
 export function raceText(race: BurstStep, names: Names, needs: Set<string>): string {
-  if (!race.calls.every(isRefresh)) throw new Unsayable('only refreshes at once can be judged by their number')
+  if (!race.calls.every(isRefresh))
+    throw new Unsayable(
+      'of calls at once a scenario can only count the accepted ones, and the document limits that number for refreshes alone',
+    )
   return inParallel(race, names, needs).replace(/ }$/, ', tally: { accepted: at-most 1 } }')
 }
 

@@ -195,11 +195,12 @@ function friendlyNames(
 
 const wordsOfMade: { readonly [method: string]: string } = { 'manager/auth': 'pair', 'manager/createApiKey': 'made' }
 
-/** Names of sessions that say nothing, and may be too long for another server. */
+/** Names of sessions that say nothing, and may be too long for another server. The order of the letters in front may matter. */
 const plainSession =
-  /session:(?:pair\d+|first-of-all-sessions|life|ended|wrong-\d+|(?:before|unknown)-[\w-]+|\d+[xs]\d+)-\$unique/g
+  /session:(?:pair\d+|first-of-all-sessions|life|ended|wrong-\d+|(?:before|unknown)-[\w-]+|\d+[xs]\d+|twice\d+|(?:alpha|mike|zulu)-s\d+)-\$unique/g
 
 function shortSessions(texts: string): ReadonlyMap<string, string> {
   const found = [...new Set(texts.match(plainSession) ?? [])]
-  return new Map(found.map((session, at) => [session, `session:s${(at + 10).toString(36)}$unique`]))
+  const letterOf = (session: string): string => /^session:([amz])(?:lpha|ike|ulu)-/.exec(session)?.[1] ?? 's'
+  return new Map(found.map((session, at) => [session, `session:${letterOf(session)}${(at + 10).toString(36)}$unique`]))
 }

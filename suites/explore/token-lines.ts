@@ -22,6 +22,14 @@ export function grantOf(token: string, find: FindMade): CallStep | undefined {
   return refreshed === undefined || refreshed === pair ? made : grantOf(`$${refreshed}.`, find)
 }
 
+/** How often the pair of a token was refreshed. */
+export function generationOf(token: string, find: FindMade): number {
+  const [, pair] = /^\$([\w-]+)\./.exec(token) ?? []
+  const made = pair === undefined ? undefined : find(pair)
+  const refreshed = made === undefined ? undefined : refreshedIn(made)
+  return refreshed === undefined || refreshed === pair ? 0 : 1 + generationOf(`$${refreshed}.`, find)
+}
+
 /** The key to which the pair of a token was granted. */
 export const granteeOf = (token: string, find: FindMade): string | undefined =>
   /^\$([\w-]+)\.id$/.exec(String(grantOf(token, find)?.params.apiKeyId))?.[1]
