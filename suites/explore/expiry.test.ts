@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { beginExpiry, endExpiry } from './expiry.ts'
+import { beginExpiry, endExpiry, usedBeforeExpiry } from './expiry.ts'
 import type { Caller } from './table.ts'
 import { foundIn } from './test-findings.ts'
 
@@ -39,4 +39,20 @@ test.each([1, 2, 3])('a token of refresh %i that never expires shows', async (re
   }
   const { found } = await foundIn({ rules }, async (caller) => void (await expire(caller)))
   expect(found.map(({ requirement }) => requirement)).toContain('tokens/expire')
+})
+
+test('a token of a session that still creates keys after its expiry shows', async () => {
+  let method: unknown
+  const rules: ServerOptions['rules'] = {
+    accessExpired: (pair, nowMs) =>
+      nowMs >= pair.accessExpiryMs && !(pair.session !== undefined && method === 'manager/createApiKey'),
+  }
+  const around: ServerOptions['around'] = (inner) => (request) => {
+    method = (JSON.parse(request.body.toString()) as { method: unknown }).method
+    return inner(request)
+  }
+  const used = async (caller: Caller): Promise<void> => usedBeforeExpiry(caller, ['root'], (ms) => caller.x.wait(ms))
+  expect((await foundIn({}, used)).found).toEqual([])
+  const { found } = await foundIn({ rules, around }, used)
+  expect(found.map(({ requirement, kind }) => [requirement, kind])).toEqual([['expires-in/enforced', 'accepted']])
 })

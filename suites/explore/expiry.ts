@@ -133,7 +133,7 @@ const usedEndMs = usedLifeMs + 1300
 
 /** expires-in/enforced: using a token does not prolong it. */
 export async function usedBeforeExpiry(
-  { x }: Caller,
+  { x, keyring }: Caller,
   users: readonly string[],
   meanwhile: (ms: number) => Promise<void>,
 ): Promise<void> {
@@ -146,11 +146,19 @@ export async function usedBeforeExpiry(
       const pair = await granted(x, { who, scope: ['solution', `expiresIn:${usedLifeMs}`, ...words] })
       if (pair !== undefined) made.push(pair)
     }
+  // Creations may be checked in another place.
+  const creators: string[] = []
+  for (const words of keyring.keys ? [['session:'], ['ipAddr:']] : []) {
+    const scope = ['solution', ...(apikeyScope(x) ?? []), `expiresIn:${usedLifeMs}`, ...words]
+    const pair = await granted(x, { who: users[0] ?? 'root', scope })
+    if (pair !== undefined) creators.push(pair)
+  }
   const grantedMs = wire.now()
   await meanwhile(Math.max(0, begunMs + usedAfterMs - grantedMs))
-  for (const pair of made) await expectAccepted(x, list(token(pair)))
+  for (const pair of [...made, ...creators]) await expectAccepted(x, list(token(pair)))
   await meanwhile(Math.max(0, grantedMs + usedEndMs - wire.now()))
   for (const pair of made) await expectRefused(x, list(token(pair)))
+  for (const pair of creators) if (x.state().created <= 9) await expectRefused(x, creation(token(pair)))
 }
 
 /** A pair that was refreshed after its access token had expired. */
