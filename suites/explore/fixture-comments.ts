@@ -2,6 +2,7 @@
 import type { NamedOperations } from '../engine/changes/bytes-operations.ts'
 import { partNamed } from '../engine/changes/parts.ts'
 import { readDeviations } from '../engine/fixture/deviations.ts'
+import { printable } from '../engine/printable.ts'
 import { sinceLines } from '../report/findings.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import type { Named } from './fixture-keys.ts'
@@ -14,7 +15,8 @@ export function commentLines({ steps, about, since }: FixtureInput, named: Reado
     .flatMap(callsOf)
     .flatMap(({ change, also = [] }) => [...(change === undefined ? [] : [change]), ...also])
   const comments = [...keyComments(named, about), ...changes.flatMap(changeComment), ...sinceLines({ since })]
-  return [...new Set(comments)].map((text) => `# ${text}`)
+  // A line feed would end the comment.
+  return [...new Set(comments)].map((text) => `# ${printable(text)}`)
 }
 
 /** Test keys have other names than the keys of the report. */
