@@ -6,7 +6,7 @@ import { describeNamedStep } from './describe-step.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import { ownerOf } from './fixture-keys.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { type FindMade, generationOf, granteeOf, grantOf, refreshedIn } from './token-lines.ts'
+import { type FindMade, findMadeBy, generationOf, granteeOf, grantOf, refreshedIn } from './token-lines.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
 
 /** More lines tell a reader nothing. */
@@ -24,7 +24,7 @@ const fewCalls = 5
 export function cameBetween({ log }: Explorer, { kind, entry }: Candidate, steps: readonly Step[]): Since | undefined {
   const wrong = log[entry]?.step
   if ((kind !== 'accepted' && kind !== 'refused') || wrong?.do !== 'call') return undefined
-  const find = findMadeIn(log)
+  const find = findMadeBy(log.map(({ step }) => step))
   const keys = keysOf(wrong, find)
   const before = log.slice(0, entry)
   const { from, at } = lastRight(before, wrong, kind, find) ?? creationOf(before, keys, wrong, kind) ?? {}
@@ -102,12 +102,6 @@ const acceptedCalls = ({ seen }: Entry): CallStep[] =>
 /** A creation, or a method that the document does not name and that is about a key. */
 const changesKeys = (call: CallStep): boolean =>
   isCreation(call) || (!hasDocumentedResult(call.method) && /"\$[\w-]+\.id"/.test(JSON.stringify(call.params)))
-
-function findMadeIn(log: readonly Entry[]): FindMade {
-  const calls = log.flatMap(({ step }) => callsOf(step))
-  const made = new Map(calls.flatMap((call) => (call.as === undefined ? [] : [[call.as, call] as const])))
-  return (name) => made.get(name)
-}
 
 /** The keys that a call names, and those to which its pairs were granted. */
 const keysOf = (call: CallStep, find: FindMade): string[] => [

@@ -9,26 +9,24 @@ export const refreshedIn = ({ params }: Pick<CallStep, 'params'>): string | unde
 /** The call that made what a name stands for. */
 export type FindMade = (name: string) => CallStep | undefined
 
-export const findMadeBy =
-  (steps: readonly Step[]): FindMade =>
-  (name) =>
-    steps.flatMap(callsOf).find(({ as }) => as === name)
+export function findMadeBy(steps: readonly Step[]): FindMade {
+  const made = new Map(steps.flatMap(callsOf).map((call) => [call.as ?? '', call]))
+  return (name) => made.get(name)
+}
 
-/** @param token `$pair.accessToken` */
-export function grantOf(token: string, find: FindMade): CallStep | undefined {
+/** The calls that made the pair of a token, from its last refresh back to its grant. @param token `$pair.accessToken` */
+function lineOf(token: string, find: FindMade): CallStep[] {
   const [, pair] = /^\$([\w-]+)\./.exec(token) ?? []
   const made = pair === undefined ? undefined : find(pair)
-  const refreshed = made === undefined ? undefined : refreshedIn(made)
-  return refreshed === undefined || refreshed === pair ? made : grantOf(`$${refreshed}.`, find)
+  if (made === undefined) return []
+  const refreshed = refreshedIn(made)
+  return refreshed === undefined || refreshed === pair ? [made] : [made, ...lineOf(`$${refreshed}.`, find)]
 }
+
+export const grantOf = (token: string, find: FindMade): CallStep | undefined => lineOf(token, find).at(-1)
 
 /** How often the pair of a token was refreshed. */
-export function generationOf(token: string, find: FindMade): number {
-  const [, pair] = /^\$([\w-]+)\./.exec(token) ?? []
-  const made = pair === undefined ? undefined : find(pair)
-  const refreshed = made === undefined ? undefined : refreshedIn(made)
-  return refreshed === undefined || refreshed === pair ? 0 : 1 + generationOf(`$${refreshed}.`, find)
-}
+export const generationOf = (token: string, find: FindMade): number => Math.max(0, lineOf(token, find).length - 1)
 
 /** The key to which the pair of a token was granted. */
 export const granteeOf = (token: string, find: FindMade): string | undefined =>
