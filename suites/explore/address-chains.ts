@@ -103,7 +103,9 @@ async function boundToOurs(caller: Caller, who: string, others: readonly Address
       if (!x.lines.has(next)) break
       pair = next
       await x.call(list(token(pair)))
-      if (second !== undefined) await expectRefused(x, list(token(pair), { from: second.name }))
+      if (second === undefined) continue
+      await expectRefused(x, list(token(pair), { from: second.name }))
+      if (mayCreate(caller)) await expectRefused(x, { ...creation(token(pair)), from: second.name })
     }
   }
 }

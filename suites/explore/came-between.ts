@@ -112,9 +112,13 @@ const keysOf = (call: CallStep, find: FindMade): string[] => [
  * What calls have in common that differ in nothing but the session, the connection and which fresh pair of the same scope they use. A pair that must be
  * refused is like no other: its own past decides.
  */
-function likenessOf({ method, auth, params, change, also, form, from }: CallStep, kind: Wrong, find: FindMade): string {
+function likenessOf(
+  { method, auth, params, change, also, form, inChunks, from }: CallStep,
+  kind: Wrong,
+  find: FindMade,
+): string {
   const pair = auth.kind === 'token' ? auth.token : `$${refreshedIn({ params }) ?? ''}.`
   const grant = kind === 'accepted' ? undefined : grantOf(pair, find)
   const caller = grant === undefined ? [auth, params] : [auth.kind, grant.params, generationOf(pair, find)]
-  return JSON.stringify([method, caller, change, also, form, from]).replace(/"session:[^"]*"/g, '"session:"')
+  return JSON.stringify([method, caller, change, also, form, inChunks, from]).replace(/"session:[^"]*"/g, '"session:"')
 }

@@ -245,13 +245,16 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
 
 const bodySigned = 'signatures/request-body'
 
-/** Whether only the signature of such a body is refused: another way to authorize was accepted with it. */
-function isOfBody({ log }: Core, kind: string, { form, auth, change }: CallStep): boolean {
-  if (kind === 'accepted' || form === undefined || change !== undefined) return false
+/** Whether only the signature of a body in this form, or in chunks, is refused: another way to authorize was accepted with it. */
+function isOfBody({ log }: Core, kind: string, { form, inChunks, auth, change }: CallStep): boolean {
+  if (kind === 'accepted' || (form === undefined && inChunks !== true) || change !== undefined) return false
   if (auth.kind !== 'hmac' && auth.kind !== 'ecc') return false
   const isUnsigned = ({ auth: other }: CallStep): boolean => other.kind === 'basic' || other.kind === 'token'
   return log.some(({ seen }) =>
-    seen.some(({ step, answer }) => step.form === form && isUnsigned(step) && answer.kind === 'accepted'),
+    seen.some(
+      ({ step, answer }) =>
+        step.form === form && step.inChunks === inChunks && isUnsigned(step) && answer.kind === 'accepted',
+    ),
   )
 }
 

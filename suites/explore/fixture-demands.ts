@@ -38,12 +38,24 @@ function wasRequested({ steps, result }: FixtureInput): boolean {
 }
 
 /** What the document demands of a result by other values. */
-function ofOtherValues({ requirement, steps }: FixtureInput, { as = '' }: CallStep, names: Names): Matchers {
+function ofOtherValues(
+  { requirement, steps, result = {} }: FixtureInput,
+  { as = '' }: CallStep,
+  names: Names,
+): Matchers {
   if (requirement === 'refresh/pair-differs') return otherPair(steps.slice(0, -1), names)
+  if (requirement === 'expires-in/reported' && Object.keys(result).length === 0)
+    return laterThan(steps.slice(0, -1), names)
   if (requirement !== 'expires-in/within-refresh-lifetime' && requirement !== 'grants/expiry-order') return {}
   const { name } = names.get(as) ?? {}
   if (name === undefined) throw new Unsayable('the result has no name')
   return { 'result.accessTokenExpiry': { 'at-most': `$${name}.refreshTokenExpiry` } }
+}
+
+/** A larger NUMBER does not end earlier than a smaller one. */
+function laterThan(before: readonly Step[], names: Names): Matchers {
+  const smaller = names.get(before.flatMap(madeBy).at(-1) ?? '')?.name
+  return smaller === undefined ? {} : { 'result.accessTokenExpiry': { 'at-least': `$${smaller}.accessTokenExpiry` } }
 }
 
 /** Both tokens of a refresh are others than all before. */

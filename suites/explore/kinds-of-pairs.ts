@@ -1,6 +1,6 @@
 /** Pairs with every combination of restrictions, refreshed several times: each token works as what it is, and as nothing else. */
 import { changed, list, refresh, token } from './calls.ts'
-import { expectAccepted, expectRefused } from './expect-calls.ts'
+import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import { apikeyScope, freshName, granted } from './keyring.ts'
 import type { CallStep } from './step.ts'
 import type { Caller } from './table.ts'
@@ -32,7 +32,7 @@ export async function kindsOfPairs(caller: Caller, users: readonly string[], cou
   }
 }
 
-async function useKind({ x }: Caller, who: string, scope: readonly string[], times: number): Promise<void> {
+async function useKind({ x, keyring }: Caller, who: string, scope: readonly string[], times: number): Promise<void> {
   const pairs: string[] = []
   const elsewhere = scope.includes('ipAddr:') ? x.addresses.slice(1) : []
   let next = await granted(x, { who, scope })
@@ -42,7 +42,10 @@ async function useKind({ x }: Caller, who: string, scope: readonly string[], tim
     await x.call(list(token(pair)))
     await expectRefused(x, list({ kind: 'token', token: `$${pair}.refreshToken` }))
     await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
-    for (const { name } of elsewhere) await expectRefused(x, list(token(pair), { from: name }))
+    for (const { name: from } of elsewhere) {
+      await expectRefused(x, list(token(pair), { from }))
+      if (keyring.keys && x.state().created <= 9) await expectRefused(x, { ...creation(token(pair)), from })
+    }
     for (const step of wrongCallsWithPair(pair)) await expectRefused(x, step)
     await expectAccepted(x, list(token(pair)))
     if (turn === times) break

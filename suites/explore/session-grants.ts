@@ -52,5 +52,5 @@ export const sessionOf = (step: Step): string | undefined =>
 export function asRepeated(step: Step): Step {
   if (step.do !== 'call') return step
   const { as: _as, ...rest } = step
-  return JSON.parse(JSON.stringify(rest).replace(/session:([no])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
+  return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
 }

@@ -2,6 +2,7 @@
 import { sessionLimit } from '../engine/document.ts'
 import { sessionOf } from './session-grants.ts'
 import type { Step } from './step.ts'
+import { findMadeBy, grantOf, refreshedIn } from './token-lines.ts'
 
 interface Granted {
   readonly session: string
@@ -29,16 +30,33 @@ export function isSameInEveryReading(steps: readonly Step[]): boolean {
   )
 }
 
-/** Whether sixteen newer sessions of the same key follow everything that concerns the first one: then it is removed in every reading. */
+/**
+ * Whether sixteen newer sessions of its key followed one another when nothing was done with the session of the last step: then it was removed in every
+ * reading, and a later session of its name is another one.
+ */
 export function isPushedOut(steps: readonly Step[]): boolean {
   const before = steps.slice(0, -1).filter((step) => step.do !== 'wait')
-  const [first, ...others] = before.flatMap((step) => grantedBy(step) ?? [])
+  const first = lastUsed(steps) ?? before.flatMap((step) => grantedBy(step) ?? [])[0]
   if (first === undefined) return false
-  const lastOther = before.findLastIndex((step) => {
+  const begun = before.findIndex((step) => isSame(grantedBy(step), first))
+  let newer = new Set<string>()
+  for (const step of before.slice(begun + 1)) {
     const granted = grantedBy(step)
-    return granted === undefined || granted.session === first.session
-  })
-  const newer = before.slice(lastOther + 1).flatMap((step) => grantedBy(step) ?? [])
-  const isOfOneKey = others.every(({ who }) => who === first.who)
-  return isOfOneKey && new Set(newer.map(({ session }) => session)).size >= sessionLimit
+    if (granted === undefined || isSame(granted, first)) newer = new Set()
+    else if (granted.who === first.who) newer.add(granted.session)
+    if (newer.size >= sessionLimit) return true
+  }
+  return false
+}
+
+const isSame = (one: Granted | undefined, other: Granted): boolean =>
+  one?.session === other.session && one.who === other.who
+
+/** The session of the pair whose token the last step uses. */
+function lastUsed(steps: readonly Step[]): Granted | undefined {
+  const last = steps.at(-1)
+  if (last?.do !== 'call') return undefined
+  const token = last.auth.kind === 'token' ? last.auth.token : `$${refreshedIn(last) ?? ''}.`
+  const granted = grantOf(token, findMadeBy(steps))
+  return granted === undefined ? undefined : grantedBy(granted)
 }

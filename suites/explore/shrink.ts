@@ -1,11 +1,20 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
 import { hasDocumentedResult } from '../engine/document.ts'
+import { inDocumentOrder } from './calls.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import { withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
+import {
+  afterSessionOfAnother,
+  othersWithSessions,
+  withNameAgain,
+  withNewerSessions,
+  withOtherPairs,
+  withOthersNewer,
+  withSessionsAround,
+} from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
 import { laterOn, needsConnection, runs, simpler } from './simpler-steps.ts'
-import { namesIn, type Step } from './step.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
 import { callsOf, isWhole, madeBy, selfContainedSteps } from './whole-sequence.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */
@@ -35,6 +44,12 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   if (entry === undefined) return { steps: [], outcomes: [], failed: 1, tries: 1 }
   const short = closure(x, candidate.entry)
   const seen = outcomesOf(x, short)
+  const compared = comparedGrant(x, candidate)
+  // Without the other grant it would still be seen, by what the model remembers.
+  if (compared !== undefined)
+    return x.beyondBudget(callsPerFinding, () =>
+      confirmed(x, candidate, { steps: [compared, ...short].map(inDocumentOrder), outcomes: ['accepted', ...seen] }),
+    )
   if (isCreation(entry.step) || isOfEndedKey(candidate)) return once(x, withGaps(x, short, candidate.entry))
   const isLate = laterOn(x)
   return x.beyondBudget(callsPerFinding, async () => {
@@ -45,7 +60,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       const shown = await shows(x, candidate, steps)
       if (shown === null) continue
       const short = await shorter(x, candidate, shown)
-      const least = await simpler(x, candidate, short)
+      const least = await besideOthers(x, candidate, await simpler(x, candidate, short))
       const sharesConnection = await needsConnection(x, candidate, least)
       return { ...(await confirmed(x, candidate, least)), sharesConnection }
     }
@@ -66,6 +81,13 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
   })
 }
 
+/** The grant with which an answer is compared. */
+function comparedGrant({ log }: Explorer, { comparedWith, entry }: Candidate): Step | undefined {
+  if (comparedWith === undefined) return undefined
+  const isMeant = ({ params: { scope } }: CallStep): boolean => Array.isArray(scope) && scope.includes(comparedWith)
+  return log.slice(0, entry).findLast(({ step }) => step.do === 'call' && step.as !== undefined && isMeant(step))?.step
+}
+
 /** A key ends only once, and another one would take a place. */
 const isOfEndedKey = ({ requirement }: Candidate): boolean => requirement.startsWith('keys/can-be-')
 
@@ -80,9 +102,12 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
 function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate, short: Step[]): Generator<Step[]> {
   yield short
-  const crowd = kind === 'refused' ? withSessionsAround : isOfSession(requirement) ? withNewerSessions : undefined
-  const crowdOfSessions = crowd?.(short, quietMs) ?? short
-  if (crowdOfSessions.length > short.length) yield crowdOfSessions
+  const crowds =
+    kind === 'refused' ? [withSessionsAround] : isOfSession(requirement) ? [withNewerSessions, withNameAgain] : []
+  for (const crowd of crowds) {
+    const crowded = crowd(short, quietMs)
+    if (crowded.length > short.length) yield crowded
+  }
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
   const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
@@ -101,6 +126,24 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
     if (ofScript.length < length) yield steps(before)
     if (ofScript.length <= length && before.length <= length) return
   }
+}
+
+/**
+ * A session may stay because another key has an older one, which a new instance has not: if it goes once all sessions of other keys are newer,
+ * such an older one belongs to the sequence.
+ */
+async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Promise<Shown> {
+  if (candidate.kind !== 'accepted' || !isOfSession(candidate.requirement)) return least
+  const granted = x.log.flatMap(({ seen }) =>
+    seen.flatMap(({ step, answer }) => (answer.kind === 'accepted' ? step : [])),
+  )
+  const others = othersWithSessions(granted, least.steps)
+  const [first] = others
+  const newer = withOthersNewer(least.steps, others, quietMs)
+  if (first === undefined || newer.length === least.steps.length) return least
+  if (x.isOver({ calls: newer.length * 2, ms: 0 })) return least
+  if ((await shows(x, candidate, newer, true)) !== null) return least
+  return (await shows(x, candidate, afterSessionOfAnother(least.steps, first, quietMs), true)) ?? least
 }
 
 /** Whether it says what becomes of a session, and of what belongs to it. */

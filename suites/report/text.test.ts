@@ -136,11 +136,27 @@ describe('text', () => {
     const reasons = [{ kind: 'not-selected' as const, by: 'only' as const }]
     const requirements = report.requirements.map((one, index) => ({
       ...one,
-      ...(index < 3 ? { verdict: 'not-testable' as const, reasons, reason, gap: index === 0 } : {}),
+      ...(index < 3 ? { verdict: 'not-testable' as const, reasons, reason, gap: index === 0, cases: [] } : {}),
     }))
     const said = renderText({ ...report, requirements }, { colour: false })
     expect(said).toContain(`\n\n${reason}: 3 requirements\n\n`)
     expect(said.split(reason)).toHaveLength(2)
+  })
+
+  test('a requirement whose other cases --only leaves out is named', () => {
+    const reasons = [{ kind: 'not-selected' as const, by: 'only' as const }]
+    const cases = report.cases.slice(0, 1).map(({ key }) => key)
+    const [first, second, ...others] = report.requirements.map((one) => ({
+      ...one,
+      verdict: 'not-testable' as const,
+      reasons,
+      cases: [] as string[],
+    }))
+    if (first === undefined || second === undefined) throw new Error('The report has too few requirements')
+    const requirements = [{ ...first, cases }, second, ...others]
+    const said = renderText({ ...report, requirements }, { colour: false })
+    expect(said).toContain(`Not proved by the selected cases alone: ${first.id}\n`)
+    expect(said).toContain(`Not selected by --only: ${requirements.length - 1} requirements\n`)
   })
 
   test('names what failed next to the verdict', () => {

@@ -105,7 +105,12 @@ function areaLines(report: PrintedReport, paint: Paint): string[] {
 function notTestable(report: PrintedReport, paint: Paint): string[][] {
   const all = groupNotTestable(report)
   const groups = all.filter((group) => group.kind !== 'must' && !group.notSelectedByOnly)
-  const unselected = all.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids).length
+  const ran = new Set(report.cases.map(({ key }) => key))
+  const isBegun = (id: string): boolean =>
+    report.requirements.some((one) => one.id === id && one.cases.some((key) => ran.has(key)))
+  const unselected = all.filter((group) => group.notSelectedByOnly).flatMap(({ ids }) => ids)
+  const begun = unselected.filter(isBegun)
+  const left = unselected.length - begun.length
   const kinds = [...new Set(groups.map(({ kind }) => kind))]
   const sections = kinds.map((kind) => [
     paint.bold(openHeadings[kind]),
@@ -116,9 +121,11 @@ function notTestable(report: PrintedReport, paint: Paint): string[][] {
         ...paint.hanging('      ', ids.join(', ')).map(paint.dim),
       ]),
   ])
-  return unselected === 0
-    ? sections
-    : [...sections, [paint.dim(`Not selected by --only: ${counted(unselected, 'requirement')}`)]]
+  return [
+    ...sections,
+    ...(begun.length === 0 ? [] : [paint.hanging('', `Not proved by the selected cases alone: ${begun.join(', ')}`)]),
+    ...(left === 0 ? [] : [[paint.dim(`Not selected by --only: ${counted(left, 'requirement')}`)]]),
+  ]
 }
 
 function observationCount({ observations: { length } }: PrintedReport): string[] {

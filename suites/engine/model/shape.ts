@@ -160,18 +160,21 @@ function lifetimeShape(state: State, scope: readonly string[], result: Result, m
       ),
     )
   // What a server makes of a number above the lifetime of the refresh token is open (expires-in/too-long).
-  else if (
-    isMoment(refreshEnds) &&
-    asked < refreshEnds - clock.from - made.from - slackMs &&
-    state.lifetimes.some(
-      (other) =>
-        other.asked < asked &&
-        made.from - other.madeAt < comparableMs &&
-        other.madeAt + other.got.from > made.from + life.to + slackMs,
-    )
-  )
-    problems.push(problem('expires-in/reported', `expiresIn:${asked} ends earlier than a smaller number`))
+  else if (isMoment(refreshEnds) && asked < refreshEnds - clock.from - made.from - slackMs)
+    problems.push(...endsTooEarly(state, asked, life, made))
   return problems
+}
+
+/** expires-in/reported: a larger NUMBER never gives an earlier expiry than a smaller one did shortly before. */
+function endsTooEarly({ lifetimes }: State, asked: number, life: Span, made: Span): Problem[] {
+  const smaller = lifetimes
+    .filter((other) => other.asked < asked && made.from - other.madeAt < comparableMs)
+    .filter(({ madeAt, got }) => madeAt + got.from > made.from + life.to + slackMs)
+    .map((other) => other.asked)
+  if (smaller.length === 0) return []
+  const least = `expiresIn:${Math.min(...smaller)}`
+  const message = `expiresIn:${asked} gave a lifetime of at most ${Math.round(life.to)} ms, less than ${least}`
+  return [{ ...problem('expires-in/reported', message), comparedWith: least }]
 }
 
 /** refresh/scopes-kept: as reported, restrictions and order apart. */

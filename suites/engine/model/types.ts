@@ -50,6 +50,8 @@ export interface Problem {
   readonly message: string
   /** What the document demands of the answer instead, where the language of fixtures can say it. */
   readonly demands?: Matchers
+  /** A word of scope: the answer contradicts that to an earlier grant with this word. */
+  readonly comparedWith?: string
 }
 
 /** Matchers of the language of fixtures, by the path in an answer: `{ 'result.scope': { excludes: 'thread' } }`. */

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
+import { grant, list, token } from './calls.ts'
+import { expectRefused } from './expect-calls.ts'
+import { collectFindings, type Found } from './findings.ts'
+import type { Caller } from './table.ts'
+import { foundIn } from './test-findings.ts'
+
+type Server = Omit<ServerOptions, 'clock'>
+
+/** Grants sessions to a key, named after a letter. @returns the first pair */
+async function grantSessions({ x }: Caller, who: string, letter: string, count: number): Promise<string> {
+  const made = Array.from({ length: count }, (_, at) => `pair${letter.charCodeAt(0)}${at}`)
+  for (const [at, as] of made.entries()) await x.call(grant(who, ['solution', `session:${letter}${at}$unique`], { as }))
+  return made[0] ?? ''
+}
+
+async function findingsOf(server: Server, run: (caller: Caller) => Promise<unknown>): Promise<readonly Found[]> {
+  const { requirements } = await openCorpus()
+  const { x, found } = await foundIn(server, async (caller) => void (await run(caller)))
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  return findings.found
+}
+
+describe('a session that stays is shown with what keeps it', () => {
+  /** Sixteen newer sessions remove one, whose pair is returned. */
+  const oneTooMany = async (caller: Caller): Promise<string> => {
+    await grantSessions(caller, 'by-basic', 'a', 16)
+    await grantSessions(caller, 'root', 'b', 17)
+    await caller.x.wait(1300)
+    const removed = await grantSessions(caller, 'root', 'c', 1)
+    await caller.x.wait(1300)
+    await grantSessions(caller, 'root', 'd', 16)
+    await expectRefused(caller.x, list(token(removed)))
+    await caller.x.wait(1300)
+    return removed
+  }
+
+  test('an older session of another key, which leaves in its place', async () => {
+    const mutants = await loadIndependentMutants()
+    const broken = mutants.find(({ id }) => id === 'session-beyond-limit-removes-oldest-of-any-user')?.create() ?? {}
+    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = await findingsOf(
+      broken,
+      oneTooMany,
+    )
+    expect(reproduced).toEqual({ failed: 3, tries: 3 })
+    expect(steps[0]).toMatch(/^A grant to by-basic for the scope "[^"]*session:/)
+    expect(steps.length).toBe(6)
+    expect(fixture).toMatch(/- \{ grant: \$key, scope: .*"session:/)
+  })
+
+  test('no other key, where its sessions play no part', async () => {
+    const rules = { removedSessionWorks: () => true }
+    const [{ steps, reproduced } = { steps: [], reproduced: null }] = await findingsOf({ rules }, oneTooMany)
+    expect(reproduced).toEqual({ failed: 3, tries: 3 })
+    expect(steps.join('\n')).not.toContain('by-basic')
+  })
+
+  test('its name, if a later session has it too', async () => {
+    const live = new Set<string | undefined>()
+    const rules: NonNullable<Server['rules']> = {
+      sessionName: (name) => {
+        live.add(name)
+        return name
+      },
+      sessionsRemoved: (sessions, surplus) => {
+        const leaving = sessions.slice(0, surplus)
+        for (const { name } of leaving) live.delete(name)
+        return leaving
+      },
+      removedSessionWorks: (_use, { session }) => live.has(session?.name),
+    }
+    const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = await findingsOf(
+      { rules },
+      async (caller) => {
+        const removed = await oneTooMany(caller)
+        await caller.x.call(grant('root', ['solution', 'session:c0$unique'], { as: 'pair0' }))
+        await expectRefused(caller.x, list(token(removed)))
+      },
+    )
+    expect(reproduced).toEqual({ failed: 3, tries: 3 })
+    expect(steps.at(-2)).toMatch(/^A grant to root for the scope "session:c0\$unique" as other0/)
+    expect(fixture).toContain('{ call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: refused }')
+  })
+})
