@@ -13,6 +13,8 @@ import type { Answer, Call, Matchers, Pair, Problem, Span, State } from './types
 
 /** The longest lifetime may depend on the time of day, so only the expiries of grants this close together are compared. In ms. */
 const comparableMs = 10_000
+/** Every server grants lifetimes of a second. */
+const shortestCertainMs = 1000
 
 const problem = (requirement: string, message: string, demands?: Matchers): Problem => ({
   requirement,
@@ -172,8 +174,11 @@ function endsTooEarly({ lifetimes }: State, asked: number, life: Span, made: Spa
     .filter(({ madeAt, got }) => madeAt + got.from > made.from + life.to + slackMs)
     .map((other) => other.asked)
   if (smaller.length === 0) return []
-  const least = `expiresIn:${Math.min(...smaller)}`
-  const message = `expiresIn:${asked} gave a lifetime of at most ${Math.round(life.to)} ms, less than ${least}`
+  // A very short one may be refused by another server.
+  const least = `expiresIn:${Math.min(...smaller.filter((one) => one >= shortestCertainMs), Math.max(...smaller))}`
+  const gave =
+    life.to > 0 ? `a lifetime of at most ${Math.round(life.to)} ms, shorter` : 'an expiry in the past, earlier'
+  const message = `expiresIn:${asked} gave ${gave} than that of ${least}`
   return [{ ...problem('expires-in/reported', message), comparedWith: least }]
 }
 
