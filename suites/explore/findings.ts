@@ -14,9 +14,9 @@ import { explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import type { Shown } from './replay.ts'
 import { sessionOf, withSessionsTogether } from './session-grants.ts'
-import { connectionsIn, unnamed } from './shared-connections.ts'
+import { connectionsIn, noneShared } from './shared-connections.ts'
 import { closure, type Reproduced, reproduce } from './shrink.ts'
-import { type CallStep, type Connection, namesIn, type Step } from './step.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
 import { findMadeBy, requestedFor } from './token-lines.ts'
 import { callsOf, stepsFor } from './whole-sequence.ts'
 
@@ -227,7 +227,7 @@ function* secretsOf(x: Explorer): Generator<string> {
 function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
   const { steps, outcomes } = shown
   const explained = new Set<string>()
-  const connections = shown.sharesConnection ? connectionsIn(steps) : new Map<Connection, string>()
+  const connectionOf = shown.sharesConnection ? connectionsIn(steps) : noneShared
   const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
   const groups = withSessionsTogether({ steps, outcomes })
   return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
@@ -239,7 +239,7 @@ function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, la
     if (step.do === 'burst')
       return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
     const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
-    const connection = connections.get(step.connection ?? unnamed)
+    const connection = connectionOf(step)
     const on = connection === undefined ? '' : ` (on connection ${connection})`
     const where = `${seen === '' ? '' : ` (called from ${seen})`}${on}`
     const others = more.map(sessionOf).join(', ')

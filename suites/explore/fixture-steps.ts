@@ -4,15 +4,15 @@ import type { Json, Change as PlainChange } from '../engine/changes/change.ts'
 import { wrapped } from '../engine/changes/wrapped.ts'
 import { alterOf } from '../engine/fixture/alterations.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
-import { unnamed } from './shared-connections.ts'
-import type { BurstStep, CallStep, Change, Connection, Step } from './step.ts'
+import { quietMs } from './other-pairs.ts'
+import type { BurstStep, CallStep, Change, Step } from './step.ts'
 
 export interface Names {
   get(name: string): Named | undefined
   /** Values of this target, and what stands for them. */
   readonly ofTarget: ReadonlyMap<string, string>
-  /** The names of connections, by their names in the steps; empty where they do not matter. */
-  readonly connections: ReadonlyMap<Connection, string>
+  /** The name of the connection of a call, if it matters. */
+  connectionOf(step: CallStep): string | undefined
   /** Names of sessions that become shorter. */
   readonly sessions: ReadonlyMap<string, string>
   /** The headers that later steps send again. */
@@ -27,7 +27,7 @@ interface Said {
 
 /** @param needs gets what the step needs */
 export function stepText(step: Step, names: Names, needs: Set<string>, { expect, title }: Said): string {
-  if (step.do === 'wait') return `{ wait: ${Math.ceil(step.ms)}ms }`
+  if (step.do === 'wait') return waitText(Math.ceil(step.ms))
   if (step.do === 'burst') return inParallel(step, names, needs)
   if (step.method === 'manager/auth') needs.add('sessions')
   if (step.method === 'manager/createApiKey') needs.add('keys')
@@ -116,8 +116,8 @@ function alterText(changes: readonly Change[], names: Names): string[] {
   return entries.length === 0 ? [] : [`alter: { ${entries.join(', ')} }`]
 }
 
-function connectionText({ connection = unnamed }: CallStep, { connections }: Names): string[] {
-  const name = connections.get(connection)
+function connectionText(step: CallStep, { connectionOf }: Names): string[] {
+  const name = connectionOf(step)
   return name === undefined ? [] : [`connection: ${name}`]
 }
 
@@ -172,6 +172,10 @@ function named(name: string, names: Names): Named {
   if (known === undefined) throw new Unsayable(`what ${name} is rests on calls before these steps`)
   return known
 }
+
+/** Why such a pause is made is not seen from the steps. */
+const waitText = (ms: number): string =>
+  `{ wait: ${ms}ms }${ms === quietMs ? ' # a server may note the age of a session in whole seconds' : ''}`
 
 /** A test key by its name; a key that the scenario creates by a reference. */
 function callerName(who: string, names: Names): string {

@@ -5,7 +5,11 @@ import { fixtureText, type WrittenFinding } from './fixture-text.ts'
 import type { CallStep, Step } from './step.ts'
 
 const textIn = (made: WrittenFinding): string => ('text' in made ? made.text : '')
-const textOf = (steps: readonly Step[], requirement = 'refresh/revokes-access'): string =>
+const textOf = (
+  steps: readonly Step[],
+  requirement = 'refresh/revokes-access',
+  more: Partial<FixtureInput> = {},
+): string =>
   textIn(
     fixtureText({
       requirement,
@@ -15,6 +19,7 @@ const textOf = (steps: readonly Step[], requirement = 'refresh/revokes-access'):
       steps,
       outcomes: steps.map(() => 'accepted'),
       expect: 'refused',
+      ...more,
     }),
   )
 
@@ -119,6 +124,9 @@ test('a finding that a server counts up to is repeated as often', () => {
   expect(judged).toMatch(/^repeat: 3, /)
   expect(written([wrongSecret], { before: { refused: 0, accepted: 5 } }).join()).not.toContain('repeat')
   expect(written([wrongSecret], { isSeenSometimes: true }).at(-1)).toMatch(/^repeat: 30, /)
+  expect(textOf([wrongSecret], 'basic/credentials', { before: { refused: 2, accepted: 5 } })).toContain(
+    '# the last call is repeated: it was accepted after 2 refusals\n# the control is repeated: as many right calls came before\n',
+  )
 })
 
 const creation = create(
@@ -229,12 +237,12 @@ test('a form that the document does not show is sent by another way to authorize
   const of = (form: string | number): string =>
     written([{ ...right, form }], { expect: 'accepted' })[0]?.replace(', expect: accepted', '') ?? ''
   expect(of('with-numbers')).toContain('auth: { hmac: root }, body: with-numbers')
-  expect(of('crlf-behind')).not.toContain('body:')
+  expect(of('crlf-appended')).not.toContain('body:')
   expect(of(2048)).toContain('body: { size: 2047 }')
 })
 
 test('comments say which key is which, and what is changed how', () => {
-  const change = { field: 'sent-body', operation: 'space-behind' }
+  const change = { field: 'sent-body', operation: 'space-appended' }
   const steps = [{ ...list({ kind: 'ecc', who: 'ecc-a' }), change }, wrongSecret]
   const input = { requirement: 'signatures/ecc', part: '5.1', sentence: 'S', message: 'M', expect: 'refused' } as const
   const about = (key: string) => (key === 'ecc-a' ? 'a key with a public key' : undefined)

@@ -1,5 +1,6 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { hasDocumentedResult } from '../engine/document.ts'
+import { counted } from '../engine/group.ts'
 import { commentLines, withoutUnusedKeeps } from './fixture-comments.ts'
 import { controlsFor, rightPair, rootCall } from './fixture-controls.ts'
 import { expectText } from './fixture-demands.ts'
@@ -9,7 +10,7 @@ import { isRefresh, type Names, quoted, raceText, stepText } from './fixture-ste
 import type { Outcome } from './replay.ts'
 import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
 import { isPushedOut, isSameInEveryReading } from './session-readings.ts'
-import { connectionsIn } from './shared-connections.ts'
+import { connectionsIn, noneShared } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { refreshedIn } from './token-lines.ts'
 import { callsOf, madeBy } from './whole-sequence.ts'
@@ -74,6 +75,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     `proves: [${input.requirement}]`,
     ...(needs.size > 0 ? [`needs: [${[...needs].sort().reverse().join(', ')}]`] : []),
     ...commentLines(input, named),
+    ...whyRepeated(input, judged, counts),
     'given:',
     ...lines.slice(0, -1).map((text) => `  - ${text}`),
     'steps:',
@@ -151,10 +153,24 @@ function judgedText(judged: CallStep | BurstStep, input: FixtureInput, names: Na
   const line = { step: judged, text: stepText(judged, names, needs, { expect: expectText(input, judged, names) }) }
   const counts = countsBefore(input, judged)
   if (counts !== null) return times(counts.refused + 1, line).text
-  // Other calls make something with each repetition.
-  const mayRepeat = input.isSeenSometimes === true && judged.method === 'solution/listSolutions'
-  return mayRepeat ? times(repetitions, line).text : line.text
+  return isRepeatedForChance(input.isSeenSometimes, judged) ? times(repetitions, line).text : line.text
 }
+
+/** Why the last call of the scenario is repeated. */
+function whyRepeated({ isSeenSometimes }: FixtureInput, judged: CallStep | BurstStep, counts: Counts | null): string[] {
+  if (counts !== null)
+    return [
+      ...(counts.refused > 0
+        ? [`# the last call is repeated: it was accepted after ${counted(counts.refused, 'refusal')}`]
+        : []),
+      ...(counts.accepted > 1 ? ['# the control is repeated: as many right calls came before'] : []),
+    ]
+  return isRepeatedForChance(isSeenSometimes, judged) ? ['# the last call is repeated: not each try showed this'] : []
+}
+
+/** Other calls make something with each repetition. */
+const isRepeatedForChance = (isSeenSometimes: boolean | undefined, judged: CallStep | BurstStep): boolean =>
+  isSeenSometimes === true && judged.do === 'call' && judged.method === 'solution/listSolutions'
 
 /** How often such a call was refused before it was accepted, and the right call accepted; null where it was accepted at once. */
 function countsBefore({ before, expect, steps }: FixtureInput, judged: CallStep | BurstStep): Counts | null {
@@ -188,7 +204,7 @@ function friendlyNames(
   const made = steps.flatMap(callsOf).flatMap(({ as }) => as ?? [])
   return {
     ofTarget,
-    connections: sharesConnection ? connectionsIn(steps) : new Map(),
+    connectionOf: sharesConnection ? connectionsIn(steps) : noneShared,
     sessions: shortSessions(texts),
     get: (name) => names.get(name),
     sentAgain: new Set(made.filter(isSentAgain)),

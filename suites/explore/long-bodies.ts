@@ -56,7 +56,7 @@ export async function longBodies(caller: Caller, sizes: readonly number[]): Prom
         'late-changed',
         'second-half',
         'first-half',
-        'space-behind',
+        'space-appended',
         'without-last-character',
         'empty',
       ]
@@ -70,7 +70,7 @@ export async function longBodies(caller: Caller, sizes: readonly number[]): Prom
         for (const operation of cuts)
           await expectRefused(x, changed(list(auth, { form }), { field: 'signed-body', operation }))
       if (auth.kind !== 'token')
-        for (const operation of ['spaces-at-the-end', 'line-feed-behind', 'another-id', 'members-reversed'])
+        for (const operation of ['spaces-at-the-end', 'line-feed-appended', 'another-id', 'members-reversed'])
           await expectRefused(x, changed(list(auth, { form }), { field: 'sent-body', operation }))
     }
     await expectRefused(x, changed(list(basic(who), { form }), { field: 'basic-secret', operation: 'inside-changed' }))

@@ -196,11 +196,11 @@ function withOldPair(right: CallStep, pairs: readonly string[]): CallStep {
 
 const operations: { readonly [deviation: string]: string } = {
   cut: 'first-three-quarters',
-  lengthened: 'letter-behind',
+  lengthened: 'letter-appended',
   altered: 'inside-changed',
   'late-altered': 'late-changed',
   'other-case': 'case-swapped',
-  padded: 'space-behind',
+  padded: 'space-appended',
 }
 
 /** The part that carries the proof in each kind of call. */

@@ -4,6 +4,9 @@ import { refresh } from './calls.ts'
 import { withKey } from './commoner-keys.ts'
 import type { CallStep, Step } from './step.ts'
 
+/** Over a second: a server may note in whole seconds when a session was made. */
+export const quietMs = 1300
+
 /** After this many pairs a server may have forgotten what it knew of older ones. */
 const otherPairs = 24
 
@@ -30,7 +33,7 @@ function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string,
 }
 
 /** The same steps; before the last one, the key of the last grant gets sixteen sessions more, when all others have been quiet for some time. */
-export function withNewerSessions(steps: readonly Step[], quietMs: number): Step[] {
+export function withNewerSessions(steps: readonly Step[]): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
   const newer = sessionsLike(granted, 'n', sessionLimit)
@@ -38,16 +41,16 @@ export function withNewerSessions(steps: readonly Step[], quietMs: number): Step
 }
 
 /** The same steps; the session of the last grant is removed by sixteen newer ones, and its name is used again. */
-export function withNameAgain(steps: readonly Step[], quietMs: number): Step[] {
+export function withNameAgain(steps: readonly Step[]): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
   const scope = ['solution', /"(session:[^"]*)"/.exec(JSON.stringify(granted.params.scope))?.[1] ?? '']
-  const newer = withNewerSessions(steps, quietMs)
+  const newer = withNewerSessions(steps)
   return [...newer.slice(0, -1), { ...granted, params: { ...granted.params, scope }, as: 'other0' }, ...newer.slice(-1)]
 }
 
 /** The same steps after an older session of another key. */
-export function afterSessionOfAnother(steps: readonly Step[], key: string, quietMs: number): Step[] {
+export function afterSessionOfAnother(steps: readonly Step[], key: string): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
   return [
@@ -61,7 +64,7 @@ export function afterSessionOfAnother(steps: readonly Step[], key: string, quiet
 const roundsOfOthers = 24
 
 /** The same steps; every session of other keys is newer than that of the first grant, and older than those that were put in. */
-export function withOthersNewer(steps: readonly Step[], keys: readonly string[], quietMs: number): Step[] {
+export function withOthersNewer(steps: readonly Step[], keys: readonly string[]): Step[] {
   const granted = lastSession(steps)
   const crowd = steps.findIndex(isOtherSession)
   if (granted === undefined || crowd < 0 || keys.length === 0) return [...steps]
@@ -84,7 +87,7 @@ const keyOf = (granted: CallStep | undefined): string =>
   /^\$([\w-]+)\.id$/.exec(String(granted?.params.apiKeyId))?.[1] ?? ''
 
 /** The same steps; the key of the last grant has sixteen older sessions, and gets as many newer ones as may exist beside its own. */
-export function withSessionsAround(steps: readonly Step[], quietMs: number): Step[] {
+export function withSessionsAround(steps: readonly Step[]): Step[] {
   const granted = lastSession(steps)
   if (granted === undefined) return [...steps]
   const wait: Step = { do: 'wait', ms: quietMs }

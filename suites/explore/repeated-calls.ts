@@ -47,9 +47,9 @@ export async function wrongBodies({ x, keyring, pairs }: Caller, times: number):
   ]
   const wrongs = [
     { field: 'body', operation: 'brace-missing' },
-    { field: 'body', operation: 'letter-behind' },
+    { field: 'body', operation: 'letter-appended' },
     { field: 'body', operation: 'empty' },
-    { field: 'member method', operation: 'letter-behind' },
+    { field: 'member method', operation: 'letter-appended' },
     { field: 'member params', value: 1 },
   ]
   for (const [at, auth] of ways.entries())
@@ -68,8 +68,8 @@ const sameJson = [
   'letter-escaped',
   'members-reversed',
   'indented',
-  'line-feed-in-front',
-  'space-behind',
+  'line-feed-prepended',
+  'space-appended',
 ]
 
 /** The same right call many times, on one connection and on new ones. */

@@ -6,6 +6,7 @@ import type { Candidate, Entry, Explorer } from './explorer-types.ts'
 import {
   afterSessionOfAnother,
   othersWithSessions,
+  quietMs,
   withNameAgain,
   withNewerSessions,
   withOtherPairs,
@@ -31,7 +32,6 @@ const longRuns = 30
 const lengths = [60, 400]
 /** Calls that may be made for one finding, beyond those of the exploration. */
 const callsPerFinding = 6000
-const quietMs = 1300
 /** Pauses in a sequence that are repeated. */
 const notableGapMs = 900
 const longestWaitMs = 8000
@@ -105,7 +105,7 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
   const crowds =
     kind === 'refused' ? [withSessionsAround] : isOfSession(requirement) ? [withNewerSessions, withNameAgain] : []
   for (const crowd of crowds) {
-    const crowded = crowd(short, quietMs)
+    const crowded = crowd(short)
     if (crowded.length > short.length) yield crowded
   }
   const timed = withGaps(x, short, entry)
@@ -139,11 +139,11 @@ async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Pr
   )
   const others = othersWithSessions(granted, least.steps)
   const [first] = others
-  const newer = withOthersNewer(least.steps, others, quietMs)
+  const newer = withOthersNewer(least.steps, others)
   if (first === undefined || newer.length === least.steps.length) return least
   if (x.isOver({ calls: newer.length * 2, ms: 0 })) return least
   if ((await shows(x, candidate, newer, true)) !== null) return least
-  return (await shows(x, candidate, afterSessionOfAnother(least.steps, first, quietMs), true)) ?? least
+  return (await shows(x, candidate, afterSessionOfAnother(least.steps, first), true)) ?? least
 }
 
 /** Whether it says what becomes of a session, and of what belongs to it. */

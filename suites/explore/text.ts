@@ -17,7 +17,7 @@ export function renderExploration(
   const gone = exploration.gone === null ? [] : [`The target went away: ${exploration.gone}`]
   const result =
     findings.length === 0
-      ? `Nothing found at ${meta.target}: every answer is one that the document allows`
+      ? `Nothing found at ${meta.target}: the document allows every answer to the calls that were tried`
       : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'} at ${meta.target}`
   const effort = exploredSentence(exploredOf(exploration), exploration.seconds)
   const skipped = skippedLines(exploration.skipped)

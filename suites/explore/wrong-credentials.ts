@@ -229,7 +229,7 @@ export async function replays({ x, keyring }: Caller, users: number): Promise<vo
       await expectRefused(x, list(again, { connection }))
       await expectRefused(x, list(again, { connection, form: 'indented' }))
       if (creates()) await expectRefused(x, { ...creation(again), connection })
-      await expectRefused(x, list(again, { form: 'space-behind' }))
+      await expectRefused(x, list(again, { form: 'space-appended' }))
       const signature = { field: 'signature', place: `$${as}.signature` }
       await expectRefused(x, changed(list(auth, { connection }), signature))
       if (creates()) await expectRefused(x, changed(creation(auth), signature))

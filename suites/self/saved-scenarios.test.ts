@@ -66,7 +66,7 @@ describe.sequential('a rule that no scripted case sees broken', () => {
 
   test('is found, and kept as a scenario that a person can read', { timeout }, async () => {
     const broken = await serverOf('broken')
-    const options = ['--explore-calls', '1000', '--for', '40', '--seed', '1', '--save', found, '--report', 'text']
+    const options = ['--explore-calls', '1100', '--for', '40', '--seed', '1', '--save', found, '--report', 'text']
     const { code, text } = await cli(
       'explore',
       '--url',

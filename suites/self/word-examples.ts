@@ -113,7 +113,7 @@ function alteredExamples(): object {
 
 type WayToCall = 'basic' | 'token' | Kind
 
-const wordsOf = { text: 'letter-behind', bytes: 'first-bit-flipped', 'body forms': 'line-feed-behind' } as const
+const wordsOf = { text: 'letter-appended', bytes: 'first-bit-flipped', 'body forms': 'line-feed-appended' } as const
 
 /** Every part once, and each way to change a value. */
 const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown } }[] = [
@@ -129,7 +129,7 @@ const alteredCalls: readonly { auth: WayToCall; alter: { [part: string]: unknown
           : wordsOf[operations]
     return callers.map((auth) => ({ auth: auth as WayToCall, alter: { [name]: word } }))
   }),
-  ...['removed', 'letter-behind', 'in-list', 'in-object', 'in-list-twice', 'as-json-text', { value: null }].map(
+  ...['removed', 'letter-appended', 'in-list', 'in-object', 'in-list-twice', 'as-json-text', { value: null }].map(
     (word) => ({
       auth: 'basic' as const,
       alter: { 'param name': word },

@@ -10,11 +10,11 @@ const patterns = "$& $1 $$ $` $' \\1 %s %d {0} \\n"
 
 /** Other forms of a JSON text that a server does not notice if it parses the body and writes it again. */
 export const bodyForms: { readonly [name: string]: (body: string) => string } = {
-  'space-in-front': (body) => ` ${body}`,
-  'space-behind': (body) => `${body} `,
-  'line-feed-behind': (body) => `${body}\n`,
-  'line-feed-in-front': (body) => `\n${body}`,
-  'crlf-behind': (body) => `${body}\r\n`,
+  'space-prepended': (body) => ` ${body}`,
+  'space-appended': (body) => `${body} `,
+  'line-feed-appended': (body) => `${body}\n`,
+  'line-feed-prepended': (body) => `\n${body}`,
+  'crlf-appended': (body) => `${body}\r\n`,
   'tab-inside': (body) => body.replace('{', '{\t'),
   'space-after-colons': (body) => body.replaceAll('":', '": '),
   indented: (body) => JSON.stringify(JSON.parse(body), null, 2),
@@ -57,7 +57,7 @@ export const bodyForms: { readonly [name: string]: (body: string) => string } = 
   'another-name': (body) => body.replace('"name":"', '"name":"x'),
   'another-scope': (body) => body.replace('"scope":["solution"', '"scope":["solution","context"'),
   'spaces-at-the-end': (body) => body + ' '.repeat(300),
-  'text-in-front': (body) => `x${body}`,
+  'text-prepended': (body) => `x${body}`,
   'first-1-KiB': (body) => body.slice(0, 1024),
   'first-4-KiB': (body) => body.slice(0, 4096),
   'first-8-KiB': (body) => body.slice(0, 8192),
@@ -100,7 +100,7 @@ export const richForms = [
   'with-escapes',
   'with-numbers',
   'with-nesting',
-  'crlf-behind',
+  'crlf-appended',
   'indented',
 ]
 
@@ -119,7 +119,7 @@ export const rewritings: ReadonlySet<string> = new Set([
   'ascii-only',
   'ascii-left',
   'members-sorted',
-  'line-feed-behind',
+  'line-feed-appended',
 ])
 
 /** A body of a given size, padded with white space or an extra param. */
@@ -129,21 +129,21 @@ export function padded(body: string, bytes: number): string {
 
 /** Texts that are not JSON, although a lenient parser may accept them. */
 export const brokenBodies: { readonly [name: string]: (body: string) => string } = {
-  'letter-behind': (body) => `${body}x`,
-  'brace-behind': (body) => `${body}}`,
-  'second-behind': (body) => `${body}${body}`,
-  'comma-behind': (body) => body.replace(/\}$/, ',}'),
+  'letter-appended': (body) => `${body}x`,
+  'brace-appended': (body) => `${body}}`,
+  'second-appended': (body) => `${body}${body}`,
+  'comma-appended': (body) => body.replace(/\}$/, ',}'),
   'brace-missing': (body) => body.slice(0, -1),
   'first-half': (body) => body.slice(0, Math.floor(body.length / 2)),
   'single-quotes': (body) => body.replaceAll('"', "'"),
   'names-unquoted': (body) => body.replace('"method"', 'method'),
   comment: (body) => body.replace('{', '{/* x */'),
-  'line-comment-behind': (body) => `${body}// x`,
-  'letter-in-front': (body) => `x${body}`,
+  'line-comment-appended': (body) => `${body}// x`,
+  'letter-prepended': (body) => `x${body}`,
   'no-number': (body) => body.replace(/"id":\d+/, '"id":NaN'),
-  'number-with-zero-in-front': (body) => body.replace(/"id":(\d+)/, '"id":0$1'),
-  'semicolon-behind': (body) => `${body};`,
-  'nul-behind': (body) => `${body}\0`,
+  'number-with-leading-zero': (body) => body.replace(/"id":(\d+)/, '"id":0$1'),
+  'semicolon-appended': (body) => `${body};`,
+  'nul-appended': (body) => `${body}\0`,
   'form-fields': (body) => {
     const fields = Object.entries(parsed(body)).map(([name, value]) => [
       name,

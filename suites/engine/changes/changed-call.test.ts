@@ -50,7 +50,7 @@ test('a changed param, member and name are in the body that is signed', () => {
 test('the body that is sent differs from the body that is signed', () => {
   const caller = { kind: 'hmac', key } as const
   const right = written([], { caller })
-  const other = written([{ field: 'sent-body', operation: 'line-feed-behind' }], { caller })
+  const other = written([{ field: 'sent-body', operation: 'line-feed-appended' }], { caller })
   expect(other).toMatchObject({ body: `${right.body}\n`, authorization: right.authorization })
 })
 

@@ -161,7 +161,7 @@ const uris: readonly KnownMistake[] = [
   ofData('with-rpc-method-as-uri', uri, 'the JSON-RPC method is signed as the URI', (pieces) =>
     withRpcMethod(pieces, 'uri', (_, name) => name),
   ),
-  ofData('with-rpc-method-behind-uri', uri, 'the JSON-RPC method is signed after the URI', (pieces) =>
+  ofData('with-rpc-method-after-uri', uri, 'the JSON-RPC method is signed after the URI', (pieces) =>
     withRpcMethod(pieces, 'uri', (path, name) => `${path}/${name}`),
   ),
 ]
