@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { sessionLimit } from '../document.ts'
 import { type Random, seededRandom } from '../random.ts'
+import type { Reading } from './readings.ts'
 import {
   addSession,
   everySessionTable,
@@ -8,7 +9,6 @@ import {
   liveness,
   type Member,
   observeSession,
-  type Reading,
   type SessionTable,
   touchSession,
 } from './sessions.ts'

@@ -3,20 +3,9 @@
  * used again does are open, and tied to one another; so every combination is kept as a table of its own until an answer contradicts it.
  */
 import { sessionLimit } from '../document.ts'
+import { everyReading, type Reading, type Reuse } from './readings.ts'
 import type { Span } from './span.ts'
 import { slackMs } from './spelling.ts'
-
-export interface Reading {
-  readonly user: 'one key' | 'all keys' | 'keys of one name' | 'created keys'
-  /** Whether a grant without `session:` counts as a session: none does, each does, or all share one. */
-  readonly unnamed: 'none' | 'each' | 'one'
-  readonly age: 'created' | 'used' | 'refreshed'
-  /** What a name used again does, with the same scope and with another. */
-  readonly reusedName: Reuse
-  readonly reusedForAnother: Reuse
-}
-
-type Reuse = 'replaces' | 'joins' | 'adds'
 
 interface Session {
   readonly name: string | null
@@ -63,26 +52,8 @@ export interface SessionTable {
 
 const noSessions: User = { live: [], doubtful: [], lost: 0, earlierLines: [], unclear: null }
 
-/** A server may take a grant of another scope for another session of that name, but not one of the same scope. */
-const reuses: readonly (readonly [same: Reuse, another: Reuse])[] = [
-  ['replaces', 'replaces'],
-  ['joins', 'joins'],
-  ['adds', 'adds'],
-  ['joins', 'replaces'],
-  ['joins', 'adds'],
-  ['replaces', 'adds'],
-]
-
-/** Every combination of readings. */
-export function everySessionTable(): SessionTable[] {
-  const tables: SessionTable[] = []
-  for (const user of ['one key', 'all keys', 'keys of one name', 'created keys'] as const)
-    for (const unnamed of ['none', 'each', 'one'] as const)
-      for (const age of ['created', 'used', 'refreshed'] as const)
-        for (const [reusedName, reusedForAnother] of reuses)
-          tables.push({ reading: { user, unnamed, age, reusedName, reusedForAnother }, users: new Map() })
-  return tables
-}
+/** One table for each combination of readings. */
+export const everySessionTable = (): SessionTable[] => everyReading().map((reading) => ({ reading, users: new Map() }))
 
 export interface Member {
   readonly key: string
