@@ -243,12 +243,16 @@ function findIn(core: Core, { verdict, answer, step }: Seen): void {
   shown.report({ requirement, level, message, kind, fact: about, entry: log.length - 1, script: shown.script })
 }
 
-const bodySigned = 'signatures/request-body'
+export const bodySigned = 'signatures/request-body'
 
-/** Whether only the signature of a body in this form, or in chunks, is refused: another way to authorize was accepted with it. */
-function isOfBody({ log }: Core, kind: string, { form, inChunks, auth, change }: CallStep): boolean {
-  if (kind === 'accepted' || (form === undefined && inChunks !== true) || change !== undefined) return false
-  if (auth.kind !== 'hmac' && auth.kind !== 'ecc') return false
+/** A signed call whose body is in another form, or in chunks. */
+export const isSignedOtherBody = ({ form, inChunks, auth, change }: CallStep): boolean =>
+  (form !== undefined || inChunks === true) && change === undefined && (auth.kind === 'hmac' || auth.kind === 'ecc')
+
+/** Whether only the signature of such a body is refused: another way to authorize was accepted with it. */
+function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
+  if (kind === 'accepted' || !isSignedOtherBody(call)) return false
+  const { form, inChunks } = call
   const isUnsigned = ({ auth: other }: CallStep): boolean => other.kind === 'basic' || other.kind === 'token'
   return log.some(({ seen }) =>
     seen.some(

@@ -5,12 +5,14 @@ import type { Matchers } from '../engine/model/index.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
 import type { Finding, HistoryCall } from '../report/report.ts'
+import { list } from './calls.ts'
 import { cameBetween } from './came-between.ts'
 import { describeNamedStep } from './describe-step.ts'
+import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { fixtureText } from './fixture-text.ts'
-import { explainKeys } from './keyring.ts'
+import { byRoot, explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import type { Shown } from './replay.ts'
 import { sessionOf, withSessionsTogether } from './session-grants.ts'
@@ -56,7 +58,8 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   return {
     found,
     seen,
-    take: async (candidate) => {
+    take: async (reported) => {
+      const candidate = await aboutBody(x, reported)
       const id = idOf(candidate)
       if (await mayBeLocked(candidate)) return
       const count = (seen.get(id) ?? 0) + 1
@@ -78,6 +81,16 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       found.push(finding)
     },
   }
+}
+
+/** A signed call whose body is in another form: if the target takes such a body with Basic credentials, its signature is refused. */
+async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {
+  const step = x.log[candidate.entry]?.step
+  if (candidate.kind !== 'refused' || step?.do !== 'call' || !isSignedOtherBody(step)) return candidate
+  const { form, inChunks } = step
+  const right = list(byRoot(x), { ...(form === undefined ? {} : { form }), ...(inChunks === true ? { inChunks } : {}) })
+  if (right.auth.kind !== 'basic' || (await x.call(right))?.answer.kind !== 'accepted') return candidate
+  return { ...candidate, requirement: bodySigned, fact: bodySigned }
 }
 
 /** A right call that was refused once and then always accepted, or only after many wrong calls, may have met a limit or a lock: both are open. */

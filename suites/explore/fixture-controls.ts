@@ -23,16 +23,17 @@ export function controlsFor(judged: CallStep | BurstStep, { expect, steps }: Fix
   return byKey.length > 0 && isListing ? byKey : [...byKey, rootCall(judged.method)]
 }
 
-/** What the document does not show, so that a server may refuse it to everybody: bodies with further members, and nonces with padding. */
+/** What the document does not show, so that a server may refuse it to everybody: bodies with further members or in chunks, and nonces with padding. */
 const openForms: readonly string[] = ['extra-member', 'member-twice', 'params-twice', ...Object.keys(cutLetterForms)]
 const addsMember = (form: CallStep['form']): boolean =>
   typeof form === 'string' && (form.startsWith('with-') || openForms.includes(form))
 
 /** Calls of root in the same form, where a server may refuse that form to everybody; it may refuse a long body, so root sends one nearly as long. */
-function likeCalls({ method, form, from, nonce, auth }: CallStep): CallStep[] {
+function likeCalls({ method, form, inChunks, from, nonce, auth }: CallStep): CallStep[] {
   const more = {
     ...(addsMember(form) && form !== undefined ? { form } : {}),
     ...(typeof form === 'number' ? { form: form - 1 } : {}),
+    ...(inChunks === true ? { inChunks } : {}),
     ...(from === undefined ? {} : { from }),
   }
   const isBasicOfRoot = auth.kind === 'basic' && auth.who === 'root'

@@ -125,10 +125,10 @@ const isFromSecond = ({ from }: CallStep): boolean => from === 'second-address'
 
 function moreOf(step: CallStep): string[] {
   const { from = 'first-address', inChunks, form, nonce, id } = step
-  if (inChunks === true) throw new Unsayable('the fixture language has no word for a body in chunks')
   if (from !== 'first-address' && !isFromSecond(step)) throw new Unsayable('it needs a third address')
   return [
     ...(isFromSecond(step) ? ['from: second-address'] : []),
+    ...(inChunks === true ? ['headers: { transfer-encoding: chunked }'] : []),
     ...(nonce === undefined ? [] : [`nonce: ${nonce}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(typeof form === 'number' ? [`body: { size: ${form} }`] : []),

@@ -53,8 +53,10 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
       return more.length === 0 ? write(step, expect) : times(more.length + 1, write(asRepeated(step), expect))
     })
   const counts = countsBefore(input, last)
-  const titleOf = ({ form }: CallStep): string =>
-    form === undefined ? 'control: the server accepts a right call' : 'control: the server takes such a body'
+  const titleOf = ({ form, inChunks }: CallStep): string =>
+    form === undefined && inChunks === undefined
+      ? 'control: the server accepts a right call'
+      : 'control: the server takes such a body'
   const ofRefusals = methodsOfRefusals(input)
     .filter((method) => hasDocumentedResult(method))
     .map(rootCall)

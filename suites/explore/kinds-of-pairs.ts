@@ -44,7 +44,8 @@ async function useKind({ x, keyring }: Caller, who: string, scope: readonly stri
     await expectRefused(x, changed(refresh(pair), { field: 'param refreshToken', place: `$${pair}.accessToken` }))
     for (const { name: from } of elsewhere) {
       await expectRefused(x, list(token(pair), { from }))
-      const mayCreate = turn === times && keyring.keys && x.state().created <= 9
+      const isEnd = turn === 0 || turn === times
+      const mayCreate = isEnd && keyring.keys && x.state().created <= 9
       if (mayCreate) await expectRefused(x, { ...creation(token(pair)), from })
     }
     for (const step of wrongCallsWithPair(pair)) await expectRefused(x, step)

@@ -1,5 +1,7 @@
 /** Runs a sequence of steps again, and looks whether it shows a finding again. */
+import { list } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
+import { byRoot } from './keyring.ts'
 import { renamed } from './rename-steps.ts'
 import { namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
@@ -57,7 +59,9 @@ export async function shows(
   try {
     for (const [index, step] of steps.entries()) {
       isLast = index === steps.length - 1
-      outcomes.push(await run(x, renamed(step, mine, `r${replays}`)))
+      const again = (one: Step): Step => renamed(one, mine, `r${replays}`)
+      const next = steps.slice(index).find((one) => one.do === 'call')
+      outcomes.push(await run(x, again(step), next === undefined ? undefined : again(next)))
       if (isLast && neverWorked(x, candidate) && outcomes.at(-1) === 'refused') shown = true
       if (shown) return { steps: steps.slice(0, index + 1), outcomes }
     }
@@ -68,12 +72,27 @@ export async function shows(
   return null
 }
 
-async function run(x: Explorer, step: Step): Promise<Outcome> {
-  if (step.do === 'wait') await x.wait(step.ms)
+/** @param next the call after a pause */
+async function run(x: Explorer, step: Step, next: Step | undefined): Promise<Outcome> {
+  if (step.do === 'wait') await waitFor(x, step.ms, next)
   else if (step.do === 'burst') await x.burst(step)
   else {
     const kind = (await x.call(step))?.answer.kind
     return kind === undefined || kind === 'unread' ? 'broken' : kind
   }
   return 'accepted'
+}
+
+/** A kept connection is closed after some seconds without calls. */
+const longestQuietMs = 2000
+
+/** Waits; on a running clock, right calls keep the connection of the next call open, because the finding may rest on it. */
+async function waitFor(x: Explorer, ms: number, next: Step | undefined): Promise<void> {
+  const keeps = !x.options.wire.controlled && next?.do === 'call' && next.connection !== 'new'
+  for (let left = ms; left > 0; left -= longestQuietMs) {
+    await x.wait(keeps ? Math.min(left, longestQuietMs) : left)
+    if (!keeps) return
+    const { connection = 0, from } = next
+    if (left > longestQuietMs) await x.call(list(byRoot(x), { connection, ...(from === undefined ? {} : { from }) }))
+  }
 }

@@ -101,6 +101,9 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
 
 /** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
 function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate, short: Step[]): Generator<Step[]> {
+  const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
+  // Without the time that passed nothing expires, and on a running clock there is time for few attempts.
+  if (kind === 'accepted' && isOfExpiry(requirement) && used.length > short.length) yield used
   yield short
   const crowds =
     kind === 'refused' ? [withSessionsAround] : isOfSession(requirement) ? [withNewerSessions, withNameAgain] : []
@@ -110,7 +113,6 @@ function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate
   }
   const timed = withGaps(x, short, entry)
   if (timed.length > short.length) yield timed
-  const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
   if (used.length > short.length) yield used
   const crowded = withOtherPairs(short)
   if (kind === 'accepted' && crowded.length > short.length) yield crowded
@@ -145,6 +147,10 @@ async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Pr
   if ((await shows(x, candidate, newer, true)) !== null) return least
   return (await shows(x, candidate, afterSessionOfAnother(least.steps, first), true)) ?? least
 }
+
+/** Whether it says when a token ends. */
+const isOfExpiry = (requirement: string): boolean =>
+  /^(tokens\/expire|tokens\/expire-by-default|refresh\/own-expiry|expires-in\/enforced)$/.test(requirement)
 
 /** Whether it says what becomes of a session, and of what belongs to it. */
 const isOfSession = (requirement: string): boolean => /^sessions\/|^refresh\/session-kept$/.test(requirement)

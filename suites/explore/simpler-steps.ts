@@ -5,6 +5,7 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { withoutWord, wordsOfGrants } from './fewer-words.ts'
 import { type Shown, shows } from './replay.ts'
 import type { Step } from './step.ts'
+import { refreshedIn } from './token-lines.ts'
 
 /** How often a finding is run in its shortest form. */
 export const runs = 3
@@ -13,10 +14,31 @@ const longestShrinkMs = 25_000
 /** The share of the time left that each of the three may take. */
 const shareOfShrink = 1 / 6
 
-/** With fewer words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
+/** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
 export async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  const narrow = await narrower(x, candidate, shown)
+  const narrow = await narrower(x, candidate, await withFewerRefreshes(x, candidate, shown))
   return plainer(x, candidate, await withCommonerKeys(x, candidate, narrow))
+}
+
+/** With the pair that was refreshed in the place of the new one, as long as the rest shows that the same requirement is broken. */
+async function withFewerRefreshes(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  let least = shown
+  const isLate = laterOn(x)
+  for (let at = least.steps.length - 2; at > 0; at--) {
+    if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
+    const steps = withoutRefresh(least.steps, at)
+    if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
+  }
+  return least
+}
+
+/** The sequence without one refresh; null if the step is none. */
+function withoutRefresh(steps: readonly Step[], at: number): Step[] | null {
+  const step = steps[at]
+  const old = step?.do === 'call' && step.change === undefined ? refreshedIn(step) : undefined
+  if (step?.do !== 'call' || old === undefined || step.as === undefined) return null
+  const rest = JSON.stringify(steps.slice(at + 1)).replaceAll(`$${step.as}.`, () => `$${old}.`)
+  return [...steps.slice(0, at), ...(JSON.parse(rest) as Step[])]
 }
 
 /** Leaves out words of scope, as long as the rest shows that the same requirement is broken. */

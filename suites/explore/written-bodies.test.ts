@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
+import { collectFindings } from './findings.ts'
 import { rightCalls } from './repeated-calls.ts'
 import type { Caller } from './table.ts'
-import { brokenBy } from './test-findings.ts'
+import { brokenBy, foundIn } from './test-findings.ts'
 import { bodiesInChunks } from './written-bodies.ts'
 
 /** Refuses calls of a kind that are right. */
@@ -24,11 +26,17 @@ const chunks = ({ x, ...caller }: Caller): Promise<void> => {
 }
 
 test('where Basic credentials show that bodies in chunks are accepted, a signature over one must be', async () => {
-  const broken = await brokenBy(
+  const { requirements } = await openCorpus()
+  const { x, found } = await foundIn(
     refusing((headers) => isInChunks(headers) && isSigned(headers)),
     chunks,
   )
-  expect(broken.length).toBeGreaterThan(0)
+  expect(found.map(({ requirement }) => requirement)).toContain('signatures/request-body')
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  const inChunks = 'headers: { transfer-encoding: chunked }'
+  expect(findings.found[0]?.fixture).toContain(`auth: { basic: root }, ${inChunks}, expect: accepted }`)
+  expect(findings.found[0]?.fixture).toContain(`auth: { hmac: root }, ${inChunks}, expect: accepted }`)
 })
 
 test('a server that accepts no body in chunks breaks nothing', async () => {

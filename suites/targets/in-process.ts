@@ -61,7 +61,7 @@ export function openInProcess(options: InProcessOptions): (request: WireRequest)
     const answered = handle({
       method: request.method,
       target: basePath + request.path,
-      headers: { host, 'content-length': String(request.body.length), ...lowerCase(request.headers) },
+      headers: { host, ...lengthOf(request), ...lowerCase(request.headers) },
       body: Buffer.from(request.body),
       remoteAddress: request.from === 'second-address' ? secondAddress : firstAddress,
       connection,
@@ -78,6 +78,10 @@ export function openInProcess(options: InProcessOptions): (request: WireRequest)
   }
   return (request) => (needsConnection(request) ? undefined : send(request))
 }
+
+/** Where the length is not announced, the body is sent in chunks. */
+const lengthOf = ({ body, headers }: WireRequest): { [name: string]: string } =>
+  headers.some(([name]) => name.toLowerCase() === 'transfer-encoding') ? {} : { 'content-length': String(body.length) }
 
 function needsConnection({ raw, body, headers }: WireRequest): boolean {
   if (raw === true || body.length > mostBodyBytes) return true

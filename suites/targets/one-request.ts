@@ -39,7 +39,8 @@ function sendBody(outgoing: http.ClientRequest, request: WireRequest): void {
   outgoing.end(body.subarray(half))
 }
 
-const isInChunks = ({ headers }: WireRequest): boolean => headers.some(([name]) => name === 'transfer-encoding')
+const isInChunks = ({ headers }: WireRequest): boolean =>
+  headers.some(([name]) => name.toLowerCase() === 'transfer-encoding')
 
 export interface HeldRequest {
   /** Resolves when it is connected and all but the last byte of the body is sent. */
