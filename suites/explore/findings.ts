@@ -1,6 +1,7 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
+import { counted } from '../engine/group.ts'
 import type { Matchers } from '../engine/model/index.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
@@ -255,11 +256,19 @@ function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, la
     const connection = connectionOf(step)
     const on = connection === undefined ? '' : ` (on connection ${connection})`
     const where = `${seen === '' ? '' : ` (called from ${seen})`}${on}`
-    const others = more.map(sessionOf).join(', ')
-    if (others !== '')
-      return `${describeNamedStep(step)}${where}, and the same for the sessions ${others}: ${outcome}${about}`
+    if (more.length > 0)
+      return `${describeNamedStep(step)}${where}, and the same for ${sessionsText(more)}: ${outcome}${about}`
     return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
   })
+}
+
+/** More names tell a reader nothing. */
+const mostNames = 4
+
+function sessionsText(grants: readonly Step[]): string {
+  const names = grants.flatMap((step) => sessionOf(step) ?? [])
+  const shown = names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names
+  return `${counted(names.length, 'more session')}: ${shown.join(', ')}`
 }
 
 /** One of our addresses as the target sees it; empty where that is not known. */

@@ -81,6 +81,7 @@ describe('a session that stays is shown with what keeps it', () => {
       },
     )
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
+    expect(steps.at(-3)).toContain('n2$unique, n3$unique, …, n16$unique')
     expect(steps.at(-2)).toMatch(/^A grant to root for the scope "session:c0\$unique" as other0/)
     expect(fixture).toContain('{ call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: refused }')
   })

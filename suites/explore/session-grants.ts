@@ -22,9 +22,13 @@ function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string 
   const groups: { steps: [Step, ...Step[]]; outcome: Outcome; kind: string | undefined }[] = []
   // A reader looks for the step that makes what a later one uses.
   const used = new Set(steps.flatMap((step) => namesIn(step).filter((name) => !madeBy(step).includes(name))))
+  const sessions = new Set<string | undefined>()
   for (const [index, step] of steps.entries()) {
     const outcome = outcomes[index] ?? 'accepted'
-    const isAlone = step.do !== 'call' || used.has(step.as ?? '') || index === steps.length - 1
+    // A session whose name is used again may be the point.
+    const isAgain = sessions.has(sessionOf(step) ?? '')
+    sessions.add(sessionOf(step))
+    const isAlone = step.do !== 'call' || used.has(step.as ?? '') || isAgain || index === steps.length - 1
     const kind = isAlone ? undefined : kindOf(step)
     const before = groups.at(-1)
     if (kind !== undefined && before?.kind === kind && before.outcome === outcome) before.steps.push(step)

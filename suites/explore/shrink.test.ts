@@ -109,7 +109,9 @@ describe('a finding is tried again', () => {
     const [{ steps, fixture, reproduced } = { steps: [], fixture: '', reproduced: null }] = findings.found
     expect(reproduced).toEqual({ failed: 3, tries: 3 })
     expect(steps.length).toBeLessThan(6)
-    expect(steps.at(-2)).toContain('"solution session:n1$unique", and the same for the sessions n2$unique, n3$unique, ')
+    expect(steps.at(-2)).toContain(
+      '"solution session:n1$unique", and the same for 15 more sessions: n2$unique, n3$unique, …, n16$unique: accepted',
+    )
     expect(fixture).toContain(
       '{ repeat: 16, grant: root, scope: ["solution", "session:n$n$unique"], expect: accepted }',
     )
