@@ -9,6 +9,7 @@ import type { Finding, HistoryCall } from '../report/report.ts'
 import { list } from './calls.ts'
 import { cameBetween } from './came-between.ts'
 import { describeNamedStep } from './describe-step.ts'
+import { closure } from './earlier-steps.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import type { FixtureInput } from './fixture-input.ts'
@@ -18,7 +19,7 @@ import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import type { Shown } from './replay.ts'
 import { sessionOf, withSessionsTogether } from './session-grants.ts'
 import { connectionsIn, noneShared } from './shared-connections.ts'
-import { closure, type Reproduced, reproduce } from './shrink.ts'
+import { type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { findMadeBy, requestedFor } from './token-lines.ts'
 import { callsOf, stepsFor } from './whole-sequence.ts'
@@ -256,6 +257,8 @@ function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, la
     const connection = connectionOf(step)
     const on = connection === undefined ? '' : ` (on connection ${connection})`
     const where = `${seen === '' ? '' : ` (called from ${seen})`}${on}`
+    if (more.length > 0 && sessionOf(step) === undefined)
+      return `${describeNamedStep(step)}${where}, ${more.length + 1} times: ${outcome}${about}`
     if (more.length > 0)
       return `${describeNamedStep(step)}${where}, and the same for ${sessionsText(more)}: ${outcome}${about}`
     return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`

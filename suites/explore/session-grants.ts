@@ -1,21 +1,22 @@
-/** Puts grants together that a reader takes for one step: they follow one another and differ only in the session. */
+/** Puts calls together that a reader takes for one step: the same listing several times, and grants that differ only in the session. */
 import { isOtherSession } from './other-pairs.ts'
 import type { Outcome, Shown } from './replay.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
 
-/** A step, or several grants. */
+/** A step, or several that are alike. */
 interface Group {
   readonly steps: readonly [Step, ...Step[]]
   readonly outcome: Outcome
 }
 
 /** Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone. */
-export const withSessionsTogether = (shown: Shown): Group[] => grouped(shown, sessionGrantOf)
+export const withSessionsTogether = (shown: Shown): Group[] =>
+  grouped(shown, (step) => sessionGrantOf(step) ?? listingOf(step))
 
 /** Groups of grants of sessions that were put in, whose names say nothing: the language of fixtures repeats a call. */
 export const withOtherSessionsTogether = (shown: Shown): Group[] =>
-  grouped(shown, (step) => (isOtherSession(step) ? sessionGrantOf(step) : undefined))
+  grouped(shown, (step) => (isOtherSession(step) ? sessionGrantOf(step) : listingOf(step)))
 
 /** @param kindOf steps of one kind may be put together; undefined: not with others */
 function grouped({ steps, outcomes }: Shown, kindOf: (step: CallStep) => string | undefined): Group[] {
@@ -48,11 +49,15 @@ function sessionGrantOf({ as: _as, connection: _connection, ...grant }: CallStep
   return JSON.stringify({ ...grant, params: { ...grant.params, scope: text.replace(sessionWord, '') } })
 }
 
+/** A listing, which may be made several times. */
+const listingOf = (step: CallStep): string | undefined =>
+  step.method === 'solution/listSolutions' ? JSON.stringify(step) : undefined
+
 /** The name of the session that a grant makes. */
 export const sessionOf = (step: Step): string | undefined =>
   step.do === 'call' ? sessionWord.exec(JSON.stringify(step.params.scope))?.[1] : undefined
 
-/** Grants of sessions that were put in as a repeated call, in which `$n` counts from 1. */
+/** Steps that are alike as a repeated call; in the names of sessions that were put in `$n` counts from 1. */
 export function asRepeated(step: Step): Step {
   if (step.do !== 'call') return step
   const { as: _as, ...rest } = step

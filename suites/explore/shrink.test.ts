@@ -209,3 +209,29 @@ test('a finding about addresses says from which one the calls came', async () =>
     'A call of solution/listSolutions with the access token of pair0 (called from 127.0.0.1): accepted',
   )
 })
+
+test('a call that is made several times is one step, and the second address stands for others', async () => {
+  const { requirements } = await openCorpus()
+  const uses = new Map<unknown, number>()
+  /** Looks at the address of a token only the first five times. */
+  const around: NonNullable<ServerOptions['around']> = (handle) => async (request) => {
+    const { authorization } = request.headers
+    const used = uses.get(authorization) ?? 0
+    const answer = await handle(used < 5 ? request : { ...request, remoteAddress: '127.0.0.1' })
+    if (String(answer.body).includes('"result"')) uses.set(authorization, used + 1)
+    return answer
+  }
+  const { x, found } = await foundIn({ around }, async ({ x }) => {
+    await x.call(grant('root', ['solution', 'ipAddr:127.0.0.1'], { as: 'pair0' }))
+    for (let turn = 0; turn < 5; turn++) await x.call(list(token('pair0')))
+    await expectRefused(x, list(token('pair0'), { from: 'address-127.1.0.1' }))
+  })
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  const [{ steps, fixture } = { steps: [], fixture: '' }] = findings.found
+  expect(steps[1]).toMatch(/^A call of solution\/listSolutions with the access token of pair0 .*, 5 times: accepted$/)
+  expect(steps[2]).toContain('from the second address')
+  expect(fixture).toContain(
+    '{ repeat: 5, call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: accepted }',
+  )
+})

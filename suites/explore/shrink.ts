@@ -1,22 +1,12 @@
 /** Tries a finding again on the target itself: sequences are self-contained, so shorter ones can be tried. */
-import { hasDocumentedResult } from '../engine/document.ts'
 import { inDocumentOrder } from './calls.ts'
-import { scriptOfEndedKeys } from './ended-keys.ts'
-import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import {
-  afterSessionOfAnother,
-  othersWithSessions,
-  quietMs,
-  withNameAgain,
-  withNewerSessions,
-  withOtherPairs,
-  withOthersNewer,
-  withSessionsAround,
-} from './other-pairs.ts'
+import { closure, isCreation, isOfSession, linesOf, namesLine, sequences, withGaps } from './earlier-steps.ts'
+import type { Candidate, Explorer } from './explorer-types.ts'
+import { afterSessionOfAnother, othersWithSessions, withOthersNewer } from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
-import { laterOn, needsConnection, runs, simpler } from './simpler-steps.ts'
+import { hasTooFew, isLongOver, laterOn, needsConnection, runs, simpler } from './simpler-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { callsOf, isWhole, madeBy, selfContainedSteps } from './whole-sequence.ts'
+import { isWhole, madeBy } from './whole-sequence.ts'
 
 /** The shortest sequence that shows a finding, and how often it did. */
 export interface Reproduced extends Shown {
@@ -28,13 +18,8 @@ export interface Reproduced extends Shown {
 
 /** How often a finding is run that does not repeat at once. */
 const longRuns = 30
-/** How many of the earlier steps are tried too; fewer come first. */
-const lengths = [60, 400]
 /** Calls that may be made for one finding, beyond those of the exploration. */
 const callsPerFinding = 6000
-/** Pauses in a sequence that are repeated. */
-const notableGapMs = 900
-const longestWaitMs = 8000
 /** How long a key may be locked after wrong calls, as a rule. */
 const lockMs = 5000
 
@@ -50,7 +35,10 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     return x.beyondBudget(callsPerFinding, () =>
       confirmed(x, candidate, { steps: [compared, ...short].map(inDocumentOrder), outcomes: ['accepted', ...seen] }),
     )
-  if (isCreation(entry.step) || isOfEndedKey(candidate)) return once(x, withGaps(x, short, candidate.entry))
+  // A refusal may be one of a limit, so it counts only if it is seen again.
+  const isTooLate = isLongOver(x) && candidate.kind !== 'refused' && candidate.kind !== 'broken'
+  if (isCreation(entry.step) || isOfEndedKey(candidate) || isTooLate)
+    return once(x, withGaps(x, short, candidate.entry))
   const isLate = laterOn(x)
   return x.beyondBudget(callsPerFinding, async () => {
     let sought = 0
@@ -67,7 +55,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }
     let tries = 0
-    while (tries < longRuns && (tries === 0 || !(isLate() || x.isOver()))) {
+    while (tries < longRuns && (tries === 0 || !(isLate() || hasTooFew(x, 0)))) {
       tries += 1
       const shown = await shows(x, candidate, short)
       if (shown === null) continue
@@ -99,37 +87,6 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
   tries: 0,
 })
 
-/** What may show the finding again: that on which it rests, with the time between, then more and more of what went before. */
-function* sequences(x: Explorer, { entry, script, kind, requirement }: Candidate, short: Step[]): Generator<Step[]> {
-  const used = withGaps(x, closure(x, entry, true).slice(-longestUse), entry)
-  // Without the time that passed nothing expires, and on a running clock there is time for few attempts.
-  if (kind === 'accepted' && isOfExpiry(requirement) && used.length > short.length) yield used
-  yield short
-  const crowds =
-    kind === 'refused' ? [withSessionsAround] : isOfSession(requirement) ? [withNewerSessions, withNameAgain] : []
-  for (const crowd of crowds) {
-    const crowded = crowd(short)
-    if (crowded.length > short.length) yield crowded
-  }
-  const timed = withGaps(x, short, entry)
-  if (timed.length > short.length) yield timed
-  if (used.length > short.length) yield used
-  const crowded = withOtherPairs(short)
-  if (kind === 'accepted' && crowded.length > short.length) yield crowded
-  const before = x.log.slice(0, entry + 1).filter((one, index) => index === entry || !takesPlace(one))
-  const ofScript = before.filter((one) => one.script === script)
-  for (const length of lengths) {
-    // Earlier activity must be over, or nothing is known about the sessions that are created now.
-    const steps = (one: readonly Entry[]): Step[] => [
-      { do: 'wait', ms: quietMs },
-      ...withGaps(x, selfContainedSteps([...short, ...one.slice(-length).map(({ step }) => step)]), entry),
-    ]
-    yield steps(ofScript)
-    if (ofScript.length < length) yield steps(before)
-    if (ofScript.length <= length && before.length <= length) return
-  }
-}
-
 /**
  * A session may stay because another key has an older one, which a new instance has not: if it goes once all sessions of other keys are newer,
  * such an older one belongs to the sequence.
@@ -143,17 +100,10 @@ async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Pr
   const [first] = others
   const newer = withOthersNewer(least.steps, others)
   if (first === undefined || newer.length === least.steps.length) return least
-  if (x.isOver({ calls: newer.length * 2, ms: 0 })) return least
+  if (hasTooFew(x, newer.length * 2)) return least
   if ((await shows(x, candidate, newer, true)) !== null) return least
   return (await shows(x, candidate, afterSessionOfAnother(least.steps, first), true)) ?? least
 }
-
-/** Whether it says when a token ends. */
-const isOfExpiry = (requirement: string): boolean =>
-  /^(tokens\/expire|tokens\/expire-by-default|refresh\/own-expiry|expires-in\/enforced)$/.test(requirement)
-
-/** Whether it says what becomes of a session, and of what belongs to it. */
-const isOfSession = (requirement: string): boolean => /^sessions\/|^refresh\/session-kept$/.test(requirement)
 
 /**
  * Runs the shortest form a few more times. If a wrong acceptance is not seen then, it may depend on the time of day, and is tried more often;
@@ -164,7 +114,11 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
   const most = candidate.kind === 'accepted' ? longRuns : runs
   let failed = 0
   let tries = 0
-  while (tries < runs || (failed === 0 && tries < most && !isLate() && !x.isOver())) {
+  while (
+    tries === 0 ||
+    (!isLongOver(x) && tries < runs) ||
+    (failed === 0 && tries < most && !isLate() && !hasTooFew(x, 0))
+  ) {
     tries += 1
     // The longer forms, or the tries before, may have locked the key for a while.
     if (candidate.kind === 'refused' && (tries === 1 || outcomes.slice(0, -1).includes('refused'))) await x.wait(lockMs)
@@ -199,86 +153,11 @@ function isAfterCreation({ log }: Explorer, { kind, entry }: Candidate): boolean
   )
 }
 
-function linesOf(x: Explorer, at: number): Set<number> {
-  const names = x.log[at] === undefined ? [] : namesIn(x.log[at].step)
-  return new Set(names.flatMap((name) => x.lines.get(name) ?? []))
-}
-
-const namesLine = (x: Explorer, step: Step, lines: ReadonlySet<number>): boolean =>
-  namesIn(step).some((name) => lines.has(x.lines.get(name) ?? -1))
-
-/** A creation that is accepted takes a place, so it is not tried again. */
-function isCreation(step: Step): boolean {
-  return callsOf(step).some(({ method }) => method === 'manager/createApiKey')
-}
-
-/** A creation that was refused, as it must be, may be repeated. */
-const takesPlace = ({ step, seen }: Entry): boolean =>
-  isCreation(step) && !seen.every(({ verdict, answer }) => verdict.is === 'refused' && answer.kind === 'refused')
-
-/** Steps that name the same pairs. */
-const longestUse = 300
-
-/**
- * Every step on which one rests: the grants and refreshes of the lines that it names. Keys stay as they are.
- *
- * @param uses every other use of these lines too
- */
-export function closure(x: Explorer, at: number, uses = false): Step[] {
-  const entry = x.log[at]
-  if (entry === undefined) return []
-  const lines = linesOf(x, at)
-  const names = namesIn(entry.step)
-  const before = x.log
-    .slice(0, at)
-    .filter(
-      (one) =>
-        endsOneOf(one, names) ||
-        sendsFirst(one, names) ||
-        (touches(x, one, lines, uses) && (uses || one.seen.some((seen) => seen.answer.kind === 'accepted'))),
-    )
-  return [...before.map(({ step }) => step), entry.step]
-}
-
-/** The call whose header or signature a later one sends again. */
-const sendsFirst = ({ step }: Entry, names: readonly string[]): boolean =>
-  !isCreation(step) && madeBy(step).some((name) => names.includes(name))
-
-/** The call that disabled or deleted one of these keys. */
-const endsOneOf = ({ step, script }: Entry, names: readonly string[]): boolean =>
-  script === scriptOfEndedKeys &&
-  step.do === 'call' &&
-  !hasDocumentedResult(step.method) &&
-  namesIn(step).some((name) => name !== 'root' && names.includes(name))
-
-function touches(x: Explorer, entry: Entry, lines: ReadonlySet<number>, uses: boolean): boolean {
-  if (takesPlace(entry)) return false
-  return callsOf(entry.step).some(
-    (call) =>
-      (uses || (call.method === 'manager/auth' && call.change === undefined)) &&
-      [call.as ?? '', ...namesIn(call)].some((name) => lines.has(x.lines.get(name) ?? -1)),
-  )
-}
-
 /** The outcomes of steps in the log. */
 function outcomesOf(x: Explorer, steps: readonly Step[]): Outcome[] {
   return steps.map((step) => {
     const kind = x.log.findLast((one) => one.step === step)?.seen[0]?.answer.kind
     return step.do === 'burst' || kind === undefined || kind === 'unread' ? 'accepted' : kind
-  })
-}
-
-/** The steps in the order of the log, each once, with the time that passed between them. */
-function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[] {
-  const wanted = new Set(steps)
-  const timed = x.log.slice(0, at + 1).filter((one) => wanted.has(one.step))
-  let left = longestWaitMs
-  return timed.flatMap(({ step, at: when }, index): Step[] => {
-    const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
-    const isWait = step.do === 'wait' || timed[index - 1]?.step.do === 'wait'
-    const waited = !isWait && gap > notableGapMs && gap < left ? gap : 0
-    left -= waited
-    return waited > 0 ? [{ do: 'wait', ms: Math.ceil(waited) }, step] : [step]
   })
 }
 
@@ -290,7 +169,7 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
     for (let end = least.steps.length - 1; end > 0; end -= size) {
       // A run may end before its last step.
       if (end >= least.steps.length) continue
-      if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
+      if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
       const without = least.steps.filter((_, at) => at < end - size || at >= end)
       if (without.length === least.steps.length || !isWhole(without)) continue
       least = (await shows(x, candidate, without)) ?? least

@@ -13,11 +13,24 @@ export const runs = 3
 const longestShrinkMs = 25_000
 /** The share of the time left that each of the three may take. */
 const shareOfShrink = 1 / 6
+/** What each of the three may take in any case, until the end of the exploration is so long ago. In ms. */
+const leastShrinkMs = 7000
+const mostOverMs = 15_000
 
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
 export async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   const narrow = await narrower(x, candidate, await withFewerRefreshes(x, candidate, shown))
-  return plainer(x, candidate, await withCommonerKeys(x, candidate, narrow))
+  return plainer(x, candidate, await withSecondAddress(x, candidate, await withCommonerKeys(x, candidate, narrow)))
+}
+
+/** Calls from the second address in the place of any other, because a target file can name only that. */
+async function withSecondAddress(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  const isKnown = (from: string | undefined): boolean => from === undefined || from.endsWith('-address')
+  if (shown.steps.every((step) => step.do !== 'call' || isKnown(step.from))) return shown
+  const steps = shown.steps.map(
+    (step): Step => (step.do !== 'call' || isKnown(step.from) ? step : { ...step, from: 'second-address' }),
+  )
+  return (await shows(x, candidate, steps, true)) ?? shown
 }
 
 /** With the pair that was refreshed in the place of the new one, as long as the rest shows that the same requirement is broken. */
@@ -25,7 +38,7 @@ async function withFewerRefreshes(x: Explorer, candidate: Candidate, shown: Show
   let least = shown
   const isLate = laterOn(x)
   for (let at = least.steps.length - 2; at > 0; at--) {
-    if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
+    if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
     const steps = withoutRefresh(least.steps, at)
     if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
   }
@@ -46,7 +59,7 @@ async function narrower(x: Explorer, candidate: Candidate, shown: Shown): Promis
   let least = shown
   const isLate = laterOn(x)
   for (const word of candidate.kind === 'refused' ? [] : wordsOfGrants(shown.steps)) {
-    if (isLate() || x.isOver({ calls: least.steps.length * (runs + 1), ms: 0 })) return least
+    if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
     const steps = withoutWord(least.steps, word)
     if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
   }
@@ -58,7 +71,7 @@ async function withCommonerKeys(x: Explorer, candidate: Candidate, shown: Shown)
   let common = shown
   const isLate = laterOn(x)
   for (const exchange of exchanges(x, shown.steps)) {
-    if (isLate() || x.isOver({ calls: common.steps.length * (runs + 1), ms: 0 })) return common
+    if (isLate() || hasTooFew(x, common.steps.length * (runs + 1))) return common
     common = (await shows(x, candidate, withKey(common.steps, exchange), true)) ?? common
   }
   return common
@@ -81,14 +94,27 @@ function withoutNonce(step: Step): Step {
 /** Whether it is no longer seen with each call on a new connection. */
 export async function needsConnection(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
   const calls = steps.filter((step) => step.do === 'call')
-  if (calls.length < 2 || x.isOver({ calls: steps.length * (runs + 1), ms: 0 })) return false
+  if (calls.length < 2 || hasTooFew(x, steps.length * (runs + 1))) return false
   const apart = steps.map((step): Step => (step.do === 'call' ? { ...step, connection: 'new' } : step))
   return (await shows(x, candidate, apart, true)) === null && (await shows(x, candidate, steps, true)) !== null
 }
 
-/** On a running clock, whether one step of the work has taken long enough: other kinds of calls need time, too. */
-export function laterOn({ options: { wire, timeLeftMs } }: Explorer): () => boolean {
+/** Whether the exploration ended so long ago that findings are not repeated any more. */
+export const isLongOver = ({ options: { wire, timeLeftMs } }: Explorer): boolean =>
+  !wire.controlled && timeLeftMs() <= -mostOverMs
+
+/** Whether fewer calls are left than these, or the exploration ended long ago. */
+export const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms: -mostOverMs })
+
+/**
+ * On a running clock, whether one step of the work has taken long enough: other kinds of calls need time, too. A finding of the last seconds
+ * may take some more, because one that is not seen again helps nobody.
+ */
+export function laterOn(x: Explorer): () => boolean {
+  const { wire, timeLeftMs } = x.options
   const started = wire.now()
-  const longestMs = Math.min(longestShrinkMs, shareOfShrink * timeLeftMs())
+  const leftMs = timeLeftMs()
+  const leastMs = isLongOver(x) ? 0 : leastShrinkMs
+  const longestMs = Math.min(longestShrinkMs, Math.max(shareOfShrink * leftMs, leastMs))
   return () => !wire.controlled && wire.now() - started > longestMs
 }

@@ -51,6 +51,14 @@ test('the credentials of a key among the params authorize nothing', async () => 
   expect(new Set(await brokenBy(readingParams, noCredentials))).toEqual(new Set(['authorization/required']))
 })
 
+test('the name of the open method elsewhere in a body authorizes nothing', async () => {
+  const server = trusting((authorization, body) => authorization === undefined && !isGrant(body) && isNamed(body))
+  expect(new Set(await brokenBy(server, noCredentials))).toEqual(new Set(['authorization/required']))
+})
+
+const isGrant = (body: string): boolean => (JSON.parse(body) as { method: string }).method === 'manager/auth'
+const isNamed = (body: string): boolean => body.includes('"manager/auth"')
+
 const withPublicKey = async ({ x, ...caller }: Caller): Promise<void> => {
   x.setSignatureClock(0, true)
   const { seed, publicKeyPem: publicKey } = keyPairMaker(x.options.values)()

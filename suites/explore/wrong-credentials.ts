@@ -1,6 +1,6 @@
 /** Sends credentials of the wrong kind, in the wrong place, or of another call. */
 
-import { basic, changed, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
+import { basic, changed, create, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { creation, expectAccepted, expectRefused } from './expect-calls.ts'
 import type { Explorer } from './explorer-types.ts'
 import { apikeyScope, freshName, granted, pairOf, wordsOf } from './keyring.ts'
@@ -202,6 +202,10 @@ export async function noCredentials({ x, keyring }: Caller): Promise<void> {
     for (const right of [list(none), ...(creates ? [creation(none)] : [])])
       for (const params of credentialParams(who))
         await expectRefused(x, { ...right, params: { ...right.params, ...params } })
+  // Only the method manager/auth needs no authorization, wherever else its name stands.
+  for (const value of ['manager/auth', '"method":"manager/auth"'])
+    for (const name of ['x', 'method']) await expectRefused(x, { ...list(none), params: { [name]: value } })
+  if (creates) await expectRefused(x, create(none, { name: 'manager/auth', scope: ['solution'] }))
 }
 
 /** The credentials of a grant, and other names for them. */

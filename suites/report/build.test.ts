@@ -7,6 +7,14 @@ import { guard, implied, known, report, sides } from '../self/made-up-build.ts'
 import { buildReport } from './build.ts'
 import { verdictLine } from './explain.ts'
 
+const oneOfTwo = madeUpCorpus({
+  requirements: [guard],
+  scenarios: [
+    ['one', ['a/guard']],
+    ['two', ['a/guard']],
+  ],
+})
+
 describe('verdict and exit code', () => {
   test.each<[string, Parameters<typeof report>, string, number]>([
     ['all passed', [[['one', 'passed']]], 'conforms', 0],
@@ -81,6 +89,12 @@ describe('verdict and exit code', () => {
     ['nothing run for a must, strict', [[], { strict: true }], 'inconclusive', 1],
     ['stopped early', [[['one', 'passed']], { stopped: 'it went away' }], 'inconclusive', 0],
     ['a guard with one side only', [[['one', 'passed']], { noSides: true }], 'inconclusive', 1],
+    [
+      'a guard whose other side --only leaves out, strict',
+      [[['one', 'passed']], { noSides: true, partial: 'only', strict: true, corpus: oneOfTwo }],
+      'inconclusive',
+      0,
+    ],
   ])('%s', (_, input, verdict, exitCode) => {
     const { verdict: seen, exitCode: code } = report(...input)
     expect([seen, code]).toEqual([verdict, exitCode])

@@ -45,7 +45,8 @@ interface Standing {
 export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: number; conclusion: string[] } {
   const { summary, strict } = evidence
   const standing = standingOf(evidence)
-  const strictGaps = evidence.partial === null ? standing.gaps : standing.gaps.filter((one) => one.cases.length > 0)
+  const strictGaps =
+    evidence.partial === null ? standing.gaps : standing.gaps.filter((one) => one.cases.length > 0 && !isLeftOut(one))
   const [verdict, fromCases] = verdictOf(evidence, standing)
   const strictFault = strict && (standing.warnings > 0 || strictGaps.length > 0)
   const exitCode = fromCases === 1 || summary.stale > 0 || strictFault ? 1 : 0
@@ -60,6 +61,9 @@ export function judgeRun(evidence: Evidence): { verdict: RunVerdict; exitCode: n
   ]
   return { verdict, exitCode: evidence.ownExitCode ?? exitCode, conclusion }
 }
+
+/** Whether cases that `--only` or a shard leaves out would show the other side. */
+const isLeftOut = ({ reasons }: RequirementReport): boolean => reasons.some(({ kind }) => kind === 'not-selected')
 
 function standingOf({ summary, cases, findings, requirements }: Evidence): Standing {
   const fresh = findings.filter(({ known }) => known === null)
