@@ -25,13 +25,15 @@ export function startExploreProgress(
   const begunMs = now()
   let writtenMs = begunMs
   stream.write(
-    `Exploring ${printable(target)} for at most ${seconds} s; most calls are wrong on purpose, and may look like an attack in its log\n`,
+    `Exploring ${printable(target)} for ${seconds} s; most calls are wrong on purpose, and may look like an attack in its log\n`,
   )
   return {
     called(calls) {
       if (now() - writtenMs < (isTerminal ? redrawMs : lineMs)) return
       writtenMs = now()
-      const text = `${counted(calls, 'call')}, ${Math.round((writtenMs - begunMs) / 1000)} of ${seconds} s`
+      const elapsed = Math.round((writtenMs - begunMs) / 1000)
+      const time = elapsed > seconds ? `${elapsed} s, repeating what was found` : `${elapsed} of ${seconds} s`
+      const text = `${counted(calls, 'call')}, ${time}`
       stream.write(isTerminal ? `${clearLine}${text}` : `${text}\n`)
     },
     say: (text) => void stream.write(`${isTerminal ? clearLine : ''}${printableLines(text)}\n`),
