@@ -35,7 +35,7 @@ function describe(
     .map((one) => ` ${describeChange(one)}`)
     .join(' and')
   const chunks = inChunks === true ? ' and its body in chunks' : ''
-  return `${what}${howOf(method, auth, isNamed)}${where}${describeBody(form)}${chunks}${describeNonce(nonce)}${changes}`
+  return `${what}${howOf(method, auth, isNamed)}${describeParams(method, params)}${where}${describeBody(form)}${chunks}${describeNonce(nonce)}${changes}`
 }
 
 /** Whose grant it is, and for what: what a token may do follows from it. */
@@ -43,6 +43,12 @@ function describeGrant({ apiKeyId, scope }: CallStep['params']): string {
   const [, who] = /^\$([\w-]+)\.id$/.exec(String(apiKeyId)) ?? []
   const words = isTexts(scope) ? ` for the scope "${scope.join(' ').slice(0, mostOfScope)}"` : ''
   return `A grant${who === undefined ? '' : ` to ${who}`}${words}`
+}
+
+/** Params that the document does not show. */
+function describeParams(method: string, params: CallStep['params']): string {
+  if (method !== 'solution/listSolutions' || Object.keys(params).length === 0) return ''
+  return ` with the params ${JSON.stringify(params).slice(0, mostOfScope)}`
 }
 
 const mostOfScope = 120

@@ -10,6 +10,7 @@ import { callsOf, madeBy, selfContainedSteps } from './whole-sequence.ts'
 const lengths = [60, 400]
 /** Pauses in a sequence that are repeated. */
 const notableGapMs = 900
+const longestGapMs = 5000
 const longestWaitMs = 8000
 
 /** Steps that name the same pairs. */
@@ -123,7 +124,8 @@ export function withGaps(x: Explorer, steps: readonly Step[], at: number): Step[
   return timed.flatMap(({ step, at: when }, index): Step[] => {
     const gap = index === 0 ? 0 : when - (timed[index - 1]?.at ?? when)
     const isWait = step.do === 'wait' || timed[index - 1]?.step.do === 'wait'
-    const waited = !isWait && gap > notableGapMs && gap < left ? gap : 0
+    // After a shorter pause, too, tokens of a short life have expired.
+    const waited = !isWait && gap > notableGapMs ? Math.min(gap, longestGapMs, left) : 0
     left -= waited
     return waited > 0 ? [{ do: 'wait', ms: Math.ceil(waited) }, step] : [step]
   })

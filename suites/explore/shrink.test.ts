@@ -235,3 +235,15 @@ test('a call that is made several times is one step, and the second address stan
     '{ repeat: 5, call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: accepted }',
   )
 })
+
+test('a wrong result of one of several calls at once is shown alone, if it comes alone too', async () => {
+  const rules: Rules = { grantedScope: (requested) => requested.filter((word) => word !== 'solution').concat('thread') }
+  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    const calls = ['a', 'b'].map((as) => grant('by-basic', ['solution', 'context'], { as: `burst1${as}` }))
+    await x.burst({ do: 'burst', on: 'new', calls })
+  })
+  const [first] = found.filter(({ kind }) => kind === 'shape')
+  if (first === undefined) throw new Error('Nothing was found')
+  const { steps, failed } = await reproduce(x, first)
+  expect([steps.map((step) => step.do), failed]).toEqual([['call'], 3])
+})

@@ -13,14 +13,26 @@ export const runs = 3
 const longestShrinkMs = 25_000
 /** The share of the time left that each of the three may take. */
 const shareOfShrink = 1 / 6
-/** What each of the three may take in any case, until the end of the exploration is so long ago. In ms. */
+/** What each of the three may take near the end of the exploration, from so long before it to so long after. In ms. */
 const leastShrinkMs = 7000
-const mostOverMs = 15_000
+const nearEndMs = 15_000
 
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
 export async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  const narrow = await narrower(x, candidate, await withFewerRefreshes(x, candidate, shown))
+  const single = await oneAtATime(x, candidate, shown)
+  const narrow = await narrower(x, candidate, await withFewerRefreshes(x, candidate, single))
   return plainer(x, candidate, await withSecondAddress(x, candidate, await withCommonerKeys(x, candidate, narrow)))
+}
+
+/** One of several calls at once, if its result is wrong when it is made alone, too. */
+async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  const last = shown.steps.at(-1)
+  if (candidate.kind !== 'shape' || last?.do !== 'burst') return shown
+  for (const call of last.calls) {
+    const alone = await shows(x, candidate, [...shown.steps.slice(0, -1), call], true)
+    if (alone !== null) return alone
+  }
+  return shown
 }
 
 /** Calls from the second address in the place of any other, because a target file can name only that. */
@@ -101,10 +113,10 @@ export async function needsConnection(x: Explorer, candidate: Candidate, { steps
 
 /** Whether the exploration ended so long ago that findings are not repeated any more. */
 export const isLongOver = ({ options: { wire, timeLeftMs } }: Explorer): boolean =>
-  !wire.controlled && timeLeftMs() <= -mostOverMs
+  !wire.controlled && timeLeftMs() <= -nearEndMs
 
 /** Whether fewer calls are left than these, or the exploration ended long ago. */
-export const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms: -mostOverMs })
+export const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms: -nearEndMs })
 
 /**
  * On a running clock, whether one step of the work has taken long enough: other kinds of calls need time, too. A finding of the last seconds
@@ -114,7 +126,7 @@ export function laterOn(x: Explorer): () => boolean {
   const { wire, timeLeftMs } = x.options
   const started = wire.now()
   const leftMs = timeLeftMs()
-  const leastMs = isLongOver(x) ? 0 : leastShrinkMs
+  const leastMs = Math.abs(leftMs) < nearEndMs ? leastShrinkMs : 0
   const longestMs = Math.min(longestShrinkMs, Math.max(shareOfShrink * leftMs, leastMs))
   return () => !wire.controlled && wire.now() - started > longestMs
 }
