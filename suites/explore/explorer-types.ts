@@ -32,6 +32,8 @@ export interface Candidate extends Problem {
   readonly fact: string
   /** Index of the log entry that shows it. */
   readonly entry: number
+  /** The steps that show it, where the log has them in another form. */
+  readonly steps?: readonly Step[]
   readonly script: string
 }
 

@@ -14,6 +14,7 @@ import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { fixtureText } from './fixture-text.ts'
+import { inSequence } from './in-sequence.ts'
 import { byRoot, explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
 import type { Shown } from './replay.ts'
@@ -61,7 +62,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
     found,
     seen,
     take: async (reported) => {
-      const candidate = await aboutBody(x, reported)
+      const candidate = await inSequence(x, await aboutBody(x, reported))
       const id = idOf(candidate)
       if (await mayBeLocked(candidate)) return
       const count = (seen.get(id) ?? 0) + 1
@@ -71,7 +72,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       const shrunk =
         found.length < mostShrunk
           ? await reproduce(x, candidate)
-          : { steps: closure(x, candidate.entry), outcomes: [], failed: 0, tries: 0 }
+          : { steps: candidate.steps ?? closure(x, candidate.entry), outcomes: [], failed: 0, tries: 0 }
       // Repeating it may have locked the key, so that it only seems to repeat.
       if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
         seen.delete(id)

@@ -247,3 +247,25 @@ test('a wrong result of one of several calls at once is shown alone, if it comes
   const { steps, failed } = await reproduce(x, first)
   expect([steps.map((step) => step.do), failed]).toEqual([['call'], 3])
 })
+
+test('calls at once that are answered wrongly one after another, too, are shown so', async () => {
+  const { requirements } = await openCorpus()
+  const rules: Rules = { revokedTokenWorks: (kind) => kind === 'refresh' }
+  const { x, found } = await foundIn({ rules }, async ({ x }) => {
+    await x.call(grant('root', ['solution'], { as: 'pair0' }))
+    const calls = [list(token('pair0')), ...['a', 'b'].map((as) => refresh('pair0', { as: `burst1${as}` }))]
+    await x.burst({ do: 'burst', on: 'new', calls })
+  })
+  expect(found.map(({ kind }) => kind)).toEqual(['history'])
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  const [{ id, steps, fixture, history } = { id: '', steps: [], fixture: '', history: [] }] = findings.found
+  expect(id).toBe('found/refresh/revokes-refresh/let-in')
+  expect(steps.map((text) => text.replace(/ as \w+/, ''))).toEqual([
+    'A grant to root for the scope "solution": accepted',
+    'A refresh of pair0: accepted',
+    'A refresh of pair0: accepted',
+  ])
+  expect(history).toEqual([])
+  expect(fixture).toMatch(/- \{ refresh: \$pair, expect: refused \}\n$/)
+})

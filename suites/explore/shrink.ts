@@ -27,7 +27,7 @@ const lockMs = 5000
 export async function reproduce(x: Explorer, candidate: Candidate): Promise<Reproduced> {
   const entry = x.log[candidate.entry]
   if (entry === undefined) return { steps: [], outcomes: [], failed: 1, tries: 1 }
-  const short = closure(x, candidate.entry)
+  const short = candidate.steps === undefined ? closure(x, candidate.entry) : [...candidate.steps]
   const seen = outcomesOf(x, short)
   const compared = comparedGrant(x, candidate)
   // Without the other grant it would still be seen, by what the model remembers.
