@@ -20,10 +20,23 @@ export function countAnswer(response: Response): Counted {
   }
   if (status >= 300 && status < 400) return { kind: 'broken', reason: `HTTP ${status}` }
   const json = parseJson(body)
-  if (isObject(json) && json.error !== null && json.error !== undefined) return { kind: 'refused' }
-  if (status >= 400 && status < 500) return { kind: 'refused' }
+  if (isObject(json) && json.error !== null && json.error !== undefined)
+    return { kind: 'refused', said: `HTTP ${status}${errorText(json.error)}` }
+  if (status >= 400 && status < 500) return { kind: 'refused', said: `HTTP ${status}` }
   if (status < 200 || status >= 300) return { kind: 'broken', reason: `HTTP ${status} without a JSON-RPC error` }
   if (isObject(json) && 'result' in json)
     return { kind: 'accepted', result: json.result, jsonrpc: json.jsonrpc, id: json.id }
   return { kind: 'broken', reason: `HTTP ${status} with a body that is neither a result nor an error` }
+}
+
+/** More of an error is not kept: a server may send anything, with each of thousands of answers. */
+const mostOfError = 100
+
+function errorText(error: unknown): string {
+  if (!isObject(error)) return ''
+  const { code, message } = error
+  const number = typeof code === 'number' ? ` ${code}` : ''
+  // A slice would keep the whole text in memory.
+  const text = typeof message === 'string' ? `: ${Buffer.from(message.slice(0, mostOfError))}` : ''
+  return number === '' && text === '' ? '' : `, error${number}${text}`
 }

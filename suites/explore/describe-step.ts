@@ -55,10 +55,13 @@ const mostOfScope = 120
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
+/** Of the forms `cut-letters-…`. */
+export const cutLetters = 'a body of 69 kB in 3-byte letters, some of which lie across the border of two reads'
+
 function describeBody(form: CallStep['form']): string {
   if (form === undefined) return ''
   if (typeof form === 'number') return ` and a body of ${form} bytes`
-  if (form.startsWith('cut-letters')) return ' and a body of 69 kB in three-byte letters that reads may cut'
+  if (form.startsWith('cut-letters')) return ` and ${cutLetters}`
   return ` and its body written otherwise (${form})`
 }
 
@@ -109,6 +112,5 @@ function describeChange({ field, operation, place, value, remove, wrap }: Change
 
 /** Why the answers to calls cannot be right. @param calls how many calls have no order that the document allows */
 export function notAllowed(calls: number): string {
-  const text = 'the document does not allow it'
-  return calls === 1 ? text : `${text} in any order of the ${calls} simultaneous calls`
+  return calls === 1 ? 'the document does not allow it' : 'the document allows it in no order of the calls at once'
 }

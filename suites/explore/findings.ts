@@ -1,7 +1,6 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
-import { counted } from '../engine/group.ts'
 import type { Matchers } from '../engine/model/index.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
@@ -12,17 +11,14 @@ import { describeNamedStep } from './describe-step.ts'
 import { closure } from './earlier-steps.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
+import { headline, stepLines } from './finding-words.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import { fixtureText } from './fixture-text.ts'
 import { inSequence } from './in-sequence.ts'
 import { byRoot, explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
-import type { Shown } from './replay.ts'
-import { sessionOf, withSessionsTogether } from './session-grants.ts'
-import { connectionsIn, noneShared } from './shared-connections.ts'
 import { type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
-import { findMadeBy, requestedFor } from './token-lines.ts'
 import { callsOf, stepsFor } from './whole-sequence.ts'
 
 /** `whyNoFixture`: why no scenario could be written. */
@@ -116,12 +112,12 @@ function idOf({ requirement, kind, fact }: Candidate): string {
 function findingOf(
   x: Explorer,
   candidate: Candidate,
-  { steps, outcomes, failed, tries, sharesConnection = false }: Reproduced,
+  { steps, outcomes, failed, tries, sharesConnection = false, isLeast = false }: Reproduced,
   requirements: readonly Requirement[],
 ): Found {
   const { requirement, level, kind } = candidate
   // It may show what a server sent, which knows secrets.
-  const message = printable(createRedactor(secretsOf(x)).text(withScope(candidate.message, steps)))
+  const message = printable(createRedactor(secretsOf(x)).text(headline(candidate, steps)))
   const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate, steps) : undefined
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {
@@ -130,12 +126,9 @@ function findingOf(
     requirement,
     level,
     message,
-    steps: stepLines(
-      x,
-      { steps, outcomes, sharesConnection },
-      kind === 'shape' ? 'accepted, with a wrong result' : kind,
-    ),
+    steps: stepLines(x, { steps, outcomes, sharesConnection }, lastOutcome(x, candidate)),
     reproduced: { failed, tries },
+    ...(isLeast ? { least: true } : {}),
     ...(since === undefined ? {} : { since }),
     ...written({
       requirement,
@@ -167,15 +160,15 @@ function isOfSameKeys(x: Explorer, { entry }: Candidate, steps: readonly Step[])
   return steps.length <= seen.length && steps.flatMap(namesIn).every((name) => names.has(name))
 }
 
-/** What a token may do follows from the scope that was requested for it. */
-function withScope(message: string, steps: readonly Step[]): string {
-  const last = steps.at(-1)
-  const token = last?.do === 'call' && last.auth.kind === 'token' ? last.auth.token : undefined
-  const scope = token === undefined ? undefined : requestedFor(token, findMadeBy(steps))
-  return scope === undefined
-    ? message
-    : message.replace('with an access token', `with an access token for the scope "${scope}"`)
+/** The outcome of the last step, and what the target said of a refusal. */
+function lastOutcome(x: Explorer, { kind, entry }: Candidate): string {
+  if (kind === 'shape') return 'accepted, with a wrong result'
+  const answer = x.log[entry]?.seen[0]?.answer
+  if (kind !== 'refused' || answer?.kind !== 'refused' || answer.said === undefined) return kind
+  return `refused (${printable(createRedactor(secretsOf(x)).text(answer.said), mostOfAnswer)})`
 }
+
+const mostOfAnswer = 120
 
 function written(input: FixtureInput): Pick<Found, 'fixture' | 'whyNoFixture'> {
   const made = fixtureText(input)
@@ -239,45 +232,6 @@ function* secretsOf(x: Explorer): Generator<string> {
   yield* access.keys()
   yield* refresh.keys()
 }
-
-function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
-  const { steps, outcomes } = shown
-  const explained = new Set<string>()
-  const connectionOf = shown.sharesConnection ? connectionsIn(steps) : noneShared
-  const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
-  const groups = withSessionsTogether({ steps, outcomes })
-  return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
-    const outcome = index === groups.length - 1 ? last : seenOutcome
-    const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
-    for (const text of keys) explained.add(text)
-    const about = keys.map((text) => ` (${text})`).join('')
-    if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
-    if (step.do === 'burst')
-      return `${step.calls.length} calls at once: ${step.calls.map(describeNamedStep).join('; ')}${about}`
-    const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
-    const connection = connectionOf(step)
-    const on = connection === undefined ? '' : ` (on connection ${connection})`
-    const where = `${seen === '' ? '' : ` (called from ${seen})`}${on}`
-    if (more.length > 0 && sessionOf(step) === undefined)
-      return `${describeNamedStep(step)}${where}, ${more.length + 1} times: ${outcome}${about}`
-    if (more.length > 0)
-      return `${describeNamedStep(step)}${where}, and the same for ${sessionsText(more)}: ${outcome}${about}`
-    return `${describeNamedStep(step)}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
-  })
-}
-
-/** More names tell a reader nothing. */
-const mostNames = 4
-
-function sessionsText(grants: readonly Step[]): string {
-  const names = grants.flatMap((step) => sessionOf(step) ?? [])
-  const shown = names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names
-  return `${counted(names.length, 'more session')}: ${shown.join(', ')}`
-}
-
-/** One of our addresses as the target sees it; empty where that is not known. */
-const addressSeen = ({ addresses }: Explorer, name: string | undefined): string =>
-  (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
 
 /** The race as it was measured, with the names of the steps, which may be those of an equal race or of another key. */
 function historyOf({ log }: Explorer, { entry }: Candidate, steps: readonly Step[]): HistoryCall[] {

@@ -4,6 +4,7 @@ import { partNamed } from '../engine/changes/parts.ts'
 import { readDeviations } from '../engine/fixture/deviations.ts'
 import { printable } from '../engine/printable.ts'
 import { sinceLines } from '../report/findings.ts'
+import { cutLetters } from './describe-step.ts'
 import type { FixtureInput } from './fixture-input.ts'
 import type { Named } from './fixture-keys.ts'
 import type { Change } from './step.ts'
@@ -14,7 +15,9 @@ export function commentLines({ steps, about, since }: FixtureInput, named: Reado
   const changes = steps
     .flatMap(callsOf)
     .flatMap(({ change, also = [] }) => [...(change === undefined ? [] : [change]), ...also])
-  const comments = [...keyComments(named, about), ...changes.flatMap(changeComment), ...sinceLines({ since })]
+  const forms = steps.flatMap(callsOf).flatMap(({ form }) => (typeof form === 'string' ? [form] : []))
+  const cut = forms.filter((form) => form.startsWith('cut-letters')).map((form) => `${form} is ${cutLetters}`)
+  const comments = [...keyComments(named, about), ...changes.flatMap(changeComment), ...cut, ...sinceLines({ since })]
   // A line feed would end the comment.
   return [...new Set(comments)].map((text) => `# ${printable(text)}`)
 }

@@ -130,12 +130,29 @@ const aboutKeys: { readonly [name: string]: string } = {
   'solution-key': 'a key with the scope solution',
 }
 
+/** How these keys are created, if the target lets them be. */
+const planned: { readonly [name: string]: Auth['kind'] } = {
+  'by-basic': 'basic',
+  'by-ecc': 'ecc',
+  'by-token': 'token',
+  'by-child': 'token',
+  'ecc-b': 'token',
+  'ecc-by-ecc': 'ecc',
+}
+
 /** `name is …` for each of these names that is a key of the exploration. */
 export const explainKeys = (x: Explorer, names: readonly string[]): string[] =>
   [...new Set(names)].flatMap((name) => {
-    const about = aboutKeys[name] ?? aboutOwnKey(x, name)
+    const about = (isCreatedAsPlanned(x, name) ? aboutKeys[name] : undefined) ?? aboutOwnKey(x, name)
     return about === undefined ? [] : `${name} is ${about}`
   })
+
+/** A key that the target does not let its creator create is created by root instead. */
+function isCreatedAsPlanned({ log }: Explorer, name: string): boolean {
+  const how = log.flatMap(({ seen }) => seen).find(({ step, answer }) => step.as === name && answer.kind === 'accepted')
+    ?.step.auth.kind
+  return planned[name] === undefined || how === undefined || how === planned[name]
+}
 
 const creations: { readonly [how: string]: string } = {
   HMAC: 'an HMAC signature',

@@ -206,7 +206,7 @@ test('a finding about addresses says from which one the calls came', async () =>
   const findings = collectFindings(x, requirements)
   for (const one of found) await findings.take(one)
   expect(findings.found[0]?.steps.at(-1)).toBe(
-    'A call of solution/listSolutions with the access token of pair0 (called from 127.0.0.1): accepted',
+    'A call of solution/listSolutions with the access token of pair0 (from 127.0.0.1): accepted',
   )
 })
 

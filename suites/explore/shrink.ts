@@ -4,7 +4,7 @@ import { closure, isCreation, isOfSession, linesOf, namesLine, sequences, withGa
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { afterSessionOfAnother, othersWithSessions, withOthersNewer } from './other-pairs.ts'
 import { type Outcome, type Shown, shows } from './replay.ts'
-import { hasTooFew, isLongOver, laterOn, needsConnection, runs, simpler } from './simpler-steps.ts'
+import { hasTooFew, isLongOver, laterOn, needsAll, needsConnection, runs, simpler } from './simpler-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { isWhole, madeBy } from './whole-sequence.ts'
 
@@ -12,6 +12,8 @@ import { isWhole, madeBy } from './whole-sequence.ts'
 export interface Reproduced extends Shown {
   /** It was not seen with each call on a new connection. */
   readonly sharesConnection?: boolean
+  /** Without any one of its steps and words of scope it was not seen. */
+  readonly isLeast?: boolean
   readonly failed: number
   readonly tries: number
 }
@@ -50,7 +52,9 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       const short = await shorter(x, candidate, shown)
       const least = await besideOthers(x, candidate, await simpler(x, candidate, short))
       const sharesConnection = await needsConnection(x, candidate, least)
-      return { ...(await confirmed(x, candidate, least)), sharesConnection }
+      const often = await confirmed(x, candidate, least)
+      const isLeast = often.failed === often.tries && (await needsAll(x, candidate, least))
+      return { ...often, sharesConnection, isLeast }
     }
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }

@@ -3,9 +3,11 @@ import { inDocumentOrder } from './calls.ts'
 import { exchanges, withKey } from './commoner-keys.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { withoutWord, wordsOfGrants } from './fewer-words.ts'
+import { isOtherSession } from './other-pairs.ts'
 import { type Shown, shows } from './replay.ts'
 import type { Step } from './step.ts'
 import { refreshedIn } from './token-lines.ts'
+import { isWhole } from './whole-sequence.ts'
 
 /** How often a finding is run in its shortest form. */
 export const runs = 3
@@ -114,6 +116,25 @@ export async function needsConnection(x: Explorer, candidate: Candidate, { steps
 /** Whether the exploration ended so long ago that findings are not repeated any more. */
 export const isLongOver = ({ options: { wire, timeLeftMs } }: Explorer): boolean =>
   !wire.controlled && timeLeftMs() <= -nearEndMs
+
+/** More steps are not tried once more, each alone. */
+const mostToTry = 12
+
+/** Whether each step and each word of scope is needed: leaves out one at a time. False also where that was not tried. */
+export async function needsAll(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
+  const mine = steps.filter((step) => !isOtherSession(step))
+  if ((candidate.kind !== 'accepted' && candidate.kind !== 'shape') || mine.length > mostToTry) return false
+  const isLate = laterOn(x)
+  const fewer = [
+    ...steps.slice(0, -1).map((_, at) => steps.toSpliced(at, 1)),
+    ...wordsOfGrants(steps).flatMap((word) => [withoutWord(steps, word) ?? []]),
+  ].filter((one) => one.length > 0 && isWhole(one))
+  for (const one of fewer) {
+    if (isLate() || hasTooFew(x, one.length)) return false
+    if ((await shows(x, candidate, one, true)) !== null) return false
+  }
+  return fewer.length > 0
+}
 
 /** Whether fewer calls are left than these, or the exploration ended long ago. */
 export const hasTooFew = (x: Explorer, calls: number): boolean => x.isOver({ calls, ms: -nearEndMs })

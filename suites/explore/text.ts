@@ -44,8 +44,10 @@ const columns = 48
 function lanes(history: Found['history']): string[] {
   const end = Math.max(1, ...history.map(({ endMs }) => endMs))
   const at = (ms: number): number => Math.round((ms / end) * columns)
-  return history.map(({ startMs, endMs, call, answer, connection }) => {
+  const width = `   ${' '.repeat(4)}0 ms${`${Math.round(end)} ms`.padStart(columns - 3)}`
+  const bars = history.map(({ startMs, endMs, call, answer, connection }) => {
     const bar = '━'.repeat(Math.max(1, at(endMs) - at(startMs)))
     return `   ${connection.padStart(3)} │${' '.repeat(at(startMs))}${bar}${' '.repeat(Math.max(0, columns - at(startMs) - bar.length))}│ ${call}: ${answer}`
   })
+  return history.length === 0 ? [] : [width, ...bars]
 }

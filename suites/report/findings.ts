@@ -15,11 +15,17 @@ export function verdictOfFinding({ level, known }: Pick<Finding, 'level' | 'know
 export const failsRun = (finding: Pick<Finding, 'level' | 'known'>): boolean => verdictOfFinding(finding) === 'failed'
 
 /** Describes how often the finding happened again. */
-export function reproducedSentence({ reproduced: { failed, tries } }: Pick<Finding, 'reproduced'>): string {
-  if (tries === 0) return 'It was not tried again'
+export function reproducedSentence({
+  reproduced: { failed, tries },
+  least,
+  message,
+}: Pick<Finding, 'reproduced' | 'least' | 'message'>): string {
+  if (tries === 0)
+    return `It was not tried again${message.includes('manager/createApiKey') ? ', because each try may take a place for a key' : ''}`
   const often = `Repeated ${counted(tries, 'time')}, seen ${counted(failed, 'time')}`
   if (failed === 0) return `${often}: it rests on what happened before, or on chance`
-  return failed === tries ? often : `${often}: it depends on timing or chance`
+  if (failed < tries) return `${often}: it depends on timing or chance`
+  return least === true ? `${often}; not seen without any single one of these steps and words of scope` : often
 }
 
 /** What came between a right answer and the wrong one. */

@@ -23,7 +23,8 @@ export interface Call {
 /** An answer, classified as in docs/verdicts.md. `unread`: too long to be read. */
 export type Answer =
   | { readonly kind: 'accepted'; readonly result: unknown; readonly jsonrpc: unknown; readonly id: unknown }
-  | { readonly kind: 'refused' }
+  /** `said`: the status and the error, as the target sent them. */
+  | { readonly kind: 'refused'; readonly said?: string }
   | { readonly kind: 'broken'; readonly reason: string }
   | { readonly kind: 'unread' }
 

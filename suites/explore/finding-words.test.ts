@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { reproducedSentence } from '../report/findings.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import type { ServerOptions } from '../targets/bundled.ts'
+import { basic, create, grant, list, refresh, token } from './calls.ts'
+import { expectRefused } from './expect-calls.ts'
+import type { Candidate, Explorer } from './explorer-types.ts'
+import { headline, stepLines } from './finding-words.ts'
+import { collectFindings, type Found } from './findings.ts'
+import { explainKeys } from './keyring.ts'
+import type { Step } from './step.ts'
+import type { Caller } from './table.ts'
+import { foundIn } from './test-findings.ts'
+
+type Rules = NonNullable<ServerOptions['rules']>
+
+async function firstFinding(rules: Rules, run: (caller: Caller) => Promise<void>): Promise<Found> {
+  const { requirements } = await openCorpus()
+  const { x, found } = await foundIn({ rules }, run)
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  const [first] = findings.found
+  if (first === undefined) throw new Error('Nothing was found')
+  return first
+}
+
+test('a finding says what its token went through, and that nothing can be left out', async () => {
+  const rules: Rules = { revokedTokenWorks: (kind, { generation }) => kind === 'access' && generation > 0 }
+  const finding = await firstFinding(rules, async ({ x }) => {
+    await x.call(grant('root', ['solution', 'context'], { as: 'pair0' }))
+    await x.call(refresh('pair0', { as: 'pair1' }))
+    await x.call(refresh('pair1', { as: 'pair2' }))
+    await expectRefused(x, list(token('pair1')))
+  })
+  expect(finding.message).toBe(
+    'A call of solution/listSolutions with an access token for the scope "solution" (of a pair that was refreshed once, revoked by a refresh) was accepted',
+  )
+  expect(finding.least).toBe(true)
+  expect(reproducedSentence(finding)).toBe(
+    'Repeated 3 times, seen 3 times; not seen without any single one of these steps and words of scope',
+  )
+})
+
+test('a second refresh with one token is called so', () => {
+  const steps: Step[] = [
+    grant('root', ['solution'], { as: 'pair0' }),
+    refresh('pair0', { as: 'pair1' }),
+    refresh('pair0'),
+  ]
+  const candidate = { message: 'A refresh was accepted' } as Candidate
+  expect(headline(candidate, steps)).toBe('A refresh with a refresh token that was used before was accepted')
+  expect(headline(candidate, steps.slice(0, 2))).toBe('A refresh was accepted')
+})
+
+test('the headline has the last call as the steps have it', () => {
+  const candidate = {
+    message: 'A call of solution/listSolutions with Basic credentials of by-basic was refused',
+  } as Candidate
+  expect(headline(candidate, [list(basic('root'))])).toBe(
+    'A call of solution/listSolutions with Basic credentials of root was refused',
+  )
+})
+
+test('a refusal is told with what the server said', async () => {
+  const rules: Rules = { secretMatches: () => false }
+  const finding = await firstFinding(rules, async ({ x }) => {
+    await x.call(list(basic('by-basic')))
+  })
+  expect(finding.steps.at(-1)).toMatch(/: refused \(HTTP 200, error 24879: [^()]+\)/)
+})
+
+test('equal calls at once are counted, and results that are used have names', () => {
+  const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
+  const calls = ['burst1a', 'burst1b'].map((as) => refresh('pair0', { as }))
+  const lines = (steps: Step[]) =>
+    stepLines(x, { steps, outcomes: ['accepted', 'accepted'], sharesConnection: false }, 'accepted')
+  const burst: Step = { do: 'burst', on: 'new', calls }
+  expect(lines([burst])).toEqual(['2 calls at once: A refresh of pair0, 2 times'])
+  expect(lines([burst, list(token('burst1b'))])[0]).toBe(
+    '2 calls at once: A refresh of pair0; A refresh of pair0 as burst1b',
+  )
+})
+
+test('a key that was created in another way than planned is told so', async () => {
+  const { x } = await foundIn({}, async ({ x }) => {
+    await x.call(create(basic('root'), { name: 'token', scope: ['solution'] }, { as: 'by-token' }))
+  })
+  expect(explainKeys(x, ['by-basic', 'by-token'])).toEqual([
+    'by-basic is a key that Basic credentials created',
+    'by-token is a key with the scope "solution", which Basic credentials of root created',
+  ])
+})

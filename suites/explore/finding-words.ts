@@ -1,0 +1,97 @@
+/** What a finding says: its headline, and a line for each step. */
+import { counted } from '../engine/group.ts'
+import { describeNamedStep, describeStep } from './describe-step.ts'
+import type { Candidate, Explorer } from './explorer-types.ts'
+import { explainKeys } from './keyring.ts'
+import type { Shown } from './replay.ts'
+import { sessionOf, withSessionsTogether } from './session-grants.ts'
+import { connectionsIn, noneShared } from './shared-connections.ts'
+import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
+import { findMadeBy, generationOf, refreshedIn, requestedFor } from './token-lines.ts'
+import { callsOf } from './whole-sequence.ts'
+
+/** The last call as the steps have it, which may be simpler than the one that was found first, with what its token went through. */
+export function headline({ message }: Candidate, steps: readonly Step[]): string {
+  const last = steps.at(-1)
+  if (last?.do !== 'call') return message
+  const [, outcome] = / was (accepted|refused)$/.exec(message) ?? []
+  const text = outcome === undefined ? message : `${describeStep(last)} was ${outcome}`
+  return isUsedBefore(refreshedIn(last), steps)
+    ? text.replace(/^A refresh\b/, 'A refresh with a refresh token that was used before')
+    : withPair(text, last, steps)
+}
+
+/** What a token may do follows from the scope that was requested for it, and from the refreshes. */
+function withPair(text: string, last: CallStep, steps: readonly Step[]): string {
+  const [, pair] = /^\$([\w-]+)\.accessToken$/.exec(last.auth.kind === 'token' ? last.auth.token : '') ?? []
+  const find = findMadeBy(steps)
+  const scope = pair === undefined ? undefined : requestedFor(`$${pair}.accessToken`, find)
+  if (pair === undefined || scope === undefined) return text
+  const times = generationOf(`$${pair}.accessToken`, find)
+  const past = [
+    ...(times > 0 ? [`of a pair that was refreshed ${times === 1 ? 'once' : counted(times, 'time')}`] : []),
+    ...(isUsedBefore(pair, steps) ? ['revoked by a refresh'] : []),
+  ]
+  const told = past.length === 0 ? '' : ` (${past.join(', ')})`
+  return text.replace('with an access token', `with an access token for the scope "${scope}"${told}`)
+}
+
+/** Whether a pair was refreshed before the last step. */
+const isUsedBefore = (pair: string | undefined, steps: readonly Step[]): boolean =>
+  pair !== undefined &&
+  steps
+    .slice(0, -1)
+    .flatMap(callsOf)
+    .some((call) => call.change === undefined && refreshedIn(call) === pair)
+
+/** @param last the outcome of the last step */
+export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolean }, last: string): string[] {
+  const { steps, outcomes } = shown
+  const explained = new Set<string>()
+  const connectionOf = shown.sharesConnection ? connectionsIn(steps) : noneShared
+  const isAboutAddresses = steps.some((step) => /"ipAddr:|"from":/.test(JSON.stringify(step)))
+  const groups = withSessionsTogether({ steps, outcomes })
+  return groups.map(({ steps: [step, ...more], outcome: seenOutcome }, index) => {
+    const outcome = index === groups.length - 1 ? last : seenOutcome
+    const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
+    for (const text of keys) explained.add(text)
+    const about = keys.map((text) => ` (${text})`).join('')
+    if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
+    if (step.do === 'burst') return `${burstText(step, steps)}${about}`
+    const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
+    const connection = connectionOf(step)
+    const from = seen === '' ? '' : step.from === undefined ? ` (from ${seen})` : ` (${seen})`
+    const where = `${from}${connection === undefined ? '' : ` (on connection ${connection})`}`
+    const what = describeNamedStep(step)
+    if (more.length > 0 && sessionOf(step) === undefined)
+      return `${what}${where}, ${more.length + 1} times: ${outcome}${about}`
+    if (more.length > 0) return `${what}${where}, and the same for ${sessionsText(more)}: ${outcome}${about}`
+    return `${what}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
+  })
+}
+
+/** Calls at once; those whose result is used later have a name. */
+function burstText({ calls }: BurstStep, steps: readonly Step[]): string {
+  const used = new Set(steps.filter((step) => step.do !== 'burst' || step.calls !== calls).flatMap(namesIn))
+  const texts = calls.map((call) => {
+    const isUsed = call.as !== undefined && used.has(call.as)
+    return `${describeNamedStep(call)}${isUsed ? ` as ${call.as}` : ''}`
+  })
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  const parts = [...counts].map(([text, count]) => (count === 1 ? text : `${text}, ${count} times`))
+  return `${calls.length} calls at once: ${parts.join('; ')}`
+}
+
+/** More names tell a reader nothing. */
+const mostNames = 4
+
+function sessionsText(grants: readonly Step[]): string {
+  const names = grants.flatMap((step) => sessionOf(step) ?? [])
+  const shown = names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names
+  return `${counted(names.length, 'more session')}: ${shown.join(', ')}`
+}
+
+/** One of our addresses as the target sees it; empty where that is not known. */
+const addressSeen = ({ addresses }: Explorer, name: string | undefined): string =>
+  (name === undefined ? addresses[0] : addresses.find((one) => one.name === name))?.seen ?? ''
