@@ -30,23 +30,26 @@ export async function saveScenarios(
   folder: string,
   { exploration: { findings }, corpus }: Explored,
 ): Promise<Printable[]> {
-  let written = 0
+  const written: Printable[] = []
   let isImplied = false
   const others: Printable[] = []
-  for (const finding of findings) {
+  for (const [index, finding] of findings.entries()) {
     const why = await whyNotWritten(finding, corpus)
-    if (why !== undefined) others.push(line`No scenario for ${finding.id}: ${why}; the seed repeats it`)
+    if (why !== undefined)
+      others.push(line`No scenario for finding ${index + 1} (${finding.id}): ${why}; the seed repeats it`)
     else {
-      if (written === 0) replaceFile(join(folder, 'language.yaml'), `language: ${languageVersion}\n`, 'the scenarios')
+      if (written.length === 0)
+        replaceFile(join(folder, 'language.yaml'), `language: ${languageVersion}\n`, 'the scenarios')
       const file = `${finding.id.replace(/^found\//, '').replaceAll('/', '-')}.yaml`
       replaceFile(join(folder, 'scenarios', 'found', file), finding.fixture ?? '', 'the scenario')
-      written += 1
+      written.push(line`  ${index + 1}. ${file}`)
       isImplied ||= finding.level === 'implied'
     }
   }
-  if (written === 0) return others
+  if (written.length === 0) return others
   return [
-    line`Wrote ${counted(written, 'scenario')} to "${join(folder, 'scenarios', 'found')}"`,
+    line`Wrote ${counted(written.length, 'scenario')} to "${join(folder, 'scenarios', 'found')}":`,
+    ...written,
     ...howToRun(flags, folder, isImplied),
     ...others,
   ]
@@ -81,6 +84,7 @@ function howToRun(flags: Flags, folder: string, isImplied: boolean): Printable[]
     flags.disposable === true ? ' on a new instance, because the places for keys of this one may be taken' : ''
   return [
     line`Run them${place}: ${command.map(shellWord).join(' ')}`,
+    ...(isImplied ? [line`With --strict a scenario fails also where the document only implies the rule`] : []),
     line`They fail there until the server is mended; one that passes rests on what happened before it, and the seed repeats that`,
   ]
 }

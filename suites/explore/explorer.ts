@@ -249,16 +249,17 @@ export const bodySigned = 'signatures/request-body'
 export const isSignedOtherBody = ({ form, inChunks, auth, change }: CallStep): boolean =>
   (form !== undefined || inChunks === true) && change === undefined && (auth.kind === 'hmac' || auth.kind === 'ecc')
 
-/** Whether only the signature of such a body is refused: another way to authorize was accepted with it. */
+/** Whether only the signature of such a body is refused: another way to authorize was accepted with it, and the signature of a plain body. */
 function isOfBody({ log }: Core, kind: string, call: CallStep): boolean {
   if (kind === 'accepted' || !isSignedOtherBody(call)) return false
-  const { form, inChunks } = call
+  const { form, inChunks, auth } = call
   const isUnsigned = ({ auth: other }: CallStep): boolean => other.kind === 'basic' || other.kind === 'token'
-  return log.some(({ seen }) =>
-    seen.some(
-      ({ step, answer }) =>
-        step.form === form && step.inChunks === inChunks && isUnsigned(step) && answer.kind === 'accepted',
-    ),
+  const isPlain = (step: CallStep): boolean =>
+    !isSignedOtherBody(step) && step.change === undefined && JSON.stringify(step.auth) === JSON.stringify(auth)
+  const wasAccepted = (isMeant: (step: CallStep) => boolean): boolean =>
+    log.some(({ seen }) => seen.some(({ step, answer }) => answer.kind === 'accepted' && isMeant(step)))
+  return (
+    wasAccepted((step) => step.form === form && step.inChunks === inChunks && isUnsigned(step)) && wasAccepted(isPlain)
   )
 }
 

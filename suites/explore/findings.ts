@@ -82,13 +82,14 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   }
 }
 
-/** A signed call whose body is in another form: if the target takes such a body with Basic credentials, its signature is refused. */
+/** A signed call whose body is in another form: if the target takes such a body with Basic credentials, and this signature of a plain one, then the body is the cause. */
 async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> {
   const step = x.log[candidate.entry]?.step
   if (candidate.kind !== 'refused' || step?.do !== 'call' || !isSignedOtherBody(step)) return candidate
   const { form, inChunks } = step
   const right = list(byRoot(x), { ...(form === undefined ? {} : { form }), ...(inChunks === true ? { inChunks } : {}) })
-  if (right.auth.kind !== 'basic' || (await x.call(right))?.answer.kind !== 'accepted') return candidate
+  const isTaken = async (call: CallStep): Promise<boolean> => (await x.call(call))?.answer.kind === 'accepted'
+  if (right.auth.kind !== 'basic' || !(await isTaken(right)) || !(await isTaken(list(step.auth)))) return candidate
   return { ...candidate, requirement: bodySigned, fact: bodySigned }
 }
 

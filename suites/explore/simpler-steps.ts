@@ -95,8 +95,19 @@ async function withCommonerKeys(x: Explorer, candidate: Candidate, shown: Shown)
 async function plainer(x: Explorer, candidate: Candidate, least: Shown): Promise<Shown> {
   const plain = least.steps.map(withoutNonce)
   const common = plain.every((step, at) => step === least.steps[at]) ? null : await shows(x, candidate, plain, true)
-  const shown = common ?? least
+  const shown = await withSingleChanges(x, candidate, common ?? least)
   return (await shows(x, candidate, shown.steps.map(inDocumentOrder))) ?? shown
+}
+
+/** With one change where several were made at once. */
+async function withSingleChanges(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
+  let single = shown
+  for (const [at, step] of shown.steps.entries()) {
+    if (step.do !== 'call' || step.also === undefined) continue
+    const { also: _also, ...plain } = step
+    single = (await shows(x, candidate, single.steps.with(at, plain), true)) ?? single
+  }
+  return single
 }
 
 function withoutNonce(step: Step): Step {
