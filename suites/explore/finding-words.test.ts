@@ -69,6 +69,22 @@ test('a refusal is told with what the server said', async () => {
   expect(finding.steps.at(-1)).toMatch(/: refused \(HTTP 200, error 24879: [^()]+\)/)
 })
 
+test('a pause says which tokens expire in it', () => {
+  const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
+  const wait: Step = { do: 'wait', ms: 3000 }
+  const steps: Step[] = [
+    grant('root', ['solution', 'expiresIn:5000'], { as: 'pair0' }),
+    wait,
+    { ...wait },
+    list(token('pair0')),
+  ]
+  const shown = { steps, outcomes: steps.map(() => 'accepted' as const), sharesConnection: false }
+  expect(stepLines(x, shown, 'accepted').slice(1, 3)).toEqual([
+    'wait 3000 ms',
+    'wait 3000 ms, until the access token of pair0 has expired',
+  ])
+})
+
 test('equal calls at once are counted, and results that are used have names', () => {
   const x = { addresses: [], names: new Map(), log: [], state: () => ({ keys: new Map() }) } as unknown as Explorer
   const calls = ['burst1a', 'burst1b'].map((as) => refresh('pair0', { as }))

@@ -56,7 +56,7 @@ export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolea
     const keys = explainKeys(x, namesIn(step)).filter((text) => !explained.has(text))
     for (const text of keys) explained.add(text)
     const about = keys.map((text) => ` (${text})`).join('')
-    if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms`
+    if (step.do === 'wait') return `wait ${Math.round(step.ms)} ms${expiredAfter(steps, steps.indexOf(step))}`
     if (step.do === 'burst') return `${burstText(step, steps)}${about}`
     const seen = isAboutAddresses ? addressSeen(x, step.from) : ''
     const connection = connectionOf(step)
@@ -68,6 +68,20 @@ export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolea
     if (more.length > 0) return `${what}${where}, and the same for ${sessionsText(more)}: ${outcome}${about}`
     return `${what}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
   })
+}
+
+/** The tokens that have expired once this pause is over, as far as their grants tell. @param at the place of the pause */
+function expiredAfter(steps: readonly Step[], at: number): string {
+  const waitedMs = (from: number, to: number): number =>
+    steps.slice(from, to).reduce((sum, step) => sum + (step.do === 'wait' ? step.ms : 0), 0)
+  const expired = steps.slice(0, at).flatMap((step, index) => {
+    const [, lifetimeMs] =
+      /"expiresIn:(\d+)"/.exec(step.do === 'call' ? JSON.stringify(step.params.scope ?? '') : '') ?? []
+    if (step.do !== 'call' || step.as === undefined || lifetimeMs === undefined) return []
+    const isNew = waitedMs(index, at) < Number(lifetimeMs) && waitedMs(index, at + 1) >= Number(lifetimeMs)
+    return isNew ? [step.as] : []
+  })
+  return expired.length === 0 ? '' : `, until the access token of ${expired.join(' and of ')} has expired`
 }
 
 /** Calls at once; those whose result is used later have a name. */
