@@ -5,7 +5,7 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { withoutWord, wordsOfGrants } from './fewer-words.ts'
 import { isOtherSession } from './other-pairs.ts'
 import { type Shown, shows } from './replay.ts'
-import type { Step } from './step.ts'
+import type { CallStep, Step } from './step.ts'
 import { refreshedIn } from './token-lines.ts'
 import { isWhole } from './whole-sequence.ts'
 
@@ -19,11 +19,61 @@ const shareOfShrink = 1 / 6
 const leastShrinkMs = 7000
 const nearEndMs = 15_000
 
+/** The same steps in a simpler form; null if there is none. */
+type Simplification = (steps: readonly Step[]) => readonly Step[] | null
+
 /** With fewer refreshes and words of scope, the keys that a reader knows, and plain nonces and params, as far as the finding is still seen. */
 export async function simpler(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
   const single = await oneAtATime(x, candidate, shown)
-  const narrow = await narrower(x, candidate, await withFewerRefreshes(x, candidate, single))
-  return plainer(x, candidate, await withSecondAddress(x, candidate, await withCommonerKeys(x, candidate, narrow)))
+  const refreshes = single.steps
+    .map(
+      (_, at): Simplification =>
+        (steps) =>
+          withoutRefresh(steps, at),
+    )
+    .toReversed()
+  const least = await simplified(x, candidate, single, refreshes)
+  // A refusal says little about a scope.
+  const words = candidate.kind === 'refused' ? [] : wordsOfGrants(least.steps)
+  const narrow = await simplified(
+    x,
+    candidate,
+    least,
+    words.map((word) => (steps) => withoutWord(steps, word)),
+  )
+  const common = await simplified(x, candidate, narrow, [
+    ...exchanges(x, narrow.steps).map(
+      (exchange): Simplification =>
+        (steps) =>
+          withKey(steps, exchange),
+    ),
+    fromSecondAddress,
+    withoutNonces,
+    ...narrow.steps.map(
+      (_, at): Simplification =>
+        (steps) =>
+          withoutFurtherChange(steps, at),
+    ),
+  ])
+  return (await shows(x, candidate, common.steps.map(inDocumentOrder))) ?? common
+}
+
+/** Makes one simplification after another, as long as the rest shows that the same requirement is broken. */
+async function simplified(
+  x: Explorer,
+  candidate: Candidate,
+  shown: Shown,
+  simplifications: readonly Simplification[],
+): Promise<Shown> {
+  let least = shown
+  const isLate = laterOn(x)
+  for (const simplify of simplifications) {
+    const steps = simplify(least.steps)
+    if (steps === null) continue
+    if (isLate() || hasTooFew(x, steps.length * (runs + 1))) return least
+    least = (await shows(x, candidate, steps, true)) ?? least
+  }
+  return least
 }
 
 /** One of several calls at once, if its result is wrong when it is made alone, too. */
@@ -37,83 +87,37 @@ async function oneAtATime(x: Explorer, candidate: Candidate, shown: Shown): Prom
   return shown
 }
 
-/** Calls from the second address in the place of any other, because a target file can name only that. */
-async function withSecondAddress(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  const isKnown = (from: string | undefined): boolean => from === undefined || from.endsWith('-address')
-  if (shown.steps.every((step) => step.do !== 'call' || isKnown(step.from))) return shown
-  const steps = shown.steps.map(
-    (step): Step => (step.do !== 'call' || isKnown(step.from) ? step : { ...step, from: 'second-address' }),
-  )
-  return (await shows(x, candidate, steps, true)) ?? shown
-}
-
-/** With the pair that was refreshed in the place of the new one, as long as the rest shows that the same requirement is broken. */
-async function withFewerRefreshes(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  let least = shown
-  const isLate = laterOn(x)
-  for (let at = least.steps.length - 2; at > 0; at--) {
-    if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
-    const steps = withoutRefresh(least.steps, at)
-    if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
-  }
-  return least
-}
-
-/** The sequence without one refresh; null if the step is none. */
+/** With the pair that was refreshed in the place of the new one. */
 function withoutRefresh(steps: readonly Step[], at: number): Step[] | null {
-  const step = steps[at]
+  const step = at === steps.length - 1 ? undefined : steps[at]
   const old = step?.do === 'call' && step.change === undefined ? refreshedIn(step) : undefined
   if (step?.do !== 'call' || old === undefined || step.as === undefined) return null
   const rest = JSON.stringify(steps.slice(at + 1)).replaceAll(`$${step.as}.`, () => `$${old}.`)
   return [...steps.slice(0, at), ...(JSON.parse(rest) as Step[])]
 }
 
-/** Leaves out words of scope, as long as the rest shows that the same requirement is broken. */
-async function narrower(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  let least = shown
-  const isLate = laterOn(x)
-  for (const word of candidate.kind === 'refused' ? [] : wordsOfGrants(shown.steps)) {
-    if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
-    const steps = withoutWord(least.steps, word)
-    if (steps !== null) least = (await shows(x, candidate, steps, true)) ?? least
-  }
-  return least
+/** Calls from the second address in the place of any other, because a target file can name only that. */
+function fromSecondAddress(steps: readonly Step[]): Step[] | null {
+  const isOther = (step: Step): step is CallStep => step.do === 'call' && step.from?.endsWith('-address') === false
+  return steps.some(isOther) ? steps.map((step) => (isOther(step) ? { ...step, from: 'second-address' } : step)) : null
 }
 
-/** With the keys that a reader knows, as long as the same requirement is broken. */
-async function withCommonerKeys(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  let common = shown
-  const isLate = laterOn(x)
-  for (const exchange of exchanges(x, shown.steps)) {
-    if (isLate() || hasTooFew(x, common.steps.length * (runs + 1))) return common
-    common = (await shows(x, candidate, withKey(common.steps, exchange), true)) ?? common
-  }
-  return common
-}
-
-/** The order of params, and what a nonce looks like, seldom matter; a reader takes each for part of the cause. */
-async function plainer(x: Explorer, candidate: Candidate, least: Shown): Promise<Shown> {
-  const plain = least.steps.map(withoutNonce)
-  const common = plain.every((step, at) => step === least.steps[at]) ? null : await shows(x, candidate, plain, true)
-  const shown = await withSingleChanges(x, candidate, common ?? least)
-  return (await shows(x, candidate, shown.steps.map(inDocumentOrder))) ?? shown
+/** What a nonce looks like seldom matters. */
+function withoutNonces(steps: readonly Step[]): Step[] | null {
+  const plain = steps.map((step): Step => {
+    if (step.do !== 'call' || step.nonce === undefined) return step
+    const { nonce: _nonce, ...others } = step
+    return others
+  })
+  return plain.every((step, at) => step === steps[at]) ? null : plain
 }
 
 /** With one change where several were made at once. */
-async function withSingleChanges(x: Explorer, candidate: Candidate, shown: Shown): Promise<Shown> {
-  let single = shown
-  for (const [at, step] of shown.steps.entries()) {
-    if (step.do !== 'call' || step.also === undefined) continue
-    const { also: _also, ...plain } = step
-    single = (await shows(x, candidate, single.steps.with(at, plain), true)) ?? single
-  }
-  return single
-}
-
-function withoutNonce(step: Step): Step {
-  if (step.do !== 'call' || step.nonce === undefined) return step
-  const { nonce: _nonce, ...plain } = step
-  return plain
+function withoutFurtherChange(steps: readonly Step[], at: number): Step[] | null {
+  const step = steps[at]
+  if (step?.do !== 'call' || step.also === undefined) return null
+  const { also: _also, ...plain } = step
+  return steps.with(at, plain)
 }
 
 /** Whether it is no longer seen with each call on a new connection. */
