@@ -94,8 +94,10 @@ async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> 
 }
 
 /** A right call that was refused once and then always accepted, or only after many wrong calls, may have met a limit or a lock: both are open. */
-function isUnproved({ kind }: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
-  if (kind !== 'refused' && kind !== 'broken') return false
+function isUnproved({ kind, message }: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
+  const isRefusal =
+    kind === 'refused' || kind === 'broken' || (kind === 'history' && !message.includes(' was accepted'))
+  if (!isRefusal) return false
   const wrongTries = outcomes.slice(0, -1).filter((outcome) => outcome === 'refused').length
   return (tries > 0 && failed === 0) || wrongTries >= triesOfLock.key
 }
