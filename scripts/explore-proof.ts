@@ -69,7 +69,7 @@ const variants: ProofServer[] = (await loadIndependentVariants()).map(({ id, pro
   create: () => ({ ...(profile === undefined ? {} : { profile }), ...create?.() }),
 }))
 
-/** Of the conforming servers, every so many-th gets the scenarios that `explore` writes. */
+/** Every fortieth conforming server gets the scenarios that `explore` writes. */
 const oneConforming = 40
 
 const sets = await loadIndependentSets()

@@ -28,6 +28,8 @@ export type Kind = 'accepted' | 'refused' | 'broken' | 'shape' | 'history'
 /** An answer that no reading of the document allows, before it is tried again. */
 export interface Candidate extends Problem {
   readonly kind: Kind
+  /** Of a history: the answer that no order explains. */
+  readonly outcome?: 'accepted' | 'refused' | 'broken'
   /** Distinguishes findings of one requirement for the reader. */
   readonly fact: string
   /** Index of the log entry that shows it. */

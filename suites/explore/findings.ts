@@ -17,6 +17,7 @@ import { fixtureText } from './fixture-text.ts'
 import { inSequence } from './in-sequence.ts'
 import { byRoot, explainKeys } from './keyring.ts'
 import { isLocked, type TriesOf, triesOfLock, watchLocks } from './locks.ts'
+import { isRefusal } from './replay.ts'
 import { type Reproduced, reproduce } from './shrink.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { callsOf, stepsFor } from './whole-sequence.ts'
@@ -46,6 +47,8 @@ export const isShownAgain = ({ reproduced: { failed, tries } }: Found): boolean 
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
   const found: Found[] = []
   const seen = new Map<string, number>()
+  /** By the id before a simpler form was tried, which may have another. */
+  const reportedTimes = new Map<string, number>()
   const isWayLocked = watchLocks(x)
   // The length of the log when the candidates of a stage are taken. Between a candidate and that nothing can have locked its key.
   let settledAt = 0
@@ -58,7 +61,10 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
     found,
     seen,
     take: async (reported) => {
-      const candidate = await inSequence(x, await aboutBody(x, reported))
+      const chances = (reportedTimes.get(idOf(reported)) ?? 0) + 1
+      reportedTimes.set(idOf(reported), chances)
+      if (chances > mostChances && reported.kind === 'history') return
+      const candidate = chances > mostChances ? reported : await inSequence(x, await aboutBody(x, reported))
       const id = idOf(candidate)
       if (await mayBeLocked(candidate)) return
       const count = (seen.get(id) ?? 0) + 1
@@ -94,10 +100,8 @@ async function aboutBody(x: Explorer, candidate: Candidate): Promise<Candidate> 
 }
 
 /** A right call that was refused once and then always accepted, or only after many wrong calls, may have met a limit or a lock: both are open. */
-function isUnproved({ kind, message }: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
-  const isRefusal =
-    kind === 'refused' || kind === 'broken' || (kind === 'history' && !message.includes(' was accepted'))
-  if (!isRefusal) return false
+function isUnproved(candidate: Candidate, { failed, tries, outcomes }: Reproduced): boolean {
+  if (!isRefusal(candidate)) return false
   const wrongTries = outcomes.slice(0, -1).filter((outcome) => outcome === 'refused').length
   return (tries > 0 && failed === 0) || wrongTries >= triesOfLock.key
 }

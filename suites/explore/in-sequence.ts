@@ -2,7 +2,7 @@
 import { describeStep } from './describe-step.ts'
 import { closure, isCreation, withGaps } from './earlier-steps.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
-import { shows } from './replay.ts'
+import { isRefusal, shows } from './replay.ts'
 import { hasTooFew, isLongOver, laterOn } from './simpler-steps.ts'
 import type { Step } from './step.ts'
 
@@ -14,7 +14,7 @@ export async function inSequence(x: Explorer, candidate: Candidate): Promise<Can
   const { kind, entry } = candidate
   const last = x.log[entry]?.step
   // Each creation would take a place.
-  if (kind !== 'history' || last?.do !== 'burst' || isCreation(last)) return candidate
+  if (kind !== 'history' || isRefusal(candidate) || last?.do !== 'burst' || isCreation(last)) return candidate
   if (isLongOver(x) || hasTooFew(x, 0)) return candidate
   const before = closure(x, entry)
   const isLate = laterOn(x)

@@ -3,7 +3,7 @@ import { list } from './calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { byRoot } from './keyring.ts'
 import { renamed } from './rename-steps.ts'
-import { namesIn, type Step } from './step.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
 
 export type Outcome = 'accepted' | 'refused' | 'broken'
@@ -19,6 +19,9 @@ export interface Shown {
 /** Which of several facts a refusal breaks depends on what was shown before, so that only the kind need be the same. */
 const isSame = (found: Candidate, candidate: Candidate): boolean =>
   found.kind === candidate.kind && (found.kind !== 'shape' || found.requirement === candidate.requirement)
+
+/** Whether a right call was refused or not answered. It may have met a limit or a lock, so it counts only if it is seen again. */
+export const isRefusal = ({ kind, outcome }: Candidate): boolean => ['refused', 'broken'].includes(outcome ?? kind)
 
 /** After some refusals nothing is expected of a key any more. If no call was ever accepted, each further refusal shows again that it does not work. */
 function neverWorked({ log }: Explorer, { kind, requirement, entry }: Candidate): boolean {
@@ -93,6 +96,15 @@ async function waitFor(x: Explorer, ms: number, next: Step | undefined): Promise
     await x.wait(keeps ? Math.min(left, longestQuietMs) : left)
     if (!keeps) return
     const { connection = 0, from } = next
-    if (left > longestQuietMs) await x.call(list(byRoot(x), { connection, ...(from === undefined ? {} : { from }) }))
+    if (left > longestQuietMs)
+      await unreported(x, list(byRoot(x), { connection, ...(from === undefined ? {} : { from }) }))
   }
+}
+
+/** A call of no sequence shows no finding. */
+async function unreported(x: Explorer, step: CallStep): Promise<void> {
+  const { report } = x
+  x.report = () => {}
+  await x.call(step)
+  x.report = report
 }

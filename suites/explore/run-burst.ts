@@ -82,7 +82,8 @@ function reportHistory({ log, shown }: Core, { step, verdict, answer }: Seen, ca
   const message = `${contradiction(step, verdict, answer)}: ${notAllowed(calls)}`
   const { requirement, level } = verdict
   const entry = log.length - 1
-  shown.report({ requirement, level, message, kind: 'history', fact: 'history', entry, script: shown.script })
+  const outcome = answer.kind === 'unread' ? 'broken' : answer.kind
+  shown.report({ requirement, level, message, kind: 'history', outcome, fact: 'history', entry, script: shown.script })
 }
 
 function byEnd(seen: readonly Seen[]): number[] {

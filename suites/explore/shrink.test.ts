@@ -269,3 +269,19 @@ test('calls at once that are answered wrongly one after another, too, are shown 
   expect(history).toEqual([])
   expect(fixture).toMatch(/- \{ refresh: \$pair, expect: refused \}\n$/)
 })
+
+test('of calls at once, a right one that was refused once is no finding: it may have met a lock', async () => {
+  const { requirements } = await openCorpus()
+  let locks = 0
+  const around: NonNullable<ServerOptions['around']> = (handle) => (request) =>
+    locks-- > 0 ? { status: 401, headers: {}, body: '' } : handle(request)
+  const { x, found } = await foundIn({ around }, async ({ x }) => {
+    await x.call(list(basic('root')))
+    locks = 1
+    await x.burst({ do: 'burst', on: 'new', calls: [list(basic('root')), list(basic('root'))] })
+  })
+  expect(found.map(({ kind, outcome }) => [kind, outcome])).toEqual([['history', 'refused']])
+  const findings = collectFindings(x, requirements)
+  for (const one of found) await findings.take(one)
+  expect(findings.found).toEqual([])
+})

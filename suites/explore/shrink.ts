@@ -3,7 +3,7 @@ import { inDocumentOrder } from './calls.ts'
 import { closure, isCreation, isOfSession, linesOf, namesLine, sequences, withGaps } from './earlier-steps.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { afterSessionOfAnother, othersWithSessions, withOthersNewer } from './other-pairs.ts'
-import { type Outcome, type Shown, shows } from './replay.ts'
+import { isRefusal, type Outcome, type Shown, shows } from './replay.ts'
 import { hasTooFew, isLongOver, laterOn, needsAll, needsConnection, runs, simpler } from './simpler-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { isWhole, madeBy } from './whole-sequence.ts'
@@ -37,8 +37,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
     return x.beyondBudget(callsPerFinding, () =>
       confirmed(x, candidate, { steps: [compared, ...short].map(inDocumentOrder), outcomes: ['accepted', ...seen] }),
     )
-  // A refusal may be one of a limit, so it counts only if it is seen again.
-  const isTooLate = isLongOver(x) && candidate.kind !== 'refused' && candidate.kind !== 'broken'
+  const isTooLate = isLongOver(x) && !isRefusal(candidate)
   if (isCreation(entry.step) || isOfEndedKey(candidate) || isTooLate)
     return once(x, withGaps(x, short, candidate.entry))
   const isLate = laterOn(x)
@@ -91,6 +90,15 @@ const once = (x: Explorer, steps: readonly Step[]): Reproduced => ({
   tries: 0,
 })
 
+/** The longest time for the sessions of other keys: on a server that is far away they would take minutes. */
+const longestOthersMs = 5000
+
+/** How long a call takes, by the latest ones. In ms. */
+function callMs({ log }: Explorer): number {
+  const spans = log.slice(-20).flatMap(({ seen }) => seen.map(({ span }) => span.to - span.from))
+  return spans.reduce((sum, ms) => sum + ms, 0) / Math.max(1, spans.length)
+}
+
 /**
  * A session may stay because another key has an older one, which a new instance has not: if it goes once all sessions of other keys are newer,
  * such an older one belongs to the sequence.
@@ -104,7 +112,7 @@ async function besideOthers(x: Explorer, candidate: Candidate, least: Shown): Pr
   const [first] = others
   const newer = withOthersNewer(least.steps, others)
   if (first === undefined || newer.length === least.steps.length) return least
-  if (hasTooFew(x, newer.length * 2)) return least
+  if (hasTooFew(x, newer.length * 2) || newer.length * callMs(x) > longestOthersMs) return least
   if ((await shows(x, candidate, newer, true)) !== null) return least
   return (await shows(x, candidate, afterSessionOfAnother(least.steps, first), true)) ?? least
 }
