@@ -59,7 +59,8 @@ interface Fork {
 
 interface Choice {
   readonly index: number
-  readonly state: State
+  /** What the model knows after it. Most choices are never tried, so it is learned only then. */
+  learned(): State
 }
 
 /** Goes through the orders depth first; a legal call that changes nothing is taken at once. */
@@ -77,7 +78,7 @@ function search(start: State, calls: readonly Exchange[], budget: number): Found
     if (next === undefined) return 'impossible'
     pending.take(next.index)
     order.push(next.index)
-    state = next.state
+    state = next.learned()
   }
   return { is: 'explained', order, state }
 }
@@ -106,7 +107,7 @@ function choicesOf(state: State, calls: readonly Exchange[], minimal: readonly n
     const known = facts(state, call, span)
     const verdict = judge(state, known)
     if (contradicts(verdict, answer) && answer.kind !== 'broken') continue
-    const choice = { index, state: learn(state, call, answer, span, known) }
+    const choice: Choice = { index, learned: () => learn(state, call, answer, span, known) }
     // Unsound for open calls, because the model learns from their answers.
     if (verdict.is !== 'open' && !changes(call)) return [choice]
     choices.push(choice)
