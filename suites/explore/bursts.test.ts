@@ -33,6 +33,17 @@ describe('calls at once', () => {
     },
   )
 
+  test('accuse no server that makes sessions at once in another order', async () => {
+    let turns = 20
+    const around: NonNullable<ServerOptions['around']> = (handle) => async (request) => {
+      const isGrant = String(request.body).includes('session:crowd')
+      for (let left = isGrant ? turns-- : 0; left > 0; left--) await Promise.resolve()
+      return handle(request)
+    }
+    expect(await brokenBy({ around }, (caller) => sessionRace(caller, 'by-basic', 'new', 20))).toEqual([])
+    expect(turns).toBe(0)
+  })
+
   test.each([
     ['calls-in-flight-share-the-address-of-the-last-one', 'addresses/bound'],
     ['bare-call-beside-authorized-call-in-flight-let-in', 'authorization/required'],

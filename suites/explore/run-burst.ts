@@ -1,6 +1,6 @@
 /** Sends calls at once, and judges them as a history. */
 import { isUnavailable } from '../engine/case/unavailable.ts'
-import { contradicts, type Exchange, explain, facts, judge, type State } from '../engine/model/index.ts'
+import { contradicts, type Exchange, explain, facts, judge, type Span, type State } from '../engine/model/index.ts'
 import { forgetSessions } from '../engine/model/learn.ts'
 import { countAnswer } from './answer.ts'
 import { doubtTouched } from './case-call-state.ts'
@@ -28,13 +28,26 @@ export async function runBurst(core: Core, { calls, on }: BurstStep): Promise<(S
       return { step: one.step, call: callOf(core, one.step, one.rendered), answer, span }
     }),
   )
-  const happened = sent.filter((one) => one !== null)
+  const happened = await overlapping(
+    core,
+    sent.filter((one) => one !== null),
+  )
   const seen = happened.map((one) => ({ ...one, verdict: judge(before, facts(before, one.call, one.span)) }))
   const step: BurstStep = { do: 'burst', calls, on }
   core.log.push({ step, seen: seen.map(forLog), script: core.shown.script, at: core.options.wire.now() })
   explainBurst(core, seen)
   await mayHaveBeenClosed(core, before.sessions, seen)
   return seen
+}
+
+/** On a clock that stands still, calls at once would look like calls one after another, in an order that nobody knows. */
+async function overlapping<Sent extends { readonly span: Span }>(
+  { options: { wire } }: Core,
+  sent: readonly Sent[],
+): Promise<Sent[]> {
+  if (!wire.controlled || sent.length < 2) return [...sent]
+  await wire.sleep(1)
+  return sent.map((one) => ({ ...one, span: { from: one.span.from, to: wire.now() } }))
 }
 
 /** Where refusals seem to show a reading of sessions, but the server refuses the root key as well, they show nothing. */
