@@ -56,9 +56,10 @@ function inSomeOrder(params: Params): Params {
 
 const orderOfDocument = ['grantType', 'apiKeyId', 'apiKeySecret', 'refreshToken', 'name', 'scope', 'publicKey']
 
-/** The same step with its params in the order in which the document lists them. */
+/** The same step with the params of its calls in the order in which the document lists them. */
 export function inDocumentOrder<One extends Step>(step: One): One {
-  if (step.do !== 'call') return step
+  if (step.do === 'burst') return { ...step, calls: step.calls.map(inDocumentOrder) }
+  if (step.do === 'wait') return step
   const place = ([name]: readonly [string, unknown]): number => orderOfDocument.indexOf(name)
   const params = Object.fromEntries(Object.entries(step.params).sort((a, b) => place(a) - place(b)))
   return { ...step, params }

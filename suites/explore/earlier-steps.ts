@@ -2,7 +2,14 @@
 import { hasDocumentedResult } from '../engine/document.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import { quietMs, withNameAgain, withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
+import {
+  quietMs,
+  withCrowdUsed,
+  withNameAgain,
+  withNewerSessions,
+  withOtherPairs,
+  withSessionsAround,
+} from './other-pairs.ts'
 import { namesIn, type Step } from './step.ts'
 import { callsOf, madeBy, selfContainedSteps } from './whole-sequence.ts'
 
@@ -27,7 +34,11 @@ export function* sequences(
   if (kind === 'accepted' && isOfExpiry(requirement) && used.length > short.length) yield used
   yield short
   const crowds =
-    kind === 'refused' ? [withSessionsAround] : isOfSession(requirement) ? [withNewerSessions, withNameAgain] : []
+    kind === 'refused'
+      ? [withSessionsAround]
+      : isOfSession(requirement)
+        ? [withNewerSessions, withNameAgain, withCrowdUsed]
+        : []
   for (const crowd of crowds) {
     const crowded = crowd(short)
     if (crowded.length > short.length) yield crowded

@@ -4,7 +4,7 @@ import { describeNamedStep, describeStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { explainKeys } from './keyring.ts'
 import type { Shown } from './replay.ts'
-import { sessionOf, withSessionsTogether } from './session-grants.ts'
+import { areSessionsOfOneKind, sessionOf, withSessionsTogether } from './session-grants.ts'
 import { connectionsIn, noneShared } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { findMadeBy, generationOf, refreshedIn, requestedFor } from './token-lines.ts'
@@ -63,9 +63,7 @@ export function stepLines(x: Explorer, shown: Shown & { sharesConnection: boolea
     const from = seen === '' ? '' : step.from === undefined ? ` (from ${seen})` : ` (${seen})`
     const where = `${from}${connection === undefined ? '' : ` (on connection ${connection})`}`
     const what = describeNamedStep(step)
-    if (more.length > 0 && sessionOf(step) === undefined)
-      return `${what}${where}, ${more.length + 1} times: ${outcome}${about}`
-    if (more.length > 0) return `${what}${where}, and the same for ${sessionsText(more)}: ${outcome}${about}`
+    if (more.length > 0) return `${what}${where}, ${moreText(step, more)}: ${outcome}${about}`
     return `${what}${step.as === undefined ? '' : ` as ${step.as}`}${where}: ${outcome}${about}`
   })
 }
@@ -84,8 +82,19 @@ function expiredAfter(steps: readonly Step[], at: number): string {
   return expired.length === 0 ? '' : `, until the access token of ${expired.join(' and of ')} has expired`
 }
 
+/** How the further steps of a group differ from its first one. */
+function moreText(step: CallStep, more: readonly Step[]): string {
+  if (sessionOf(step) !== undefined) return `and the same for ${sessionsText(more)}`
+  const tokens = more.flatMap(namesIn)
+  if (new Set([...namesIn(step), ...tokens]).size === 1) return `${more.length + 1} times`
+  return `and the same with ${tokens.length === 1 ? 'that' : 'those'} of ${fewNames(tokens)}`
+}
+
 /** Calls at once; those whose result is used later have a name. */
 function burstText({ calls }: BurstStep, steps: readonly Step[]): string {
+  const [first, ...others] = calls
+  if (first !== undefined && others.length > 0 && areSessionsOfOneKind(calls))
+    return `${calls.length} calls at once: ${describeNamedStep(first)} as ${first.as}, and the same for ${sessionsText(others)}`
   const used = new Set(steps.filter((step) => step.do !== 'burst' || step.calls !== calls).flatMap(namesIn))
   const texts = calls.map((call) => {
     const isUsed = call.as !== undefined && used.has(call.as)
@@ -102,9 +111,11 @@ const mostNames = 4
 
 function sessionsText(grants: readonly Step[]): string {
   const names = grants.flatMap((step) => sessionOf(step) ?? [])
-  const shown = names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names
-  return `${counted(names.length, 'more session')}: ${shown.join(', ')}`
+  return `${counted(names.length, 'more session')}: ${fewNames(names)}`
 }
+
+const fewNames = (names: readonly string[]): string =>
+  (names.length > mostNames ? [names[0], names[1], '…', names.at(-1)] : names).join(', ')
 
 /** One of our addresses as the target sees it; empty where that is not known. */
 const addressSeen = ({ addresses }: Explorer, name: string | undefined): string =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
+import { sessionRace } from './bursts.ts'
 import { grant, list, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import { collectFindings, type Found } from './findings.ts'
@@ -85,4 +86,18 @@ describe('a session that stays is shown with what keeps it', () => {
     expect(steps.at(-2)).toMatch(/^A grant to root for the scope "session:c0\$unique" as other0/)
     expect(fixture).toContain('{ call: solution/listSolutions, auth: { token: "$pair.accessToken" }, expect: refused }')
   })
+})
+
+test('sessions that are granted at once are shown together, if more of them live than may', async () => {
+  const mutants = await loadIndependentMutants()
+  const broken = mutants.find(({ id }) => id === 'sessions-counted-some-microtasks-before-creation')?.create() ?? {}
+  const found = await findingsOf(broken, (caller) => sessionRace(caller, 'by-basic', 'new', 20))
+  expect(found.map(({ id, reproduced }) => [id, reproduced])).toEqual([
+    ['found/sessions/oldest-removed/let-in', { failed: 3, tries: 3 }],
+  ])
+  expect(found[0]?.steps.map((text) => text.replace(/crowd\d+x/g, 'crowd'))).toEqual([
+    '20 calls at once: A grant to root for the scope "solution session:crowd0-$unique" as crowd0, and the same for 19 more sessions: crowd1-$unique, crowd2-$unique, …, crowd19-$unique',
+    'A call of solution/listSolutions with the access token of crowd0, and the same with those of crowd1, crowd2, …, crowd15: accepted',
+    'A call of solution/listSolutions with the access token of crowd16: accepted',
+  ])
 })

@@ -1,4 +1,7 @@
-/** Puts calls together that a reader takes for one step: the same listing several times, and grants that differ only in the session. */
+/**
+ * Puts calls together that a reader takes for one step: the same listing several times or with tokens that were granted at once, and grants that
+ * differ only in the session.
+ */
 import { isOtherSession } from './other-pairs.ts'
 import type { Outcome, Shown } from './replay.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
@@ -11,8 +14,21 @@ interface Group {
 }
 
 /** Groups of grants that make sessions of one key. The last step, which shows the finding, stays alone. */
-export const withSessionsTogether = (shown: Shown): Group[] =>
-  grouped(shown, (step) => sessionGrantOf(step) ?? listingOf(step))
+export function withSessionsTogether(shown: Shown): Group[] {
+  const atOnce = new Set(shown.steps.flatMap((step) => (step.do === 'burst' ? madeBy(step) : [])))
+  const kindOf = (step: CallStep): string | undefined =>
+    sessionGrantOf(step) ?? listingOf(isPlainUse(step, atOnce) ? { ...step, auth: { kind: 'none' } } : step)
+  return grouped(shown, kindOf)
+}
+
+const isPlainUse = ({ auth }: CallStep, pairs: ReadonlySet<string>): boolean =>
+  auth.kind === 'token' && pairs.has(/^\$([\w-]+)\.accessToken$/.exec(auth.token)?.[1] ?? '')
+
+/** Whether calls are grants of sessions that differ in nothing else. */
+export const areSessionsOfOneKind = ([first, ...others]: readonly CallStep[]): boolean =>
+  first !== undefined &&
+  sessionGrantOf(first) !== undefined &&
+  others.every((other) => sessionGrantOf(other) === sessionGrantOf(first))
 
 /** Groups of grants of sessions that were put in, whose names say nothing: the language of fixtures repeats a call. */
 export const withOtherSessionsTogether = (shown: Shown): Group[] =>

@@ -4,7 +4,16 @@ import { closure, isCreation, isOfSession, linesOf, namesLine, sequences, withGa
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { afterSessionOfAnother, othersWithSessions, withOthersNewer } from './other-pairs.ts'
 import { isRefusal, type Outcome, type Shown, shows } from './replay.ts'
-import { hasTooFew, isLongOver, laterOn, needsAll, needsConnection, runs, simpler } from './simpler-steps.ts'
+import {
+  beginsQuiet,
+  hasTooFew,
+  isLongOver,
+  laterOn,
+  needsAll,
+  needsConnection,
+  runs,
+  simpler,
+} from './simpler-steps.ts'
 import { type CallStep, namesIn, type Step } from './step.ts'
 import { isWhole, madeBy } from './whole-sequence.ts'
 
@@ -53,7 +62,7 @@ export async function reproduce(x: Explorer, candidate: Candidate): Promise<Repr
       const sharesConnection = await needsConnection(x, candidate, least)
       const often = await confirmed(x, candidate, least)
       const isLeast = often.failed === often.tries && (await needsAll(x, candidate, least))
-      return { ...often, sharesConnection, isLeast }
+      return { ...withoutQuiet(often), sharesConnection, isLeast }
     }
     let failed = 0
     let last: Shown = { steps: short, outcomes: seen }
@@ -139,6 +148,12 @@ async function confirmed(x: Explorer, candidate: Candidate, { steps, outcomes }:
   return { steps, outcomes, failed, tries }
 }
 
+/** On a new instance no earlier activity need be over. */
+function withoutQuiet(often: Reproduced): Reproduced {
+  const first = beginsQuiet(often.steps)
+  return { ...often, steps: often.steps.slice(first), outcomes: often.outcomes.slice(first) }
+}
+
 /** Whether a token of the lines that an entry names has created a key before. */
 function hasCreated(x: Explorer, at: number): boolean {
   const lines = linesOf(x, at)
@@ -178,11 +193,12 @@ async function shorter(x: Explorer, candidate: Candidate, shown: Shown): Promise
   let least = shown
   const isLate = laterOn(x)
   for (let size = Math.ceil((least.steps.length - 1) / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
-    for (let end = least.steps.length - 1; end > 0; end -= size) {
+    for (let end = least.steps.length - 1; end > beginsQuiet(least.steps); end -= size) {
       // A run may end before its last step.
       if (end >= least.steps.length) continue
       if (isLate() || hasTooFew(x, least.steps.length * (runs + 1))) return least
-      const without = least.steps.filter((_, at) => at < end - size || at >= end)
+      const from = Math.max(end - size, beginsQuiet(least.steps))
+      const without = least.steps.filter((_, at) => at < from || at >= end)
       if (without.length === least.steps.length || !isWhole(without)) continue
       least = (await shows(x, candidate, without)) ?? least
     }

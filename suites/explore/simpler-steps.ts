@@ -132,6 +132,9 @@ export async function needsConnection(x: Explorer, candidate: Candidate, { steps
 export const isLongOver = ({ options: { wire, timeLeftMs } }: Explorer): boolean =>
   !wire.controlled && timeLeftMs() <= -nearEndMs
 
+/** 1 if a sequence begins with a pause, which stays: after it nothing depends on what was done before. */
+export const beginsQuiet = ([first]: readonly Step[]): number => (first?.do === 'wait' ? 1 : 0)
+
 /** More steps are not tried once more, each alone. */
 const mostToTry = 12
 
@@ -141,7 +144,7 @@ export async function needsAll(x: Explorer, candidate: Candidate, { steps }: Sho
   if ((candidate.kind !== 'accepted' && candidate.kind !== 'shape') || mine.length > mostToTry) return false
   const isLate = laterOn(x)
   const fewer = [
-    ...steps.slice(0, -1).map((_, at) => steps.toSpliced(at, 1)),
+    ...steps.slice(beginsQuiet(steps), -1).map((_, at) => steps.toSpliced(at + beginsQuiet(steps), 1)),
     ...wordsOfGrants(steps).flatMap((word) => [withoutWord(steps, word) ?? []]),
   ].filter((one) => one.length > 0 && isWhole(one))
   for (const one of fewer) {
