@@ -9,8 +9,9 @@ import { judge } from './judge.ts'
 import { learnPair, oneMore, presentedToken, withName } from './learn-pair.ts'
 import { doubtLine, withMisuse, withReuse } from './misuse.ts'
 import { isObject, isStrings, type ReadBody, readBody } from './parse.ts'
+import type { Touch } from './session-age.ts'
 import { observeAll, touchAll } from './session-tables.ts'
-import { forgetSessionsOf, type Touch } from './sessions.ts'
+import { forgetSessionsOf } from './sessions.ts'
 import type { Answer, Call, Fact, Key, Pair, Span, State, Verdict } from './types.ts'
 
 /** The state after a call was answered. `known` may be given where it was computed before. */

@@ -1,10 +1,11 @@
-/** What the document leaves open about sessions (parts 2, 3 and 5.4). The questions are tied to one another. */
+/**
+ * What the document leaves open about sessions (parts 2, 3 and 5.4), beside what makes one the oldest. The questions are tied to one another.
+ */
 
 export interface Reading {
   readonly user: 'one key' | 'all keys' | 'keys of one name' | 'created keys'
   /** Whether a grant without `session:` counts as a session: none does, each does, or all share one. */
   readonly unnamed: 'none' | 'each' | 'one'
-  readonly age: 'created' | 'used' | 'refreshed'
   /** What a name used again does, with the same scope and with another. */
   readonly reusedName: Reuse
   readonly reusedForAnother: Reuse
@@ -27,8 +28,7 @@ export function everyReading(): Reading[] {
   const readings: Reading[] = []
   for (const user of ['one key', 'all keys', 'keys of one name', 'created keys'] as const)
     for (const unnamed of ['none', 'each', 'one'] as const)
-      for (const age of ['created', 'used', 'refreshed'] as const)
-        for (const [reusedName, reusedForAnother] of reuses)
-          readings.push({ user, unnamed, age, reusedName, reusedForAnother })
+      for (const [reusedName, reusedForAnother] of reuses)
+        readings.push({ user, unnamed, reusedName, reusedForAnother })
   return readings
 }

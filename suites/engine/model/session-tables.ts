@@ -1,6 +1,7 @@
 /** All readings of the open questions about sessions together. What did not change keeps its identity, so that it is computed once. */
 
-import { liveness, type Member, observeSession, type SessionTable, type Touch, touchSession } from './sessions.ts'
+import type { Touch } from './session-age.ts'
+import { liveness, type Member, observeSession, type SessionTable, touchSession } from './sessions.ts'
 import type { Span } from './span.ts'
 
 type Tables = readonly SessionTable[]

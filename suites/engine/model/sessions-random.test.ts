@@ -17,11 +17,22 @@ interface Session {
   name: string | null
   besides: string | undefined
   lines: number[]
+  created: number
   age: number
 }
 
+/** What makes a session the oldest. The last one notes uses in steps of ten seconds, and takes the first created of those that are equal. */
+const ages = ['created', 'used', 'refreshed', 'used in steps'] as const
+type Age = (typeof ages)[number]
+
 /** A server with one reading of the open questions. It keeps time in whole seconds, and removes any of several equally old sessions. */
-function simulatedServer({ user, unnamed, age, reusedName, reusedForAnother }: Reading, random: Random) {
+function simulatedServer({ user, unnamed, reusedName, reusedForAnother }: Reading, age: Age, random: Random) {
+  const isUsed = age === 'used' || age === 'used in steps'
+  const noted = (second: number): number => (age === 'used in steps' ? Math.floor(second / 10) : second)
+  const least = (sessions: readonly Session[], of: (session: Session) => number): Session[] => {
+    const lowest = Math.min(...sessions.map(of))
+    return sessions.filter((one) => of(one) === lowest)
+  }
   const users = new Map<string, Session[]>()
   const userOf = ({ key, keyName, isRoot }: Member): string =>
     user === 'one key' ? key : user === 'keys of one name' ? keyName : user === 'created keys' && isRoot ? key : ''
@@ -41,24 +52,29 @@ function simulatedServer({ user, unnamed, age, reusedName, reusedForAnother }: R
     if (same !== undefined && reuse === 'joins') {
       same.lines.push(member.line)
       same.besides = member.besides
-      if (age !== 'created') same.age = second
+      if (age !== 'created') same.age = noted(second)
       return
     }
     if (same !== undefined && reuse === 'replaces') sessions.splice(sessions.indexOf(same), 1)
     if (sessions.length >= sessionLimit) {
-      const least = Math.min(...sessions.map((one) => one.age))
-      const oldest = sessions.filter((one) => one.age === least)
+      const equal = least(sessions, (one) => one.age)
+      const oldest = age === 'used in steps' ? least(equal, (one) => one.created) : equal
       sessions.splice(sessions.indexOf(oldest[random.below(oldest.length)] as Session), 1)
     }
-    sessions.push({ name: member.name, besides: member.besides, lines: [member.line], age: second })
+    sessions.push({
+      name: member.name,
+      besides: member.besides,
+      lines: [member.line],
+      created: second,
+      age: noted(second),
+    })
   }
   return {
     add,
     lives: (member: Member): boolean => !counts(member) || find(member) !== undefined,
     touch: (member: Member, how: 'used' | 'refreshed', second: number): void => {
       const session = find(member)
-      if (session !== undefined && (age === 'used' || (age === 'refreshed' && how === 'refreshed')))
-        session.age = second
+      if (session !== undefined && (isUsed || (age === 'refreshed' && how === 'refreshed'))) session.age = noted(second)
     },
   }
 }
@@ -70,9 +86,9 @@ const keys = [
 ]
 
 /** @returns what the table of this reading said wrongly of a server that reads the document so */
-function wrongly(reading: Reading, seed: number): string[] {
+function wrongly(reading: Reading, age: Age, seed: number): string[] {
   const random = seededRandom(seed)
-  const server = simulatedServer(reading, random)
+  const server = simulatedServer(reading, age, random)
   const members: Member[] = []
   const wrong: string[] = []
   let table: SessionTable = { reading, users: new Map() }
@@ -107,9 +123,9 @@ function wrongly(reading: Reading, seed: number): string[] {
 }
 
 /** As many sessions as a user may have, then more at once, which the server takes in another order than the table. */
-function wronglyAtOnce(reading: Reading, seed: number): string[] {
+function wronglyAtOnce(reading: Reading, age: Age, seed: number): string[] {
   const random = seededRandom(seed)
-  const server = simulatedServer(reading, random)
+  const server = simulatedServer(reading, age, random)
   const memberOf = (line: number): Member => ({ key: 'a', keyName: 'twin', isRoot: false, line, name: `s${line}` })
   let table: SessionTable = { reading, users: new Map() }
   const before = random.below(20)
@@ -139,15 +155,21 @@ test('nor does it where the order of sessions at once is not known', () => {
   const wrong = everySessionTable()
     .filter(({ reading }) => reading.unnamed === 'none')
     .flatMap(({ reading }, index) =>
-      Array.from({ length: 12 }, (_, round) => wronglyAtOnce(reading, index * 100 + round)).flat(),
+      ages.flatMap((age) =>
+        Array.from({ length: 12 }, (_, round) => wronglyAtOnce(reading, age, index * 100 + round)).flat(),
+      ),
     )
   expect(wrong).toEqual([])
 })
 
-test('the table of a reading never contradicts a server with this reading', () => {
+test('the table of a reading never contradicts a server with this reading, whatever makes a session the oldest', () => {
   const wrong = everySessionTable().flatMap(({ reading }, index) =>
-    [1, 2, 3, 4].flatMap((round) =>
-      wrongly(reading, index * 10 + round).map((what) => `${JSON.stringify(reading)}: ${what}`),
+    ages.flatMap((age, way) =>
+      [1, 2, 3, 4].flatMap((round) =>
+        wrongly(reading, age, index * 40 + way * 10 + round).map(
+          (what) => `${age} ${JSON.stringify(reading)}: ${what}`,
+        ),
+      ),
     ),
   )
   expect(wrong).toEqual([])

@@ -1,20 +1,19 @@
 /**
- * Sessions of a user (parts 2, 3 and 5.4): at most 16, the oldest removed. Who a user is, what counts, what is oldest and what a name
- * used again does are open, and tied to one another; so every combination is kept as a table of its own until an answer contradicts it.
+ * Sessions of a user (parts 2, 3 and 5.4): at most 16, the oldest removed. Who a user is, what counts and what a name used again does are
+ * open, and tied to one another; so every combination is kept as a table of its own until an answer contradicts it.
  */
 import { sessionLimit } from '../document.ts'
 import { everyReading, type Reading, type Reuse } from './readings.ts'
+import { type Age, begunAt, mayBeOldest, type Touch, touchedAt } from './session-age.ts'
 import type { Span } from './span.ts'
 import { slackMs } from './spelling.ts'
 
-interface Session {
+interface Session extends Age {
   readonly name: string | null
   /** The other words of the scope of its last grant. */
   readonly besides?: string | undefined
   /** The lines of pairs that live in this session. */
   readonly lines: readonly number[]
-  /** When it was created, used or refreshed, as the reading counts age. */
-  readonly age: Span
 }
 
 /** A line of pairs that was granted in an earlier session of this name, which may be the one that was joined. */
@@ -92,14 +91,20 @@ export function addSession(table: SessionTable, member: Member, when: Span): Ses
   if (uncertain !== undefined) return withUser(table, member, usedAgain(table, uncertain, member, when))
   const joined = reusedName === 'joins' ? user.live.find(same) : undefined
   if (joined !== undefined) {
-    const age = table.reading.age === 'created' ? joined.age : when
-    const session = { ...joined, age, lines: [...joined.lines, member.line], besides: member.besides }
+    const { created } = joined
+    const session: Session = {
+      ...joined,
+      ...begunAt(when),
+      created,
+      lines: [...joined.lines, member.line],
+      besides: member.besides,
+    }
     return withUser(table, member, { ...user, live: [...user.live.filter((one) => one !== joined), session] })
   }
   const kept = reusedName === 'replaces' ? { ...user, live: user.live.filter((session) => !same(session)) } : user
-  const session: Session = { name: member.name, besides: member.besides, lines: [member.line], age: when }
+  const session: Session = { name: member.name, besides: member.besides, lines: [member.line], ...begunAt(when) }
   // Of sessions that were created at once, the server may have created this one first.
-  const isAmongOthers = [...kept.live, ...kept.doubtful].some(({ age }) => age.to > when.from)
+  const isAmongOthers = [...kept.live, ...kept.doubtful].some(({ used }) => used.to > when.from)
   if (isAmongOthers && isFull(kept))
     return withUser(table, member, loseOldest({ ...kept, live: [...kept.live, session] }))
   const rest = isFull(kept) ? loseOldest(kept) : kept
@@ -135,23 +140,15 @@ function usedAgain(table: SessionTable, again: Session, member: Member, when: Sp
   })
   const { name, line, besides } = member
   if (reuseOf(reading, again, member) !== 'joins')
-    return { ...rest, live: [...rest.live, { name, besides, lines: [line], age: when }] }
+    return { ...rest, live: [...rest.live, { name, besides, lines: [line], ...begunAt(when) }] }
   // A session that is joined keeps the time of its creation, and its earlier tokens live with it.
-  const since = reading.age === 'created' ? { from: again.age.from, to: when.to } : when
+  const created = { from: again.created.from, to: when.to }
   const earlier = again.lines.map((one): EarlierLine => ({ name, line: one }))
   return {
     ...rest,
-    live: [...rest.live, { name, besides, lines: [line], age: since }],
+    live: [...rest.live, { name, besides, lines: [line], ...begunAt(when), created }],
     earlierLines: [...earlierLines, ...earlier],
   }
-}
-
-/** Returns the live sessions that may be the oldest: older than every doubtful one, or the oldest of all. */
-function mayBeOldest(live: readonly Session[], doubtful: readonly Session[]): Session[] {
-  // Any doubtful one may be the oldest that is left.
-  const oldest = doubtful.length > 0 ? doubtful.map(({ age }) => age.to) : [Math.min(...live.map(({ age }) => age.to))]
-  const until = Math.max(...oldest) + slackMs
-  return live.filter(({ age }) => age.from <= until)
 }
 
 /** A user about whose sessions nothing is known from now on. */
@@ -175,7 +172,7 @@ function addedWhileUnclear(
 ): User {
   const isNew = name !== null && !names.has(lowered(name)) && when.from > since + slackMs
   if (!isNew) return unclearUser(user, name, when)
-  const next = [...recent, { name, besides, lines: [line], age: when }]
+  const next = [...recent, { name, besides, lines: [line], ...begunAt(when) }]
   if (next.length === sessionLimit) return { ...noSessions, live: next }
   return { ...user, unclear: { since, recent: next, names: new Set([...names, lowered(name)]) } }
 }
@@ -195,27 +192,25 @@ function settled(user: User): User {
   return lost >= doubtful.length ? { ...user, doubtful: [], lost: 0 } : user
 }
 
-/** perhaps used: a call with its token was refused for another reason, and whether it counts as a use is open. */
-export type Touch = 'used' | 'perhaps used' | 'refreshed'
-
-/** A session was used or refreshed: its age is another, where the reading counts so. */
+/** A session was used or refreshed, so that it may be younger now. */
 export function touchSession(table: SessionTable, member: Member, how: Touch, when: Span): SessionTable {
-  const { age } = table.reading
-  if (age === 'created' || (age === 'refreshed' && how !== 'refreshed')) return table
+  if (member.name === null && table.reading.unnamed === 'none') return table
   const user = userOf(table, member)
   if (user.unclear !== null && !user.unclear.recent.some(holds(member)))
     return withUser(table, member, unclearUser(user, null, when))
-  if (how === 'perhaps used') return withUser(table, member, perhapsUsed(user, member, when))
-  if (!user.live.some(holds(member))) return table
-  const live = user.live.map((session) => (holds(member)(session) ? { ...session, age: when } : session))
-  return withUser(table, member, { ...user, live })
-}
-
-/** The age of the session is the old or the new one. */
-function perhapsUsed(user: User, member: Member, { to }: Span): User {
-  const either = (sessions: readonly Session[]): Session[] =>
-    sessions.map((session) => (holds(member)(session) ? { ...session, age: { from: session.age.from, to } } : session))
-  return { ...user, live: either(user.live), doubtful: either(user.doubtful) }
+  const touched = (sessions: readonly Session[]): readonly Session[] =>
+    sessions.some(holds(member))
+      ? sessions.map((session) => (holds(member)(session) ? { ...session, ...touchedAt(session, how, when) } : session))
+      : sessions
+  const [live, doubtful] = [touched(user.live), touched(user.doubtful)]
+  const recent = user.unclear === null ? [] : touched(user.unclear.recent)
+  if (live === user.live && doubtful === user.doubtful && user.unclear === null) return table
+  return withUser(table, member, {
+    ...user,
+    live,
+    doubtful,
+    unclear: user.unclear === null ? null : { ...user.unclear, recent },
+  })
 }
 
 /** Learns from an answer about a session; null if it contradicts this table. */
