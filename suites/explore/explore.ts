@@ -8,7 +8,7 @@ import { allPairs } from './covering.ts'
 import { waysToEndKeys } from './ended-keys.ts'
 import { exploreTarget } from './explore-target.ts'
 import type { Candidate } from './explorer-types.ts'
-import { collectFindings, type Findings, type Found, isCounted } from './findings.ts'
+import { collectFindings, type Findings, type Found } from './findings.ts'
 import { callMatrix, type MatrixCoverage, readMatrix } from './matrix.ts'
 import { type KnownKey, keyPairMaker, openExplorer } from './open.ts'
 import type { Value } from './step.ts'
@@ -49,15 +49,12 @@ export interface ExploreOptions {
   readonly walks: number
   readonly requirements: readonly Requirement[]
   say(line: string): void
-  /** Called with each finding that counts, as soon as it is shortened. */
+  /** Called with each finding as soon as it is shortened. */
   onFinding?(found: Found): void
 }
 
 export interface Exploration {
-  /** Those that decide the verdict. */
   readonly findings: readonly Found[]
-  /** Others that were not seen again; see isCounted. */
-  readonly doubtful: readonly Found[]
   readonly calls: number
   /** How many cells of the table were called. */
   readonly asked: number
@@ -128,8 +125,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
       wire.close()
       return {
         ...explored,
-        findings: findings.found.filter(isCounted),
-        doubtful: findings.found.filter((one) => !isCounted(one)),
+        findings: findings.found,
         calls,
         asked: cells.asked,
         cells: cells.all,
@@ -144,7 +140,7 @@ export function openExploration(options: ExploreOptions): OpenExploration {
 
 const everyKey = 10
 
-/** Shortens a finding, and reports it if it is new and counts. */
+/** Shortens a finding, and reports it if it is new. */
 async function reportFinding(
   findings: Findings,
   candidate: Candidate,
@@ -153,7 +149,7 @@ async function reportFinding(
   const before = findings.found.at(-1)
   await findings.take(candidate)
   const found = findings.found.at(-1)
-  if (found === before || found === undefined || !isCounted(found)) return
+  if (found === before || found === undefined) return
   say(`${found.requirement}: ${found.message}`)
   onFinding?.(found)
 }

@@ -1,7 +1,6 @@
 /** Turns a contradiction into a finding for readers: a sentence, the shortest sequence, and a scenario to run again. */
 
 import type { Requirement } from '../engine/fixture/fixture-types.ts'
-import { counted } from '../engine/group.ts'
 import type { Matchers } from '../engine/model/index.ts'
 import { printable } from '../engine/printable.ts'
 import { createRedactor } from '../engine/redact.ts'
@@ -9,7 +8,7 @@ import type { Finding, HistoryCall } from '../report/report.ts'
 import { list } from './calls.ts'
 import { cameBetween } from './came-between.ts'
 import { describeNamedStep } from './describe-step.ts'
-import { closure, isOfSession } from './earlier-steps.ts'
+import { closure } from './earlier-steps.ts'
 import { bodySigned, isSignedOtherBody } from './explorer.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { headline, stepLines } from './finding-words.ts'
@@ -44,17 +43,6 @@ const mostChances = 4
 
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict of a run. */
 export const isShownAgain = ({ reproduced: { failed, tries } }: Found): boolean => failed > 0 || tries === 0
-
-/**
- * Whether a finding decides the verdict of `explore`. Which session is the oldest rests on all that was seen before, and a server may look at
- * it in ways that nobody thought of, such as uses in steps of ten seconds. So a session that seems to have lived too long must be seen again.
- */
-export const isCounted = (found: Found): boolean =>
-  isShownAgain(found) || found.history.length > 0 || !isOfSession(found.requirement) || !found.id.includes('/let-in')
-
-/** For those that are not counted. */
-export const notCounted = ({ message, requirement, reproduced: { tries } }: Found): string =>
-  `Not counted, as ${counted(tries, 'further try', 'further tries')} did not show it again: ${message} (${requirement})`
 
 export function collectFindings(x: Explorer, requirements: readonly Requirement[]): Findings {
   const found: Found[] = []

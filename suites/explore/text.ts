@@ -4,7 +4,7 @@ import { exploredSentence, skippedLines } from '../report/explored-lines.ts'
 import { reproducedSentence, sinceLines } from '../report/findings.ts'
 import type { Exploration } from './explore.ts'
 import { exploredOf } from './explored.ts'
-import { type Found, notCounted } from './findings.ts'
+import type { Found } from './findings.ts'
 import type { ExploreMeta } from './report.ts'
 
 export function renderExploration(
@@ -22,8 +22,7 @@ export function renderExploration(
   const effort = exploredSentence(exploredOf(exploration), exploration.seconds)
   const skipped = skippedLines(exploration.skipped)
   const rest = skipped.length === 0 ? [] : [...skipped, 'A longer "--for" reaches them']
-  const doubtful = exploration.doubtful.map(notCounted)
-  return `${[...lines, ...gone, result, ...doubtful, effort, ...rest, `Seed ${meta.seed}`].join('\n')}\n`
+  return `${[...lines, ...gone, result, effort, ...rest, `Seed ${meta.seed}`].join('\n')}\n`
 }
 
 function findingLines(finding: Found, number: number, requirements: readonly Requirement[]): string[] {

@@ -4,7 +4,7 @@ import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { ed25519KeyPair } from '../../engine/signer/pem.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'
-import { isShownAgain, notCounted } from '../../explore/findings.ts'
+import { isShownAgain } from '../../explore/findings.ts'
 import { openTarget } from '../../explore/open-target.ts'
 import type { Ending } from '../ending/ending.ts'
 import type { TargetOptions } from '../options/target-options.ts'
@@ -106,9 +106,10 @@ export async function openModelOfRun(
     finish: async () => {
       try {
         const explored = await exploration.finish()
-        for (const one of explored.findings.filter((found) => !isShownAgain(found)))
-          say(`${notCounted(one)}; explore reports it`)
-        for (const one of explored.doubtful) say(notCounted(one))
+        for (const { message, requirement, reproduced } of explored.findings.filter((one) => !isShownAgain(one)))
+          say(
+            `Not counted, as ${reproduced.tries} further tries did not show it again: ${message} (${requirement}); explore reports it`,
+          )
         return { ...explored, findings: explored.findings.filter(isShownAgain) }
       } finally {
         await close()
