@@ -29,7 +29,7 @@ export async function sessionStages(all: Stages): Promise<void> {
   const pauseCallLimit = x.calls() + Math.floor(x.options.maxCalls * restShare)
   const [first = 'root', second = first, third = second] = keyring.secret
   if (!plan.limits || !keyring.grants) return
-  await stage('sessions', () => sessionReadings(caller, [first, second], meanwhile), 2600)
+  await stage('sessions', () => sessionReadings(caller, [first, second, third], meanwhile), 3900)
   // Which grants count as sessions is known now, and no user has many of them yet.
   let late: LatePair[] = []
   const beginLatePairs = async (): Promise<void> => {

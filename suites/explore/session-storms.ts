@@ -230,7 +230,7 @@ async function expectSessionsRemoved({ x, keyring }: Caller, pairs: readonly str
 /** Finds out whether grants of other keys, grants without a name, or a repeated name remove sessions. */
 export async function sessionReadings(
   caller: Caller,
-  [who, other]: readonly [string, string],
+  [who, other, third]: readonly [string, string, string],
   meanwhile: Meanwhile,
 ): Promise<void> {
   const { x } = caller
@@ -247,7 +247,10 @@ export async function sessionReadings(
     for (let at = 0; at < mostSessions; at++) await x.call(grant(other, ['solution']))
     await useAll(x, kept)
   }
-  await makeSessions(x, other, { name: `${storm}o`, turn: 0 }, [0, 17])
+  // Two keys, because created keys may be one user without the initial one.
+  if (other !== third) kept.push(...(await makeSessions(x, other, { name: `${storm}k`, turn: 0 }, [1, 2])))
+  await meanwhile(pauseMs)
+  await makeSessions(x, third, { name: `${storm}o`, turn: 0 }, [0, 17])
   await useAll(x, kept)
   await meanwhile(pauseMs)
   const named = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
