@@ -248,9 +248,9 @@ export async function sessionReadings(
     await useAll(x, kept)
   }
   // Two keys, because created keys may be one user without the initial one.
-  if (other !== third) kept.push(...(await makeSessions(x, other, { name: `${storm}k`, turn: 0 }, [1, 2])))
+  if (other !== third) kept.push(...(await makeSessions(x, third, { name: `${storm}k`, turn: 0 }, [1, 2])))
   await meanwhile(pauseMs)
-  await makeSessions(x, third, { name: `${storm}o`, turn: 0 }, [0, 17])
+  await makeSessions(x, other, { name: `${storm}o`, turn: 0 }, [0, 17])
   await useAll(x, kept)
   await meanwhile(pauseMs)
   const named = await makeSessions(x, who, { name: `${storm}n`, turn: 0 }, [0, 1])
