@@ -2,10 +2,13 @@
 import { bodyForms, cutLetterForms } from '../engine/changes/body-forms.ts'
 import type { Json, Change as PlainChange } from '../engine/changes/change.ts'
 import { wrapped } from '../engine/changes/wrapped.ts'
+import { sessionLimit } from '../engine/document.ts'
 import { alterOf } from '../engine/fixture/alterations.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
 import { quietMs } from './other-pairs.ts'
+import { areSessionsOfOneKind, isPlainUse } from './session-grants.ts'
 import type { BurstStep, CallStep, Change, Step } from './step.ts'
+import { madeBy } from './whole-sequence.ts'
 
 export interface Names {
   get(name: string): Named | undefined
@@ -54,6 +57,29 @@ function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>):
   const call = stepText(first, names, needs, { expect: null })
   return call.replace(/ }$/, `, parallel: ${calls.length}, connections: ${on} }`)
 }
+
+/** More grants of sessions at once than may live: the steps after them use their tokens. */
+export function crowdOf(steps: readonly Step[]): BurstStep | undefined {
+  const [crowd, ...uses] = steps
+  if (crowd?.do !== 'burst' || crowd.calls.length <= sessionLimit || !areSessionsOfOneKind(crowd.calls))
+    return undefined
+  return uses.length > 0 && uses.every((use) => isPlainUse(use, new Set(madeBy(crowd)))) ? crowd : undefined
+}
+
+/** The grants of a crowd, whose results are kept as `$sessions`. */
+export function crowdText({ calls: [first], calls, on }: BurstStep, names: Names, needs: Set<string>): string {
+  if (first === undefined) throw new Unsayable('there are no calls')
+  const { as: _as, params, ...grant } = first
+  const scope = Array.isArray(params.scope) ? params.scope : []
+  const words = scope.map((word) => (String(word).startsWith('session:') ? 'session:s$n$unique' : word))
+  needs.add('limits')
+  const text = stepText({ ...grant, params: { ...params, scope: words } }, names, needs, { expect: null })
+  const more = `parallel: ${calls.length}, connections: ${on}, tally: { accepted: at-least 1 }, keep: { sessions: result }`
+  return text.replace(/ }$/, `, ${more} }`)
+}
+
+/** Uses every session of a crowd: not more of them may live than the document says. */
+export const crowdUses = `{ for: $sessions, call: solution/listSolutions, auth: { token: $it.accessToken }, tally: { accepted: at-most ${sessionLimit} } }`
 
 /** Of simultaneous refreshes of one token at most one is accepted. What may come of other calls at once depends on the calls before. */
 export function raceText(race: BurstStep, names: Names, needs: Set<string>): string {

@@ -6,7 +6,7 @@ import { controlsFor, rightPair, rootCall } from './fixture-controls.ts'
 import { expectText } from './fixture-demands.ts'
 import type { Counts, FixtureInput } from './fixture-input.ts'
 import { freeOwner, keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
-import { isRefresh, type Names, quoted, raceText, stepText } from './fixture-steps.ts'
+import { crowdOf, crowdText, crowdUses, isRefresh, type Names, quoted, raceText, stepText } from './fixture-steps.ts'
 import type { Outcome } from './replay.ts'
 import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
 import { isPushedOut, isSameInEveryReading } from './session-readings.ts'
@@ -34,6 +34,7 @@ export function fixtureText(input: FixtureInput): WrittenFinding {
 /** Why the steps alone would accuse other servers, or disturb other scenarios. */
 function whyOnlyHere({ requirement, steps, expect, isSeenAgain = true }: FixtureInput): string | undefined {
   if (!isSeenAgain) return 'it was not seen again, so these steps do not show it'
+  if (crowdOf(steps) !== undefined) return undefined
   if (requirement.startsWith('keys/can-be-')) return 'no scenario may disable or delete a test key'
   const isOfSession = requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
   if (!isOfSession || isSameInEveryReading(steps) || (expect === 'refused' && isPushedOut(steps))) return undefined
@@ -46,12 +47,13 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   const judged = judgedStep(last, input)
   const names = friendlyNames(named, [...creations, ...input.steps, judged], input)
   const write = (step: Step, expect: string | null): Line => ({ step, text: stepText(step, names, needs, { expect }) })
-  const before = withOtherSessionsTogether(input)
-    .slice(0, -1)
-    .map(({ steps: [step, ...more], outcome }): Line => {
-      const expect = preparationText(outcome)
-      return more.length === 0 ? write(step, expect) : times(more.length + 1, write(asRepeated(step), expect))
-    })
+  const crowd = crowdOf(input.steps)
+  const groups = crowd === undefined ? withOtherSessionsTogether(input).slice(0, -1) : []
+  const before = groups.map(({ steps: [step, ...more], outcome }): Line => {
+    const expect = preparationText(outcome)
+    return more.length === 0 ? write(step, expect) : times(more.length + 1, write(asRepeated(step), expect))
+  })
+  if (crowd !== undefined) before.push({ step: crowd, text: crowdText(crowd, names, needs) })
   const counts = countsBefore(input, last)
   const titleOf = ({ form, inChunks }: CallStep): string =>
     form === undefined && inChunks === undefined
@@ -68,7 +70,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     return counts !== null && madeBy(step).length === 0 ? times(counts.accepted, line) : line
   })
   const created = creations.map((step) => write(step, 'accepted'))
-  const judgedLine = judgedText(judged, input, names, needs)
+  const judgedLine = crowd === undefined ? judgedText(judged, input, names, needs) : crowdUses
   const given = withControls([...created, ...before, ...untilExpiry(input, last, names)], controls, creations.length)
   const lines = withoutUnusedKeeps([...given.map(({ text }) => text), judgedLine])
   return [

@@ -100,4 +100,10 @@ test('sessions that are granted at once are shown together, if more of them live
     'A call of solution/listSolutions with the access token of crowd0, and the same with those of crowd1, crowd2, …, crowd15: accepted',
     'A call of solution/listSolutions with the access token of crowd16: accepted',
   ])
+  expect(found[0]?.fixture).toContain(
+    '- { grant: root, scope: ["solution", "session:s$n$unique"], parallel: 20, connections: new, tally: { accepted: at-least 1 }, keep: { sessions: result } }',
+  )
+  expect(found[0]?.fixture).toMatch(
+    /\nsteps:\n {2}- \{ for: \$sessions, call: solution\/listSolutions, auth: .* tally: \{ accepted: at-most 16 \} \}\n$/,
+  )
 })

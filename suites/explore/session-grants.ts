@@ -21,8 +21,13 @@ export function withSessionsTogether(shown: Shown): Group[] {
   return grouped(shown, kindOf)
 }
 
-const isPlainUse = ({ auth }: CallStep, pairs: ReadonlySet<string>): boolean =>
-  auth.kind === 'token' && pairs.has(/^\$([\w-]+)\.accessToken$/.exec(auth.token)?.[1] ?? '')
+/** Whether a step is a call with the access token of one of these pairs. */
+export const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
+  step.do === 'call' &&
+  step.method === 'solution/listSolutions' &&
+  step.change === undefined &&
+  step.auth.kind === 'token' &&
+  pairs.has(/^\$([\w-]+)\.accessToken$/.exec(step.auth.token)?.[1] ?? '')
 
 /** Whether calls are grants of sessions that differ in nothing else. */
 export const areSessionsOfOneKind = ([first, ...others]: readonly CallStep[]): boolean =>
