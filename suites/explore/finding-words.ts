@@ -4,7 +4,7 @@ import { describeNamedStep, describeStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { explainKeys } from './keyring.ts'
 import type { Shown } from './replay.ts'
-import { areSessionsOfOneKind, sessionOf, withSessionsTogether } from './session-grants.ts'
+import { areSessionsOfOneKind, crowdOf, sessionOf, withSessionsTogether } from './session-grants.ts'
 import { connectionsIn, noneShared } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { findMadeBy, generationOf, refreshedIn, requestedFor } from './token-lines.ts'
@@ -14,6 +14,8 @@ import { callsOf } from './whole-sequence.ts'
 export function headline({ message }: Candidate, steps: readonly Step[]): string {
   const last = steps.at(-1)
   if (last?.do !== 'call') return message
+  const crowd = crowdOf(steps)
+  if (crowd !== undefined) return `${steps.length - 1} of ${crowd.calls.length} sessions that were granted at once live`
   const [, outcome] = / was (accepted|refused)$/.exec(message) ?? []
   const text = outcome === undefined ? message : `${describeStep(last)} was ${outcome}`
   return isUsedBefore(refreshedIn(last), steps)

@@ -6,9 +6,7 @@ import { sessionLimit } from '../engine/document.ts'
 import { alterOf } from '../engine/fixture/alterations.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
 import { quietMs } from './other-pairs.ts'
-import { areSessionsOfOneKind, isPlainUse } from './session-grants.ts'
 import type { BurstStep, CallStep, Change, Step } from './step.ts'
-import { madeBy } from './whole-sequence.ts'
 
 export interface Names {
   get(name: string): Named | undefined
@@ -56,14 +54,6 @@ function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>):
     throw new Unsayable('the fixture language has no words for different calls at once')
   const call = stepText(first, names, needs, { expect: null })
   return call.replace(/ }$/, `, parallel: ${calls.length}, connections: ${on} }`)
-}
-
-/** More grants of sessions at once than may live: the steps after them use their tokens. */
-export function crowdOf(steps: readonly Step[]): BurstStep | undefined {
-  const [crowd, ...uses] = steps
-  if (crowd?.do !== 'burst' || crowd.calls.length <= sessionLimit || !areSessionsOfOneKind(crowd.calls))
-    return undefined
-  return uses.length > 0 && uses.every((use) => isPlainUse(use, new Set(madeBy(crowd)))) ? crowd : undefined
 }
 
 /** The grants of a crowd, whose results are kept as `$sessions`. */

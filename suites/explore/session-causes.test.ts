@@ -95,6 +95,7 @@ test('sessions that are granted at once are shown together, if more of them live
   expect(found.map(({ id, reproduced }) => [id, reproduced])).toEqual([
     ['found/sessions/oldest-removed/let-in', { failed: 3, tries: 3 }],
   ])
+  expect(found[0]?.message).toBe('17 of 20 sessions that were granted at once live')
   expect(found[0]?.steps.map((text) => text.replace(/crowd\d+x/g, 'crowd'))).toEqual([
     '20 calls at once: A grant to root for the scope "solution session:crowd0-$unique" as crowd0, and the same for 19 more sessions: crowd1-$unique, crowd2-$unique, …, crowd19-$unique',
     'A call of solution/listSolutions with the access token of crowd0, and the same with those of crowd1, crowd2, …, crowd15: accepted',

@@ -2,9 +2,10 @@
  * Puts calls together that a reader takes for one step: the same listing several times or with tokens that were granted at once, and grants that
  * differ only in the session.
  */
+import { sessionLimit } from '../engine/document.ts'
 import { isOtherSession } from './other-pairs.ts'
 import type { Outcome, Shown } from './replay.ts'
-import { type CallStep, namesIn, type Step } from './step.ts'
+import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
 
 /** A step, or several that are alike. */
@@ -22,7 +23,7 @@ export function withSessionsTogether(shown: Shown): Group[] {
 }
 
 /** Whether a step is a call with the access token of one of these pairs. */
-export const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
+const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
   step.do === 'call' &&
   step.method === 'solution/listSolutions' &&
   step.change === undefined &&
@@ -83,4 +84,12 @@ export function asRepeated(step: Step): Step {
   if (step.do !== 'call') return step
   const { as: _as, ...rest } = step
   return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
+}
+
+/** More grants of sessions at once than may live: the steps after them use their tokens. */
+export function crowdOf(steps: readonly Step[]): BurstStep | undefined {
+  const [crowd, ...uses] = steps
+  if (crowd?.do !== 'burst' || crowd.calls.length <= sessionLimit || !areSessionsOfOneKind(crowd.calls))
+    return undefined
+  return uses.length > 0 && uses.every((use) => isPlainUse(use, new Set(madeBy(crowd)))) ? crowd : undefined
 }
