@@ -15,7 +15,8 @@ export function headline({ message }: Candidate, steps: readonly Step[]): string
   const last = steps.at(-1)
   if (last?.do !== 'call') return message
   const crowd = crowdOf(steps)
-  if (crowd !== undefined) return `${steps.length - 1} of ${crowd.calls.length} sessions that were granted at once live`
+  if (crowd !== undefined)
+    return `${crowd.uses.length} of ${crowd.burst.calls.length} sessions that were granted at once live`
   const [, outcome] = / was (accepted|refused)$/.exec(message) ?? []
   const text = outcome === undefined ? message : `${describeStep(last)} was ${outcome}`
   return isUsedBefore(refreshedIn(last), steps)

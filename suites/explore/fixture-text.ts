@@ -53,7 +53,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
     const expect = preparationText(outcome)
     return more.length === 0 ? write(step, expect) : times(more.length + 1, write(asRepeated(step), expect))
   })
-  if (crowd !== undefined) before.push({ step: crowd, text: crowdText(crowd, names, needs) })
+  if (crowd !== undefined) before.push({ step: crowd.burst, text: crowdText(crowd.burst, names, needs) })
   const counts = countsBefore(input, last)
   const titleOf = ({ form, inChunks }: CallStep): string =>
     form === undefined && inChunks === undefined

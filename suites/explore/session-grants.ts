@@ -86,10 +86,18 @@ export function asRepeated(step: Step): Step {
   return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
 }
 
-/** More grants of sessions at once than may live: the steps after them use their tokens. */
-export function crowdOf(steps: readonly Step[]): BurstStep | undefined {
-  const [crowd, ...uses] = steps
-  if (crowd?.do !== 'burst' || crowd.calls.length <= sessionLimit || !areSessionsOfOneKind(crowd.calls))
+/** More grants of sessions at once than may live, and the steps after them, which use their tokens. */
+export interface Crowd {
+  readonly burst: BurstStep
+  readonly uses: readonly Step[]
+}
+
+/** undefined if the steps are others; older sessions before them do not matter. */
+export function crowdOf(steps: readonly Step[]): Crowd | undefined {
+  const at = steps.findIndex((step) => step.do !== 'wait' && !isOtherSession(step))
+  const burst = steps[at]
+  if (burst?.do !== 'burst' || burst.calls.length <= sessionLimit || !areSessionsOfOneKind(burst.calls))
     return undefined
-  return uses.length > 0 && uses.every((use) => isPlainUse(use, new Set(madeBy(crowd)))) ? crowd : undefined
+  const uses = steps.slice(at + 1)
+  return uses.length > 0 && uses.every((use) => isPlainUse(use, new Set(madeBy(burst)))) ? { burst, uses } : undefined
 }
