@@ -4,6 +4,7 @@ import type { Json, Change as PlainChange } from '../engine/changes/change.ts'
 import { wrapped } from '../engine/changes/wrapped.ts'
 import { sessionLimit } from '../engine/document.ts'
 import { alterOf } from '../engine/fixture/alterations.ts'
+import { inDocumentOrder } from './calls.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
 import { quietMs } from './other-pairs.ts'
 import type { BurstStep, CallStep, Change, Step } from './step.ts'
@@ -59,7 +60,7 @@ function inParallel({ calls, on }: BurstStep, names: Names, needs: Set<string>):
 /** The grants of a crowd, whose results are kept as `$sessions`. */
 export function crowdText({ calls: [first], calls, on }: BurstStep, names: Names, needs: Set<string>): string {
   if (first === undefined) throw new Unsayable('there are no calls')
-  const { as: _as, params, ...grant } = first
+  const { as: _as, params, ...grant } = inDocumentOrder(first)
   const scope = Array.isArray(params.scope) ? params.scope : []
   const words = scope.map((word) => (String(word).startsWith('session:') ? 'session:s$n$unique' : word))
   needs.add('limits')

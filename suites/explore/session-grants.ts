@@ -3,6 +3,7 @@
  * differ only in the session.
  */
 import { sessionLimit } from '../engine/document.ts'
+import { inDocumentOrder } from './calls.ts'
 import { isOtherSession } from './other-pairs.ts'
 import type { Outcome, Shown } from './replay.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
@@ -30,11 +31,11 @@ const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
   step.auth.kind === 'token' &&
   pairs.has(/^\$([\w-]+)\.accessToken$/.exec(step.auth.token)?.[1] ?? '')
 
-/** Whether calls are grants of sessions that differ in nothing else. */
-export const areSessionsOfOneKind = ([first, ...others]: readonly CallStep[]): boolean =>
-  first !== undefined &&
-  sessionGrantOf(first) !== undefined &&
-  others.every((other) => sessionGrantOf(other) === sessionGrantOf(first))
+/** Whether calls are grants of sessions that differ in nothing else but the order of params. */
+export function areSessionsOfOneKind(calls: readonly CallStep[]): boolean {
+  const kinds = new Set(calls.map((call) => sessionGrantOf(inDocumentOrder(call))))
+  return kinds.size === 1 && !kinds.has(undefined)
+}
 
 /** Groups of grants of sessions that were put in, whose names say nothing: the language of fixtures repeats a call. */
 export const withOtherSessionsTogether = (shown: Shown): Group[] =>
