@@ -37,7 +37,7 @@ export const gapTexts: TextOfKind<Gap> = {
       ? `the target creates no more API keys after ${created}, although it is fresh; it may count refused creations`
       : 'the target creates no more API keys, most likely because it has its ten; a cleanup method in the target file frees places',
   'places-perhaps-used': ({ count }) =>
-    `fewer keys could be created than the limit allows, but ${count} were removed or refused before, and the target may count them; run against a fresh target`,
+    `fewer keys could be created than the limit allows, but ${count} were removed, refused or not answered before, and the target may count them; run against a fresh target`,
   'left-out': ({ reason }) => `left out by --skip: ${reason}`,
   'as-declared': ({ reason }) => reason,
   'empty-list': () => 'the list that the next step goes through is empty',

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { problemText } from '../../report/problem-text.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
+import type { Scenario } from '../fixture/fixture-types.ts'
 import { parseScenario } from '../fixture/parse.ts'
+import type { Attempt } from '../judge/attempt.ts'
 import { seededRandom } from '../random.ts'
-import { startRun } from './caller.ts'
+import { type Caller, startRun } from './caller.ts'
+import { placesUsedBefore } from './full-target.ts'
 import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
 
@@ -58,4 +61,17 @@ test('a fresh target that never created a key is broken, another one may be full
   expect(verdict).toBe('failed')
   expect(problem?.hint).toEqual({ kind: 'perhaps-not-fresh' })
   expect((await runOn({ fresh: false, takes: () => false, known: false })).verdict).toBe('not-testable')
+})
+
+test.each<[string, string, boolean, number, boolean]>([
+  ['a wrong count', 'wrong-count', true, 3, true],
+  ['keys that are refused in a form of its own', 'call-not-answered', true, 3, true],
+  ['another failure', 'not-refused', true, 3, false],
+  ['a new instance', 'wrong-count', false, 3, false],
+  ['no earlier creation that may count', 'wrong-count', true, 0, false],
+])('whether used places explain that too few keys work: %s', (_what, kind, lasting, perhapsCounted, explains) => {
+  const needs = { needs: ['keys', 'limits', 'fresh-instance'] } as unknown as Scenario
+  const attempt = { stops: [{ kind: 'broke', problem: { kind } }] } as unknown as Attempt
+  const caller = { run: { target: { lasting } } } as unknown as Caller
+  expect(placesUsedBefore(caller, needs, attempt, perhapsCounted)?.verdict).toBe(explains ? 'not-testable' : undefined)
 })

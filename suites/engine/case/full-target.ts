@@ -1,6 +1,6 @@
 import type { Auth, Scenario } from '../fixture/fixture-types.ts'
 import type { Attempt } from '../judge/attempt.ts'
-import type { Gap } from '../judge/problem.ts'
+import type { Gap, ProblemFacts } from '../judge/problem.ts'
 import { shortName, uniqueLength } from '../signer/short-name.ts'
 import { makeCall } from './call.ts'
 import type { Caller } from './caller.ts'
@@ -41,9 +41,12 @@ const refusesCreation = ({ stops }: Attempt): boolean =>
       called.some(({ answer }) => answer.outcome === 'refused'),
   )
 
+/** A tally finds too few keys; those that are refused may answer with something that is no refusal of JSON-RPC. */
+const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not-answered']
+
 /**
- * A case that needs all ten places of a fresh instance proves nothing on a lasting one where keys were removed or creations were refused
- * before: whether those count is open.
+ * A case that needs all ten places of a fresh instance proves nothing on a lasting one where keys were removed, or creations were refused or not
+ * answered before: whether those count is open.
  */
 export function placesUsedBefore(
   { run }: Caller,
@@ -53,7 +56,7 @@ export function placesUsedBefore(
 ): { verdict: 'not-testable'; problem: Gap } | undefined {
   const fillsFresh = needs.includes('fresh-instance') && needs.includes('limits')
   if (!run.target.lasting || !fillsFresh || perhapsCounted === 0) return undefined
-  const tooFew = stops.some(({ kind, problem }) => kind === 'broke' && problem.kind === 'wrong-count')
+  const tooFew = stops.some(({ kind, problem }) => kind === 'broke' && kindsOfTooFew.includes(problem.kind))
   return tooFew
     ? { verdict: 'not-testable', problem: { kind: 'places-perhaps-used', count: perhapsCounted } }
     : undefined

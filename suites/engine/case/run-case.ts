@@ -80,7 +80,7 @@ async function tryCase(caller: Caller, scenario: Scenario, testCase: Case, numbe
     return unjudged(scenario, testCase, hasNoPlace(missing) ? 'not-testable' : 'blocked', missing)
   const names = builtInNames(caller, { scenario, testCase }, testKeys, number)
   const jumpsBefore = caller.facts.clockJumps
-  const countedBefore = caller.createdKeys.perhapsCounted
+  const countedBefore = caller.createdKeys.perhapsCounted + caller.createdKeys.unanswered.length
   const { schemas } = run.corpus
   const attempt = await attemptCase({ caller, names, schemas, isMust: isMustIn(run.corpus) }, scenario, testCase)
   const jumped = caller.facts.clockJumps > jumpsBefore && attempt.stops.length > 0
