@@ -33,6 +33,22 @@ describe('calls at once', () => {
     },
   )
 
+  test('show a scope that grants of one key share', async () => {
+    let last: readonly string[] = []
+    const rules: NonNullable<ServerOptions['rules']> = {
+      beforeEffect: (effect) => (effect === 'session' ? new Promise((resolve) => setImmediate(resolve)) : undefined),
+      grantedScope: (requested) => {
+        last = requested
+        return requested
+      },
+      grantResult: (result, pair) => {
+        pair.scope = [...last]
+        return result
+      },
+    }
+    expect(await brokenBy({ rules }, everyBurst)).toContain('scopes/context')
+  })
+
   test('accuse no server that makes sessions at once in another order', async () => {
     let turns = 20
     const around: NonNullable<ServerOptions['around']> = (handle) => async (request) => {

@@ -108,6 +108,17 @@ async function grantsOfTwoKeys({ x, keyring }: Caller, who: string, on: 'new' | 
     }
 }
 
+/** Grants of one key at once, each restricted in another way: no token takes over what belongs to another. */
+async function grantsOfOneKey({ x }: Caller, who: string, on: 'new' | 'warm'): Promise<void> {
+  const scopes = [['solution'], ['context'], ['solution', 'ipAddr:203.0.113.9'], ['solution', 'expiresIn:15000']]
+  for (const order of [scopes, scopes.toReversed()]) {
+    const at = freshName(x, 'race')
+    const calls = order.map((scope, lane) => grant(who, scope, { as: `${at}o${lane}` }))
+    await x.burst({ do: 'burst', calls, on })
+    for (const { as } of calls) if (as !== undefined && x.lines.has(as)) await x.call(list(token(as)))
+  }
+}
+
 /** A call with wrong credentials and one with none, each directly behind a right one, and behind each other. */
 const besideRight = (right: CallStep, wrong: CallStep): CallStep[][] => [
   [right, list(none), right, wrong],
@@ -145,5 +156,6 @@ export async function wrongBesideRight(caller: Caller, who: string, on: 'new' | 
   }
   if (on === 'warm') await warm(caller, 6)
   await grantsOfTwoKeys(caller, who, on)
+  await grantsOfOneKey(caller, who, on)
   for (const calls of bursts) await x.burst({ do: 'burst', calls, on })
 }
