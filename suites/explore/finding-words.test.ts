@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { reproducedSentence } from '../report/findings.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import type { ServerOptions } from '../targets/bundled.ts'
-import { basic, create, grant, list, refresh, token } from './calls.ts'
+import { basic, changed, create, grant, list, refresh, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { headline, stepLines } from './finding-words.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { explainKeys } from './keyring.ts'
-import type { Step } from './step.ts'
+import type { CallStep, Step } from './step.ts'
 import type { Caller } from './table.ts'
 import { foundIn } from './test-findings.ts'
 
@@ -38,6 +38,19 @@ test('a finding says what its token went through, and that nothing can be left o
   expect(finding.least).toBe(true)
   expect(reproducedSentence(finding)).toBe(
     'Repeated 3 times, seen 3 times; not seen without any single one of these steps and words of scope',
+  )
+})
+
+test('calls at once are told with the key that the simpler ones have', () => {
+  const wrong = (who: string): CallStep =>
+    changed(list(basic(who)), { field: 'basic-secret', operation: 'inside-changed' })
+  const burst = (who: string): Step => ({ do: 'burst', on: 'new', calls: [list(basic(who)), wrong(who)] })
+  const what = (who: string): string =>
+    `A call of solution/listSolutions with Basic credentials of ${who} with its basic-secret changed (inside-changed) was accepted: no order allows it`
+  const candidate = { message: what('by-basic') } as Candidate
+  expect(headline(candidate, [burst('root')], burst('by-basic'))).toBe(what('root'))
+  expect(headline(candidate, [{ do: 'burst', on: 'new', calls: [wrong('root')] }], burst('by-basic'))).toBe(
+    what('by-basic'),
   )
 })
 

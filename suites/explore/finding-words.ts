@@ -10,9 +10,14 @@ import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { findMadeBy, generationOf, refreshedIn, requestedFor } from './token-lines.ts'
 import { callsOf } from './whole-sequence.ts'
 
-/** The last call as the steps have it, which may be simpler than the one that was found first, with what its token went through. */
-export function headline({ message }: Candidate, steps: readonly Step[]): string {
+/**
+ * The last call as the steps have it, which may be simpler than the one that was found first, with what its token went through.
+ *
+ * @param found the step that was found first
+ */
+export function headline({ message }: Candidate, steps: readonly Step[], found?: Step): string {
   const last = steps.at(-1)
+  if (last?.do === 'burst' && found?.do === 'burst') return ofSimplerBurst(message, last, found)
   if (last?.do !== 'call') return message
   const crowd = crowdOf(steps)
   if (crowd !== undefined)
@@ -22,6 +27,16 @@ export function headline({ message }: Candidate, steps: readonly Step[]): string
   return isUsedBefore(refreshedIn(last), steps)
     ? text.replace(/^A refresh\b/, 'A refresh with a refresh token that was used before')
     : withPair(text, last, steps)
+}
+
+/** The call of a burst that a message tells, as the simpler burst has it. */
+function ofSimplerBurst(message: string, { calls }: BurstStep, found: BurstStep): string {
+  const told = found.calls.findIndex((call) => message.startsWith(`${describeStep(call)} was `))
+  const [before, now] = [found.calls[told], calls[told]]
+  const isAlike = calls.length === found.calls.length && before?.method === now?.method
+  return before === undefined || now === undefined || !isAlike
+    ? message
+    : message.replace(describeStep(before), () => describeStep(now))
 }
 
 /** What a token may do follows from the scope that was requested for it, and from the refreshes. */
