@@ -92,7 +92,7 @@ function howOf(method: string, auth: CallStep['auth'], isNamed: boolean): string
     }
     case 'header':
       return auth.header.startsWith('$')
-        ? ' with the header that signs another body'
+        ? ' with the header of an earlier call, which signs another body'
         : ` with the header "${auth.header}"`
     case 'basic':
       return ` with Basic credentials of ${auth.who}`

@@ -54,6 +54,16 @@ test('calls at once are told with the key that the simpler ones have', () => {
   )
 })
 
+test.each([
+  ['sessions/removed-refresh', 'accepted', 'A refresh with the refresh token of a removed session was accepted'],
+  ['refresh/own-expiry', 'accepted', 'A refresh with an expired refresh token was accepted'],
+  ['refresh/own-expiry', 'refused', 'A refresh was refused'],
+  ['refresh/after-access-expiry', 'refused', 'A refresh after the access token had expired was refused'],
+])('what a refresh is follows from the requirement: %s, %s', (requirement, outcome, text) => {
+  const candidate = { requirement, message: `A refresh was ${outcome}` } as Candidate
+  expect(headline(candidate, [grant('root', ['solution'], { as: 'pair0' }), refresh('pair0')])).toBe(text)
+})
+
 test('a second refresh with one token is called so', () => {
   const steps: Step[] = [
     grant('root', ['solution'], { as: 'pair0' }),

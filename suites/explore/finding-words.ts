@@ -15,7 +15,7 @@ import { callsOf } from './whole-sequence.ts'
  *
  * @param found the step that was found first
  */
-export function headline({ message }: Candidate, steps: readonly Step[], found?: Step): string {
+export function headline({ message, requirement }: Candidate, steps: readonly Step[], found?: Step): string {
   const last = steps.at(-1)
   if (last?.do === 'burst' && found?.do === 'burst') return ofSimplerBurst(message, last, found)
   if (last?.do !== 'call') return message
@@ -24,9 +24,18 @@ export function headline({ message }: Candidate, steps: readonly Step[], found?:
     return `${crowd.uses.length} of ${crowd.burst.calls.length} sessions that were granted at once live`
   const [, outcome] = / was (accepted|refused)$/.exec(message) ?? []
   const text = outcome === undefined ? message : `${describeStep(last)} was ${outcome}`
+  const refresh = refreshesOf[`${requirement} ${outcome}`]
+  if (refresh !== undefined) return text.replace(/^A refresh (?=was )/, `${refresh} `)
   return isUsedBefore(refreshedIn(last), steps)
     ? text.replace(/^A refresh\b/, 'A refresh with a refresh token that was used before')
     : withPair(text, last, steps)
+}
+
+/** What a refresh is that breaks a requirement in this way. */
+const refreshesOf: { readonly [broken: string]: string } = {
+  'sessions/removed-refresh accepted': 'A refresh with the refresh token of a removed session',
+  'refresh/own-expiry accepted': 'A refresh with an expired refresh token',
+  'refresh/after-access-expiry refused': 'A refresh after the access token had expired',
 }
 
 /** The call of a burst that a message tells, as the simpler burst has it. */

@@ -33,14 +33,12 @@ export async function simpler(x: Explorer, candidate: Candidate, shown: Shown): 
     )
     .toReversed()
   const least = await simplified(x, candidate, single, refreshes)
-  // A refusal says little about a scope.
-  const words = candidate.kind === 'refused' ? [] : wordsOfGrants(least.steps)
-  const narrow = await simplified(
-    x,
-    candidate,
-    least,
-    words.map((word) => (steps) => withoutWord(steps, word)),
+  const words = wordsOfGrants(least.steps).map(
+    (word): Simplification =>
+      (steps) =>
+        withoutWord(steps, word),
   )
+  const narrow = await simplified(x, candidate, least, words)
   const common = await simplified(x, candidate, narrow, [
     ...exchanges(x, narrow.steps).map(
       (exchange): Simplification =>
@@ -141,7 +139,7 @@ const mostToTry = 12
 /** Whether each step and each word of scope is needed: leaves out one at a time. False also where that was not tried. */
 export async function needsAll(x: Explorer, candidate: Candidate, { steps }: Shown): Promise<boolean> {
   const mine = steps.filter((step) => !isOtherSession(step))
-  if ((candidate.kind !== 'accepted' && candidate.kind !== 'shape') || mine.length > mostToTry) return false
+  if (candidate.kind === 'history' || mine.length > mostToTry) return false
   const isLate = laterOn(x)
   const fewer = [
     ...steps.slice(beginsQuiet(steps), -1).map((_, at) => steps.toSpliced(at + beginsQuiet(steps), 1)),
