@@ -29,7 +29,9 @@ const sessionOf = (scope: readonly string[]): string | null => wordsBehind(scope
 
 /** A pair as a member of a session. */
 export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'>): Member {
-  const keyName = state.keys.get(pair.key)?.name ?? ''
+  const key = state.keys.get(pair.key)
+  const keyName = key?.name ?? ''
+  const keyScope = key?.scope?.toSorted().join(' ')
   const name = sessionOf(pair.scope)
   // What a name used again does may depend on what else is requested with it.
   const besides =
@@ -39,7 +41,7 @@ export function memberOf(state: State, pair: Pick<Pair, 'key' | 'line' | 'scope'
           .filter((word) => !word.startsWith('session:'))
           .toSorted()
           .join(' ')
-  return { key: pair.key, line: pair.line, name, besides, keyName, isRoot: pair.key === state.root }
+  return { key: pair.key, line: pair.line, name, besides, keyName, keyScope, isRoot: pair.key === state.root }
 }
 
 /** `NUMBER` of expiresIn, where exactly one plain one was asked for. */

@@ -3,7 +3,7 @@
  */
 
 export interface Reading {
-  readonly user: 'one key' | 'all keys' | 'keys of one name' | 'created keys'
+  readonly user: 'one key' | 'all keys' | 'keys of one name' | 'keys of one scope' | 'created keys'
   /** Whether a grant without `session:` counts as a session: none does, each does, or all share one. */
   readonly unnamed: 'none' | 'each' | 'one'
   /** What a name used again does, with the same scope and with another. */
@@ -26,7 +26,7 @@ const reuses: readonly (readonly [same: Reuse, another: Reuse])[] = [
 /** Every combination. */
 export function everyReading(): Reading[] {
   const readings: Reading[] = []
-  for (const user of ['one key', 'all keys', 'keys of one name', 'created keys'] as const)
+  for (const user of ['one key', 'all keys', 'keys of one name', 'keys of one scope', 'created keys'] as const)
     for (const unnamed of ['none', 'each', 'one'] as const)
       for (const [reusedName, reusedForAnother] of reuses)
         readings.push({ user, unnamed, reusedName, reusedForAnother })

@@ -34,8 +34,11 @@ function simulatedServer({ user, unnamed, reusedName, reusedForAnother }: Readin
     return sessions.filter((one) => of(one) === lowest)
   }
   const users = new Map<string, Session[]>()
-  const userOf = ({ key, keyName, isRoot }: Member): string =>
-    user === 'one key' ? key : user === 'keys of one name' ? keyName : user === 'created keys' && isRoot ? key : ''
+  const userOf = ({ key, keyName, keyScope = key, isRoot }: Member): string => {
+    if (user === 'keys of one name') return keyName
+    if (user === 'keys of one scope') return keyScope
+    return user === 'one key' || (user === 'created keys' && isRoot) ? key : ''
+  }
   const sessionsOf = (member: Member): Session[] => {
     const sessions = users.get(userOf(member)) ?? []
     users.set(userOf(member), sessions)
@@ -81,8 +84,8 @@ function simulatedServer({ user, unnamed, reusedName, reusedForAnother }: Readin
 
 const keys = [
   { key: 'root', keyName: '', isRoot: true },
-  { key: 'a', keyName: 'twin', isRoot: false },
-  { key: 'b', keyName: 'twin', isRoot: false },
+  { key: 'a', keyName: 'twin', keyScope: 'context solution', isRoot: false },
+  { key: 'b', keyName: 'twin', keyScope: 'context solution', isRoot: false },
 ]
 
 /** @returns what the table of this reading said wrongly of a server that reads the document so */

@@ -75,7 +75,7 @@ describe('sixteen sessions', () => {
 describe('the readings of the open questions', () => {
   test('each combination is a table of its own', () => {
     const tables = everySessionTable()
-    expect(tables).toHaveLength(4 * 3 * 6)
+    expect(tables).toHaveLength(5 * 3 * 6)
     expect(new Set(tables.map(({ reading }) => JSON.stringify(reading))).size).toBe(tables.length)
   })
 

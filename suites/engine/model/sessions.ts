@@ -61,8 +61,9 @@ export interface Member {
   readonly name: string | null
   /** The other words of its scope. */
   readonly besides?: string
-  /** The label of the key, and whether it is the initial one: a user may be either. */
+  /** The label of the key, its scope in alphabetical order, where that is known, and whether it is the initial one: a user may be each of these. */
   readonly keyName: string
+  readonly keyScope?: string | undefined
   readonly isRoot: boolean
 }
 
@@ -256,9 +257,10 @@ const holds =
   (session: Session): boolean =>
     session.lines.includes(line)
 
-function nameOf({ reading }: SessionTable, { key, keyName, isRoot }: Member): string {
+function nameOf({ reading }: SessionTable, { key, keyName, keyScope, isRoot }: Member): string {
   if (reading.user === 'one key') return key
   if (reading.user === 'keys of one name') return `name ${keyName}`
+  if (reading.user === 'keys of one scope') return keyScope === undefined ? key : `scope ${keyScope}`
   return reading.user === 'created keys' && isRoot ? key : ''
 }
 
