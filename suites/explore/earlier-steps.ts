@@ -1,15 +1,9 @@
 /** The steps before a finding on which it may rest. */
 import { hasDocumentedResult } from '../engine/document.ts'
+import { withCrowdUsed } from './crowd.ts'
 import { scriptOfEndedKeys } from './ended-keys.ts'
 import type { Candidate, Entry, Explorer } from './explorer-types.ts'
-import {
-  quietMs,
-  withCrowdUsed,
-  withNameAgain,
-  withNewerSessions,
-  withOtherPairs,
-  withSessionsAround,
-} from './other-pairs.ts'
+import { quietMs, withNameAgain, withNewerSessions, withOtherPairs, withSessionsAround } from './other-pairs.ts'
 import { namesIn, type Step } from './step.ts'
 import { callsOf, madeBy, selfContainedSteps } from './whole-sequence.ts'
 

@@ -8,9 +8,12 @@ import type { Candidate, Explorer } from './explorer-types.ts'
 import { headline, stepLines } from './finding-words.ts'
 import { collectFindings, type Found } from './findings.ts'
 import { explainKeys } from './keyring.ts'
+import type { Shown } from './replay.ts'
 import type { CallStep, Step } from './step.ts'
 import type { Caller } from './table.ts'
 import { foundIn } from './test-findings.ts'
+
+const shown = (steps: readonly Step[]): Shown => ({ steps, outcomes: steps.map(() => 'accepted') })
 
 type Rules = NonNullable<ServerOptions['rules']>
 
@@ -48,8 +51,8 @@ test('calls at once are told with the key that the simpler ones have', () => {
   const what = (who: string): string =>
     `A call of solution/listSolutions with Basic credentials of ${who} with its basic-secret changed (inside-changed) was accepted: no order allows it`
   const candidate = { message: what('by-basic') } as Candidate
-  expect(headline(candidate, [burst('root')], burst('by-basic'))).toBe(what('root'))
-  expect(headline(candidate, [{ do: 'burst', on: 'new', calls: [wrong('root')] }], burst('by-basic'))).toBe(
+  expect(headline(candidate, shown([burst('root')]), burst('by-basic'))).toBe(what('root'))
+  expect(headline(candidate, shown([{ do: 'burst', on: 'new', calls: [wrong('root')] }]), burst('by-basic'))).toBe(
     what('by-basic'),
   )
 })
@@ -61,7 +64,7 @@ test.each([
   ['refresh/after-access-expiry', 'refused', 'A refresh after the access token had expired was refused'],
 ])('what a refresh is follows from the requirement: %s, %s', (requirement, outcome, text) => {
   const candidate = { requirement, message: `A refresh was ${outcome}` } as Candidate
-  expect(headline(candidate, [grant('root', ['solution'], { as: 'pair0' }), refresh('pair0')])).toBe(text)
+  expect(headline(candidate, shown([grant('root', ['solution'], { as: 'pair0' }), refresh('pair0')]))).toBe(text)
 })
 
 test('a second refresh with one token is called so', () => {
@@ -71,15 +74,15 @@ test('a second refresh with one token is called so', () => {
     refresh('pair0'),
   ]
   const candidate = { message: 'A refresh was accepted' } as Candidate
-  expect(headline(candidate, steps)).toBe('A refresh with a refresh token that was used before was accepted')
-  expect(headline(candidate, steps.slice(0, 2))).toBe('A refresh was accepted')
+  expect(headline(candidate, shown(steps))).toBe('A refresh with a refresh token that was used before was accepted')
+  expect(headline(candidate, shown(steps.slice(0, 2)))).toBe('A refresh was accepted')
 })
 
 test('the headline has the last call as the steps have it', () => {
   const candidate = {
     message: 'A call of solution/listSolutions with Basic credentials of by-basic was refused',
   } as Candidate
-  expect(headline(candidate, [list(basic('root'))])).toBe(
+  expect(headline(candidate, shown([list(basic('root'))]))).toBe(
     'A call of solution/listSolutions with Basic credentials of root was refused',
   )
 })

@@ -1,10 +1,11 @@
 /** What a finding says: its headline, and a line for each step. */
 import { counted } from '../engine/group.ts'
+import { crowdOf } from './crowd.ts'
 import { describeNamedStep, describeStep } from './describe-step.ts'
 import type { Candidate, Explorer } from './explorer-types.ts'
 import { explainKeys } from './keyring.ts'
 import type { Shown } from './replay.ts'
-import { areSessionsOfOneKind, crowdOf, sessionOf, withSessionsTogether } from './session-grants.ts'
+import { areSessionsOfOneKind, sessionOf, withSessionsTogether } from './session-grants.ts'
 import { connectionsIn, noneShared } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
 import { findMadeBy, generationOf, refreshedIn, requestedFor } from './token-lines.ts'
@@ -15,13 +16,13 @@ import { callsOf } from './whole-sequence.ts'
  *
  * @param found the step that was found first
  */
-export function headline({ message, requirement }: Candidate, steps: readonly Step[], found?: Step): string {
+export function headline({ message, requirement, kind }: Candidate, shown: Shown, found?: Step): string {
+  const { steps } = shown
   const last = steps.at(-1)
   if (last?.do === 'burst' && found?.do === 'burst') return ofSimplerBurst(message, last, found)
   if (last?.do !== 'call') return message
-  const crowd = crowdOf(steps)
-  if (crowd !== undefined)
-    return `${crowd.uses.length} of ${crowd.burst.calls.length} sessions that were granted at once live`
+  const crowd = kind === 'accepted' ? crowdOf(shown) : undefined
+  if (crowd !== undefined) return `${crowd.live} of ${crowd.burst.calls.length} sessions that were granted at once live`
   const [, outcome] = / was (accepted|refused)$/.exec(message) ?? []
   const text = outcome === undefined ? message : `${describeStep(last)} was ${outcome}`
   const refresh = refreshesOf[`${requirement} ${outcome}`]

@@ -129,7 +129,9 @@ function findingOf(
 ): Found {
   const { requirement, level, kind } = candidate
   // It may show what a server sent, which knows secrets.
-  const message = printable(createRedactor(secretsOf(x)).text(headline(candidate, steps, x.log[candidate.entry]?.step)))
+  const message = printable(
+    createRedactor(secretsOf(x)).text(headline(candidate, { steps, outcomes }, x.log[candidate.entry]?.step)),
+  )
   const since = failed === tries && isOfSameKeys(x, candidate, steps) ? cameBetween(x, candidate, steps) : undefined
   const { text: sentence = '', part = '?' } = requirements.find(({ id }) => id === requirement) ?? {}
   return {

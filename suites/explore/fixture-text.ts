@@ -1,6 +1,7 @@
 /** Writes a finding as a scenario, if the fixture language has words for it. */
 import { hasDocumentedResult } from '../engine/document.ts'
 import { counted } from '../engine/group.ts'
+import { type Crowd, crowdOf } from './crowd.ts'
 import { commentLines, withoutUnusedKeeps } from './fixture-comments.ts'
 import { controlsFor, rightPair, rootCall } from './fixture-controls.ts'
 import { expectText } from './fixture-demands.ts'
@@ -8,7 +9,7 @@ import type { Counts, FixtureInput } from './fixture-input.ts'
 import { freeOwner, keysOfScenario, type Named, Unsayable } from './fixture-keys.ts'
 import { crowdText, crowdUses, isRefresh, type Names, quoted, raceText, stepText } from './fixture-steps.ts'
 import type { Outcome } from './replay.ts'
-import { asRepeated, crowdOf, withOtherSessionsTogether } from './session-grants.ts'
+import { asRepeated, withOtherSessionsTogether } from './session-grants.ts'
 import { isPushedOut, isSameInEveryReading } from './session-readings.ts'
 import { connectionsIn, noneShared } from './shared-connections.ts'
 import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
@@ -32,14 +33,19 @@ export function fixtureText(input: FixtureInput): WrittenFinding {
 }
 
 /** Why the steps alone would accuse other servers, or disturb other scenarios. */
-function whyOnlyHere({ requirement, steps, expect, isSeenAgain = true }: FixtureInput): string | undefined {
+function whyOnlyHere(input: FixtureInput): string | undefined {
+  const { requirement, steps, expect, isSeenAgain = true } = input
   if (!isSeenAgain) return 'it was not seen again, so these steps do not show it'
-  if (crowdOf(steps) !== undefined) return undefined
+  if (tooManyLive(input) !== undefined) return undefined
   if (requirement.startsWith('keys/can-be-')) return 'no scenario may disable or delete a test key'
   const isOfSession = requirement.startsWith('sessions/') || requirement === 'refresh/session-kept'
   if (!isOfSession || isSameInEveryReading(steps) || (expect === 'refused' && isPushedOut(steps))) return undefined
   return 'which session is the oldest rests on what this target showed before'
 }
+
+/** A crowd of sessions of which more live than may. */
+const tooManyLive = (input: FixtureInput): Crowd | undefined =>
+  input.expect === 'refused' ? crowdOf(input) : undefined
 
 function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   const needs = new Set<string>()
@@ -47,7 +53,7 @@ function scenarioText(input: FixtureInput, last: CallStep | BurstStep): string {
   const judged = judgedStep(last, input)
   const names = friendlyNames(named, [...creations, ...input.steps, judged], input)
   const write = (step: Step, expect: string | null): Line => ({ step, text: stepText(step, names, needs, { expect }) })
-  const crowd = crowdOf(input.steps)
+  const crowd = tooManyLive(input)
   const groups = crowd === undefined ? withOtherSessionsTogether(input).slice(0, -1) : []
   const before = groups.map(({ steps: [step, ...more], outcome }): Line => {
     const expect = preparationText(outcome)

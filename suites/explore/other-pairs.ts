@@ -1,6 +1,6 @@
 /** Puts other pairs into a sequence of steps. */
 import { sessionLimit } from '../engine/document.ts'
-import { list, refresh, token } from './calls.ts'
+import { refresh } from './calls.ts'
 import { withKey } from './commoner-keys.ts'
 import type { CallStep, Step } from './step.ts'
 
@@ -25,7 +25,12 @@ function lastSession(steps: readonly Step[]): CallStep | undefined {
 }
 
 /** Grants of plain sessions, named after a letter and numbered from `first`. */
-function sessionsLike({ connection: _kept, ...plain }: CallStep, letter: string, count: number, first = 1): Step[] {
+export function sessionsLike(
+  { connection: _kept, ...plain }: CallStep,
+  letter: string,
+  count: number,
+  first = 1,
+): Step[] {
   return Array.from({ length: count }, (_, at): Step => {
     const scope = ['solution', `session:${letter}${at + first}$unique`]
     return { ...plain, params: { ...plain.params, scope }, as: `crowd${at + first}${letter}` }
@@ -93,21 +98,6 @@ export function withSessionsAround(steps: readonly Step[]): Step[] {
   const wait: Step = { do: 'wait', ms: quietMs }
   const [older, newer] = [sessionsLike(granted, 'o', sessionLimit), sessionsLike(granted, 'n', sessionLimit - 1)]
   return [wait, ...older, wait, ...steps.slice(0, -1), ...newer, ...steps.slice(-1)]
-}
-
-/**
- * The same steps, if they begin with more grants of sessions at once than may live: the key has sixteen older sessions, so that its sessions are
- * known, and the token of every grant is used before the last step. Which of them were removed, only all of them together tell.
- */
-export function withCrowdUsed(steps: readonly Step[]): Step[] {
-  const [crowd, ...rest] = steps
-  const granted = crowd?.do === 'burst' ? crowd.calls.map((call) => lastSession([call])) : []
-  const [first] = granted
-  if (crowd?.do !== 'burst' || first === undefined || granted.length <= sessionLimit || granted.includes(undefined))
-    return [...steps]
-  const wait: Step = { do: 'wait', ms: quietMs }
-  const uses = crowd.calls.flatMap(({ as }) => (as === undefined ? [] : [list(token(as))]))
-  return [wait, ...sessionsLike(first, 'o', sessionLimit), wait, crowd, ...uses, ...rest]
 }
 
 /** The same steps; before the last one, the key of the last grant is granted other pairs, and refreshes them. */

@@ -5,8 +5,6 @@ import { sessionRace } from './bursts.ts'
 import { grant, list, token } from './calls.ts'
 import { expectRefused } from './expect-calls.ts'
 import { collectFindings, type Found } from './findings.ts'
-import { crowdOf } from './session-grants.ts'
-import type { CallStep, Step } from './step.ts'
 import type { Caller } from './table.ts'
 import { foundIn } from './test-findings.ts'
 
@@ -109,21 +107,4 @@ test('sessions that are granted at once are shown together, if more of them live
   expect(found[0]?.fixture).toMatch(
     /\nsteps:\n {2}- \{ for: \$sessions, call: solution\/listSolutions, auth: .* tally: \{ accepted: at-most 16 \} \}\n$/,
   )
-})
-
-test('a crowd is known by its grants and uses, whatever sessions came before', () => {
-  const session = (name: string): CallStep => grant('root', ['solution', `session:${name}`], { as: name })
-  const calls = Array.from({ length: 17 }, (_, at) => session(`crowd9x${at}`))
-  const burst: Step = { do: 'burst', calls, on: 'new' }
-  const use = list(token('crowd9x3'))
-  const older: Step = { ...session('o1$unique'), as: 'crowd1o' }
-  expect(crowdOf([older, { do: 'wait', ms: 1300 }, burst, use])).toEqual({ burst, uses: [use] })
-  for (const steps of [
-    [burst],
-    [burst, list(token('pair1'))],
-    [session('pair1'), burst, use],
-    [{ ...burst, calls: calls.slice(1) }, use],
-    [{ ...burst, calls: [...calls, grant('root', ['context', 'session:a'])] }, use],
-  ])
-    expect(crowdOf(steps)).toBeUndefined()
 })

@@ -2,11 +2,10 @@
  * Puts calls together that a reader takes for one step: the same listing several times or with tokens that were granted at once, and grants that
  * differ only in the session.
  */
-import { sessionLimit } from '../engine/document.ts'
 import { inDocumentOrder } from './calls.ts'
 import { isOtherSession } from './other-pairs.ts'
 import type { Outcome, Shown } from './replay.ts'
-import { type BurstStep, type CallStep, namesIn, type Step } from './step.ts'
+import { type CallStep, namesIn, type Step } from './step.ts'
 import { madeBy } from './whole-sequence.ts'
 
 /** A step, or several that are alike. */
@@ -24,7 +23,7 @@ export function withSessionsTogether(shown: Shown): Group[] {
 }
 
 /** Whether a step is a call with the access token of one of these pairs. */
-const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
+export const isPlainUse = (step: Step, pairs: ReadonlySet<string>): boolean =>
   step.do === 'call' &&
   step.method === 'solution/listSolutions' &&
   step.change === undefined &&
@@ -85,20 +84,4 @@ export function asRepeated(step: Step): Step {
   if (step.do !== 'call') return step
   const { as: _as, ...rest } = step
   return JSON.parse(JSON.stringify(rest).replace(/session:([nob])\d+\$unique/, 'session:$1$$n$$unique')) as CallStep
-}
-
-/** More grants of sessions at once than may live, and the steps after them, which use their tokens. */
-export interface Crowd {
-  readonly burst: BurstStep
-  readonly uses: readonly Step[]
-}
-
-/** undefined if the steps are others; older sessions before them do not matter. */
-export function crowdOf(steps: readonly Step[]): Crowd | undefined {
-  const at = steps.findIndex((step) => step.do !== 'wait' && !isOtherSession(step))
-  const burst = steps[at]
-  if (burst?.do !== 'burst' || burst.calls.length <= sessionLimit || !areSessionsOfOneKind(burst.calls))
-    return undefined
-  const uses = steps.slice(at + 1)
-  return uses.length > 0 && uses.every((use) => isPlainUse(use, new Set(madeBy(burst)))) ? { burst, uses } : undefined
 }
