@@ -32,6 +32,7 @@ describe('the model alone', () => {
     ['names-of-refused-creations-stay-taken', {}],
     ['key-names-of-at-most-twelve-characters', {}],
     ['session-joined-by-the-same-scope-and-replaced-by-another', { seed: 2, calls: 4000 }],
+    ['keys-with-the-same-scope-are-one-user', { seed: 2, calls: 4000, walks: 40 }],
     ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
   ])('does not accuse %s', { timeout: 30_000 }, async (name, more) => {
     const variant = (await loadIndependentVariants()).find(({ id }) => id === name)

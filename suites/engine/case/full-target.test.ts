@@ -6,9 +6,12 @@ import { parseScenario } from '../fixture/parse.ts'
 import type { Attempt } from '../judge/attempt.ts'
 import { seededRandom } from '../random.ts'
 import { type Caller, startRun } from './caller.ts'
+import type { CreatedKeysEntry } from './created-keys.ts'
 import { placesUsedBefore } from './full-target.ts'
 import { runCase } from './run-case.ts'
 import { noFacts } from './target-facts.ts'
+
+const create = 'manager/createApiKey'
 
 const scenario = parseScenario(
   `scenario: A key is created
@@ -65,7 +68,7 @@ test('a fresh target that never created a key is broken, another one may be full
 
 test.each<[string, string, boolean, number, boolean]>([
   ['a wrong count', 'wrong-count', true, 3, true],
-  ['keys that are refused in a form of its own', 'call-not-answered', true, 3, true],
+  ['keys that are refused without a JSON-RPC error', 'call-not-answered', true, 3, true],
   ['another failure', 'not-refused', true, 3, false],
   ['a new instance', 'wrong-count', false, 3, false],
   ['no earlier creation that may count', 'wrong-count', true, 0, false],
@@ -74,4 +77,30 @@ test.each<[string, string, boolean, number, boolean]>([
   const attempt = { stops: [{ kind: 'broke', problem: { kind } }] } as unknown as Attempt
   const caller = { run: { target: { lasting } } } as unknown as Caller
   expect(placesUsedBefore(caller, needs, attempt, perhapsCounted)?.verdict).toBe(explains ? 'not-testable' : undefined)
+})
+
+test('an earlier creation that was not answered may have used a place', async () => {
+  const few = parseScenario(
+    `scenario: Keys work
+proves: [limits/ten-can-be-made]
+needs: [keys, limits, fresh-instance]
+given:
+  - { call: manager/createApiKey, auth: { basic: root }, params: { name: one, scope: [solution] } }
+steps:
+  - { for: $created, call: solution/listSolutions, auth: { key: $it }, tally: { accepted: at-least 8 } }
+`,
+    'fixtures/scenarios/made-up/few.yaml',
+  )
+  const answer = ({ method }: { method: string }) => ({ result: method === create ? { id: 'new', secret: 's' } : [] })
+  const verdictAfter = async (earlierKeys: readonly CreatedKeysEntry[]): Promise<string> => {
+    const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [few] }
+    const target = { ...madeUpTarget({ fresh: true, answer }), lasting: true }
+    const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test', earlierKeys })
+    const [testCase] = few.cases
+    if (testCase === undefined) throw new Error('no case')
+    return (await runCase(run, few, testCase)).verdict
+  }
+  expect(await verdictAfter([])).toBe('failed')
+  expect(await verdictAfter([{ intend: 'lost' }])).toBe('not-testable')
+  expect(await verdictAfter([{ notCreated: 'refused' }])).toBe('not-testable')
 })

@@ -41,7 +41,7 @@ const refusesCreation = ({ stops }: Attempt): boolean =>
       called.some(({ answer }) => answer.outcome === 'refused'),
   )
 
-/** A tally finds too few keys; those that are refused may answer with something that is no refusal of JSON-RPC. */
+/** Too few keys work. A target may refuse the others with something that is no JSON-RPC error. */
 const kindsOfTooFew: readonly ProblemFacts['kind'][] = ['wrong-count', 'call-not-answered']
 
 /**

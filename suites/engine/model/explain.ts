@@ -59,7 +59,7 @@ interface Fork {
 
 interface Choice {
   readonly index: number
-  /** What the model knows after it. Most choices are never tried, so it is learned only then. */
+  /** What the model knows after this choice. Computed only if the choice is tried, as most never are. */
   learned(): State
 }
 

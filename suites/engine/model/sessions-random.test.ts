@@ -85,7 +85,8 @@ function simulatedServer({ user, unnamed, reusedName, reusedForAnother }: Readin
 const keys = [
   { key: 'root', keyName: '', isRoot: true },
   { key: 'a', keyName: 'twin', keyScope: 'context solution', isRoot: false },
-  { key: 'b', keyName: 'twin', keyScope: 'context solution', isRoot: false },
+  { key: 'b', keyName: 'twin', keyScope: 'solution', isRoot: false },
+  { key: 'c', keyName: 'own', keyScope: 'context solution', isRoot: false },
 ]
 
 /** @returns what the table of this reading said wrongly of a server that reads the document so */
@@ -113,7 +114,7 @@ function wrongly(reading: Reading, age: Age, seed: number): string[] {
       random.below(isOdd && line > 20 ? 40 : 5) === 0
         ? null
         : `s${isOdd && line > 20 ? line + 100 : random.below(seed % 4 === 0 ? 40 : 18)}`
-    const who = keys[random.below(seed % 3 === 0 ? 3 : 1)] ?? keys[0]
+    const who = keys[random.below(seed % 3 === 0 ? keys.length : 1)] ?? keys[0]
     const besides = name === null || seed % 5 > 1 ? '' : `scope${random.below(2)}`
     const member = { ...who, line, name, besides } as Member
     server.add(member, Math.floor(nowMs / 1000))
