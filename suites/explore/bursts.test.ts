@@ -64,7 +64,7 @@ describe('calls at once', () => {
     ['calls-in-flight-share-the-address-of-the-last-one', 'addresses/bound'],
     ['bare-call-beside-authorized-call-in-flight-let-in', 'authorization/required'],
     ['last-of-refreshes-in-flight-undoes-revocations-of-the-others', 'refresh/revokes-access'],
-  ])('show what they share in vain: %s', async (id, requirement) => {
+  ])('show what a server shares between them: %s', async (id, requirement) => {
     expect(await brokenBy(withId(mutants, id).create(), everyBurst)).toContain(requirement)
   })
 })

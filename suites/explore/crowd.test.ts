@@ -31,7 +31,7 @@ test.each<[string, Shown]>([
   ['another grant before', shown([session('pair1'), burst, ...usesOf(17)])],
   ['no more grants than may live', shown([{ ...burst, calls: calls.slice(4) }, ...usesOf(17)])],
   ['grants of two scopes', shown([{ ...burst, calls: [...calls, grant('root', ['session:a'])] }, ...usesOf(17)])],
-])('it is none with %s', (_what, steps) => {
+])('steps are not one with %s', (_what, steps) => {
   expect(crowdOf(steps)).toBeUndefined()
 })
 

@@ -40,8 +40,8 @@ const mostShrunk = 12
 
 /** How many answers that break a requirement in one way are tried again, until one is seen again. */
 const mostChances = 4
-/** How many refusals of one kind are tried again in vain: a server that locks keys now and then would be asked thousands of times. */
-const mostInVain = 8
+/** After this many refusals of one kind that were not seen again, no more are tried: a server that locks keys now and then would be asked thousands of times. */
+const mostNotSeenAgain = 8
 
 /** A finding that did not occur again in thirty tries may be our own mistake: `explore` shows it, but it decides no verdict of a run. */
 export const isShownAgain = ({ reproduced: { failed, tries } }: Found): boolean => failed > 0 || tries === 0
@@ -51,7 +51,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
   const seen = new Map<string, number>()
   /** By the id before a simpler form was tried, which may have another. */
   const reportedTimes = new Map<string, number>()
-  const triedInVain = new Map<string, number>()
+  const notSeenAgain = new Map<string, number>()
   const isWayLocked = watchLocks(x)
   // The length of the log when the candidates of a stage are taken. Between a candidate and that nothing can have locked its key.
   let settledAt = 0
@@ -69,8 +69,8 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
       if (chances > mostChances && reported.kind === 'history') return
       const candidate = chances > mostChances ? reported : await inSequence(x, await aboutBody(x, reported))
       const id = idOf(candidate)
-      const inVain = triedInVain.get(id) ?? 0
-      if (inVain >= mostInVain || (await mayBeLocked(candidate))) return
+      const missed = notSeenAgain.get(id) ?? 0
+      if (missed >= mostNotSeenAgain || (await mayBeLocked(candidate))) return
       const count = (seen.get(id) ?? 0) + 1
       seen.set(id, count)
       const earlier = found.findIndex((one) => one.id === id && !isShownAgain(one))
@@ -81,7 +81,7 @@ export function collectFindings(x: Explorer, requirements: readonly Requirement[
           : { steps: candidate.steps ?? closure(x, candidate.entry), outcomes: [], failed: 0, tries: 0 }
       // Repeating it may have locked the key, so that it only seems to repeat.
       if (isUnproved(candidate, shrunk) || (await mayBeLocked(candidate))) {
-        triedInVain.set(id, inVain + 1)
+        notSeenAgain.set(id, missed + 1)
         seen.delete(id)
         return
       }

@@ -70,7 +70,7 @@ export const fourthEnvelopeMutants: IndependentMutant[] = [
     }),
   },
   {
-    // "Three ways to authorize a call to a method": a header of that call, and a grant before it is none of them
+    // "Three ways to authorize a call to a method": a header of that call, and a grant before it is not one of them
     id: 'grant-authorizes-its-connection',
     breaks: 'authorization/required',
     needsState: true,

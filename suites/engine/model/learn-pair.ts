@@ -25,7 +25,7 @@ export function readResult(result: unknown): Result | undefined {
   return { accessToken, refreshToken, accessTokenExpiry, refreshTokenExpiry, scope }
 }
 
-/** Part 4.2: the grant type selects, so a refresh token beside other credentials is none. */
+/** Part 4.2: the grant type selects, so a refresh token beside other credentials does not count. */
 export function presentedToken({ grantType, refreshToken }: JsonObject): string | undefined {
   return grantType !== 'api_key_credentials' && typeof refreshToken === 'string' ? refreshToken : undefined
 }

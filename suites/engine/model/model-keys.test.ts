@@ -159,7 +159,7 @@ describe('keys', () => {
   test.each([
     ['no name', { scope: ['solution'] }, 'refused'],
     ['a scope that is no list', { name: 'n', scope: 'solution' }, 'refused'],
-    ['a public key that is none', { name: 'n', scope: ['solution'], publicKey: 'x' }, 'refused'],
+    ['a text that is no public key', { name: 'n', scope: ['solution'], publicKey: 'x' }, 'refused'],
     ['a foreign param', { name: 'n', scope: ['solution'], more: 1 }, 'open'],
     ['a scope word that no example shows', { name: 'n', scope: ['thread'] }, 'open'],
     ['an odd name', { name: 'a.b c', scope: ['solution'] }, 'open'],

@@ -35,7 +35,7 @@ describe('a private key', () => {
     [pem('PRIVATE KEY', concat(bytes('302e020100300506032b656e04220420'), bytes(seedHex))), 'got another kind of key'],
     ['-----BEGIN PRIVATE KEY-----\n*\n-----END PRIVATE KEY-----', 'expected BASE64 inside the PEM'],
     ['', 'expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"'],
-  ])('%j is none', (text, message) => {
+  ])('%j is not one', (text, message) => {
     expect(() => seedFromPkcs8(text)).toThrow(message)
   })
 })

@@ -89,12 +89,12 @@ describe('wrong usage', () => {
     ],
     ['a skip without a reason', { skip: ['tokens'] }, 'Give a reason: "--skip tokens=why it is left out"'],
     [
-      'a shard that is none',
+      'a text that is no shard',
       { shard: '3/2' },
       'Cannot use "3/2" for "--shard": expected I/N with I from 1 to N, such as "1/4"',
     ],
     [
-      'a rate that is none',
+      'a text that is no rate',
       { url, ...key, rate: 'fast' },
       'Cannot use "fast" for "--rate": expected a number, 0 or more',
     ],
@@ -137,7 +137,7 @@ describe('wrong usage', () => {
       'Cannot read the target file "nope.yaml": there is no such file',
     ],
     [
-      'a private key that is none',
+      'a text that is no private key',
       { url, keyId: 'a', privateKey: notAKey },
       `Cannot use the private key "${notAKey}": expected a PEM that begins with "-----BEGIN PRIVATE KEY-----"`,
     ],

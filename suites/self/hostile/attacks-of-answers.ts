@@ -219,7 +219,7 @@ export const attacksOfAnswers: readonly Attack[] = [
   },
   {
     id: 'wrong-gzip',
-    about: 'gzip that is none',
+    about: 'a body that is not gzip, as it claims',
     exits: notUsable,
     setUp: answering(
       (_asked, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip'),
