@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../suites/engine/language/package-root.ts'
 
 /**
  * Reads the command line of a script as `parseArgs` does. `--help` prints the comment at the head of the script, and ends with 0; an

@@ -7,7 +7,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../suites/engine/language/package-root.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
 import { readArguments } from './arguments.ts'
 import { installationMeasure } from './bench/installation.ts'

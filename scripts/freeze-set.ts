@@ -5,8 +5,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
-import { loadCorpus } from '../suites/engine/fixture/corpus.ts'
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { loadCorpus } from '../suites/engine/language/corpus.ts'
+import { packageRoot } from '../suites/engine/language/package-root.ts'
 import { freezeSet } from '../suites/report/freeze-set.ts'
 
 const [version = '', again] = process.argv.slice(2)

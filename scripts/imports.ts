@@ -3,7 +3,7 @@
  *
  *     npm run imports [-- --write]
  */
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../suites/engine/language/package-root.ts'
 import { drawImports, readImports } from '../suites/self/imports.ts'
 import { writeBlock } from '../suites/self/marked-block.ts'
 import { readArguments } from './arguments.ts'

@@ -8,7 +8,7 @@
  */
 
 import { writeFileSync } from 'node:fs'
-import { allItems } from '../suites/engine/case/cases.ts'
+import { allItems } from '../suites/engine/conversation/cases.ts'
 import { countBy } from '../suites/engine/group.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { idleReasons } from '../suites/self/idle-scenarios.ts'

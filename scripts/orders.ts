@@ -6,7 +6,7 @@
  *
  * Exits with 1 when a verdict differs, or when a requirement fails that nothing broke.
  */
-import { allItems } from '../suites/engine/case/cases.ts'
+import { allItems } from '../suites/engine/conversation/cases.ts'
 import { openCorpus } from '../suites/run/corpus-cache.ts'
 import { defectSets } from '../suites/self/defects.ts'
 import { runInOrders } from '../suites/self/run-in-orders.ts'

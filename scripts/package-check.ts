@@ -6,7 +6,7 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../suites/engine/language/package-root.ts'
 
 const supported = ['20.19', '22', '24']
 const unsupported = ['12', '18', '20.18']

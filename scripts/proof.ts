@@ -64,8 +64,8 @@ const proofs: readonly Proof[] = [
   {
     name: 'what a few mistakes, clients, shards and ended runs show in npm test holds for all of them',
     command: vitest(
-      'suites/diagnose/by-hand.long.test.ts',
-      'suites/diagnose/diagnose.long.test.ts',
+      'suites/lab/by-hand.long.test.ts',
+      'suites/lab/diagnose.long.test.ts',
       'suites/self/clients/adapters.test.ts',
       'suites/self/clients/clients.test.ts',
       'suites/self/pages.test.ts',

@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../suites/engine/language/package-root.ts'
 
 const folders = ['mock-server', 'suites', 'scripts', 'spec']
 

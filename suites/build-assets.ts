@@ -1,7 +1,7 @@
 /** The last step of `npm run build`: puts what is derived from other files beside the compiled modules. */
 import { chmodSync, copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from './engine/fixture/package-root.ts'
+import { packageRoot } from './engine/language/package-root.ts'
 import { buildLab } from './lab/build-lab.ts'
 import { buildComparison } from './report/compare/build-comparison.ts'
 import { scriptFile, styleFile } from './report/html-page.ts'

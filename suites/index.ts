@@ -1,11 +1,11 @@
 /** The public door of the engine: `svc-conformance/engine`. */
 
-export { allItems, answersTo, type Item, selectItems } from './engine/case/cases.ts'
+export { allItems, answersTo, type Item, selectItems } from './engine/conversation/cases.ts'
 export { SuiteError } from './engine/errors.ts'
-export { loadCorpus } from './engine/fixture/corpus.ts'
-export type * from './engine/fixture/fixture-types.ts'
-export { packageRoot } from './engine/fixture/package-root.ts'
 export type * from './engine/judge/outcome.ts'
+export { loadCorpus } from './engine/language/corpus.ts'
+export type * from './engine/language/fixture-types.ts'
+export { packageRoot } from './engine/language/package-root.ts'
 export { seededRandom, systemRandom } from './engine/random.ts'
 export { type Signed, type SignInput, type SigningKey, sign } from './engine/signer/sign.ts'
 export type * from './engine/target.ts'

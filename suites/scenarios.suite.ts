@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { allItems, type Item } from './engine/case/cases.ts'
+import { allItems, type Item } from './engine/conversation/cases.ts'
 import type { CaseOutcome } from './engine/judge/outcome.ts'
 import { seededRandom, systemRandom } from './engine/random.ts'
 import type { Target } from './engine/target.ts'

@@ -78,8 +78,9 @@ export default defineConfig({
     env: { XDG_STATE_HOME: join(folder, 'state') },
     pool: 'threads',
     isolate: false,
-    // Generous, because machines differ: no test asserts a time.
-    testTimeout: 240_000,
+    // Only for tests that hang: machines differ, and no test asserts a time.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // One more than the cores, because the long tests wait a third of their time: for a process, a browser or an expiry. Each more would
     // load all modules once more.
     maxWorkers: availableParallelism() + 1,

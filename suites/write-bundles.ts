@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type RolldownOptions, rolldown } from 'rolldown'
-import { packageRoot } from './engine/fixture/package-root.ts'
+import { packageRoot } from './engine/language/package-root.ts'
 
 interface Bundle {
   /** Modules that something outside the bundle imports: they keep their place and their exports. */

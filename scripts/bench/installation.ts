@@ -1,7 +1,7 @@
 /** The dependencies that an installation of the package adds, as the lock file has them for this platform. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../../suites/engine/language/package-root.ts'
 import type { Measure } from './measure.ts'
 
 interface LockFile {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../../suites/engine/language/package-root.ts'
 import { blockIn } from '../../suites/self/marked-block.ts'
 import { type Figure, figureTable, isMet, medianRatio } from './measure.ts'
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../suites/engine/fixture/package-root.ts'
+import { packageRoot } from '../../suites/engine/language/package-root.ts'
 
 export const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
 const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs')

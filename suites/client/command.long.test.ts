@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { main } from '../cli.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { problemWith } from '../engine/fixture/schemas.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { problemWith } from '../engine/language/schemas.ts'
 import type { ClientReport } from './report/client-report.ts'
 import { runCommand } from './run-command.ts'
 
@@ -54,7 +54,7 @@ async function judge(mistake: string, ...flags: string[]): Promise<{ report: Cli
 const wrong = ({ checks }: ClientReport): string[] =>
   checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'warned').map(({ id }) => id)
 
-describe('the command', { timeout: 30_000 }, () => {
+describe('the command', () => {
   test('passes a right client, and prints what it tried', async () => {
     const { report, exitCode } = await judge('none', '--auth', 'hmac', '--only', 'plain', '--only', 'error-in-200')
     expect([wrong(report), report.verdict, exitCode]).toEqual([[], 'conforms', 0])
@@ -154,7 +154,7 @@ describe('wrong usage', () => {
   })
 })
 
-test('--listen judges every call until it is stopped', { timeout: 15_000 }, async () => {
+test('--listen judges every call until it is stopped', async () => {
   const file = join(folder, 'listen.json')
   vi.stubEnv('SVC_KEY_ID', 'demo').stubEnv('SVC_KEY_SECRET', 'demo-secret')
   let announced = ''

@@ -1,4 +1,4 @@
-import { diagnose } from '../diagnose/diagnose.ts'
+import { diagnose } from '../lab/diagnose.ts'
 import { checks } from './all-checks.ts'
 import type { Check, Evidence, Finding } from './check.ts'
 import { errorIn200 } from './checks/answers.ts'

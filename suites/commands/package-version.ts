@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 
 /** The version of this package. */
 export function packageVersion(): string {

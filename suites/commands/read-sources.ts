@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import type { Report } from '../report/report.ts'
 import { documentFile, filesOfCases, type Sources } from '../report/sources.ts'
 

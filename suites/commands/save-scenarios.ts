@@ -1,9 +1,9 @@
 /** Writes the findings of an exploration as scenarios for `run --fixtures`. */
 import { join } from 'node:path'
 import { SuiteError } from '../engine/errors.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
-import { languageVersion } from '../engine/fixture/folder.ts'
 import { counted } from '../engine/group.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
+import { languageVersion } from '../engine/language/folder.ts'
 import { line, type Printable } from '../engine/printable.ts'
 import type { Exploration } from '../explore/explore.ts'
 import type { Found } from '../explore/findings.ts'

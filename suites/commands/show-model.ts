@@ -1,9 +1,9 @@
 /** Explains the ids of the model that reports print: parts of its table, rows of its matrix and findings. */
 
 import { usageError } from '../engine/errors.ts'
-import { type Operations, readDeviations } from '../engine/fixture/deviations.ts'
-import type { Corpus, Requirement } from '../engine/fixture/fixture-types.ts'
 import { counted } from '../engine/group.ts'
+import { type Operations, readDeviations } from '../engine/language/deviations.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/random.ts'
 import { coveringArray, type Row } from '../explore/covering.ts'
 import { readMatrix, rowsOfPair } from '../explore/matrix.ts'

@@ -1,13 +1,13 @@
 /** Where `sign`, `verify` and `diagnose` get request, key and header from: flags, files, the environment and stdin. */
 import { isatty } from 'node:tty'
 import type { Command } from 'commander'
-import type { DiagnoseInput } from '../diagnose/diagnose.ts'
-import { type PastedRequest, readPasted } from '../diagnose/request.ts'
 import { defaultScheme } from '../engine/document.ts'
 import { SuiteError, usageError } from '../engine/errors.ts'
 import { utf8 } from '../engine/signer/bytes.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import type { SigningKey } from '../engine/signer/sign.ts'
+import type { DiagnoseInput } from '../lab/diagnose.ts'
+import { type PastedRequest, readPasted } from '../lab/request.ts'
 import { type Environment, fileProblem, given, readBytes, readStandardInput } from '../run/options/inputs.ts'
 
 /** A secret with its source: a variable or a file. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { DiagnoseInput } from '../diagnose/diagnose.ts'
-import { type Stage, type Verification, verify } from '../diagnose/verify.ts'
 import { jsonLine, printableLines } from '../engine/printable.ts'
+import type { DiagnoseInput } from '../lab/diagnose.ts'
+import { type Stage, type Verification, verify } from '../lab/verify.ts'
 import { writeOut } from './console.ts'
 import { addCheckFlags, type CheckFlags, demandOneKey, readCheck, type Surroundings } from './signature-flags.ts'
 

@@ -1,4 +1,4 @@
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { Random } from '../engine/random.ts'
 import type { Instance } from '../engine/target.ts'
 import { demandAccess } from '../facts/access.ts'

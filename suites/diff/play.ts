@@ -1,5 +1,5 @@
 /** Plays one session of mixed calls to a server, and records each answer. */
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom, shuffled } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'

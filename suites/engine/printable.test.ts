@@ -51,7 +51,7 @@ describe('foreign text', () => {
   )
   const pieces = fc.array(piece, { maxLength: 30 }).map((all) => all.join(''))
 
-  test('is on one line of visible characters, and printable text stays as it is', { timeout: 30_000 }, () => {
+  test('is on one line of visible characters, and printable text stays as it is', () => {
     fc.assert(
       fc.property(pieces, fc.integer({ min: 30, max: 80 }), (text, limit) => {
         const shown = printable(text, limit)

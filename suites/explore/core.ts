@@ -1,8 +1,5 @@
 /** The state of an exploration: a step becomes a call, and its answer updates the state. */
-import type { Availability } from '../engine/case/unavailable.ts'
-import { Unmakeable } from '../engine/changes/change.ts'
-import { headerBytes } from '../engine/changes/changed-call.ts'
-import { nonceOf } from '../engine/changes/nonces.ts'
+import type { Availability } from '../engine/conversation/unavailable.ts'
 import {
   type Answer,
   type Call,
@@ -15,6 +12,9 @@ import {
 } from '../engine/model/index.ts'
 import { keyIdOf } from '../engine/model/learn.ts'
 import { isObject, isStrings, readBody } from '../engine/model/parse.ts'
+import { Unmakeable } from '../engine/signer/change.ts'
+import { headerBytes } from '../engine/signer/changed-call.ts'
+import { nonceOf } from '../engine/signer/nonces.ts'
 import type { Entry, Explorer, ExplorerOptions, Seen } from './explorer-types.ts'
 import { type Rendered, render, resolveAll, type Surroundings } from './render.ts'
 import type { CallStep, Value } from './step.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { changeBytes } from '../engine/changes/bytes-operations.ts'
-import { changeText } from '../engine/changes/text-operations.ts'
-import { readDeviations } from '../engine/fixture/deviations.ts'
-import { parseScenario } from '../engine/fixture/parse.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
+import { parseScenario } from '../engine/language/parse.ts'
 import { seededRandom } from '../engine/random.ts'
+import { changeBytes } from '../engine/signer/bytes-operations.ts'
+import { changeText } from '../engine/signer/text-operations.ts'
 import { bareSettings } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { isProof } from '../self/proof-form.ts'
@@ -73,7 +73,7 @@ describe('an exploration', () => {
     expect(skipped).not.toContain('expiry')
   })
 
-  test('finds nothing at the reference server', { timeout: 30_000 }, async () => {
+  test('finds nothing at the reference server', async () => {
     const { findings, rootAccepted, calls, skipped, spent } = await exploreServer({}, shortCalls)
     expect(findings).toEqual([])
     expect(rootAccepted).toBe(true)
@@ -83,9 +83,7 @@ describe('an exploration', () => {
     expect(skipped.filter((name) => spent.has(name))).not.toEqual([])
   })
 
-  test('finds nothing when it is made again at a URL with the same seed, and uses no nonce, session or public key twice', {
-    timeout: 30_000,
-  }, async () => {
+  test('finds nothing when it is made again at a URL with the same seed, and uses no nonce, session or public key twice', async () => {
     const { wire, root, settings, loopback, ...ofUrl } = (await openTarget(nowhere)).options
     wire.close()
     const { handle, context } = createHandler({ clock: 'virtual' })
@@ -116,9 +114,7 @@ describe('an exploration', () => {
     expect([...second].filter((word) => first.has(word))).toEqual([])
   })
 
-  test('finds nothing behind a limit that answers 503 without Retry-After, to single calls and to calls at once', {
-    timeout: 30_000,
-  }, async () => {
+  test('finds nothing behind a limit that answers 503 without Retry-After, to single calls and to calls at once', async () => {
     let [second, calls, limited] = [0, 0, 0]
     const {
       findings,
@@ -144,9 +140,7 @@ describe('an exploration', () => {
     expect(made).toBeGreaterThan(shortCalls - 100)
   })
 
-  test('finds nothing where long session names are refused, and makes sessions there', {
-    timeout: 30_000,
-  }, async () => {
+  test('finds nothing where long session names are refused, and makes sessions there', async () => {
     const made: string[] = []
     const { findings } = await exploreServer(
       {
@@ -169,7 +163,7 @@ describe('an exploration', () => {
   test.each([
     ['whole-mac-expected', 'signatures/hmac'],
     ['no-authorization-taken', 'authorization/required'],
-  ])('finds %s', { timeout: 30_000 }, async (id, requirement) => {
+  ])('finds %s', async (id, requirement) => {
     const { findings } = await exploreServer(await rulesOf(id), shortCalls)
     expect(findings.map((finding) => finding.requirement)).toContain(requirement)
     const found = findings.find((finding) => finding.requirement === requirement)
@@ -177,7 +171,7 @@ describe('an exploration', () => {
     if (found?.fixture != null) expect(parseScenario(found.fixture, 'found/x.yaml').proves).toContain(requirement)
   })
 
-  test('finds that each use prolongs a token, on a clock that nobody can move', { timeout: 30_000 }, async () => {
+  test('finds that each use prolongs a token, on a clock that nobody can move', async () => {
     const ends = new Map<string, number>()
     const accessExpired: NonNullable<ServerOptions['rules']>['accessExpired'] = (pair, nowMs) => {
       if (nowMs >= (ends.get(pair.id) ?? pair.accessExpiryMs)) return true
@@ -188,7 +182,7 @@ describe('an exploration', () => {
     expect(findings.map(({ requirement }) => requirement)).toContain('expires-in/enforced')
   })
 
-  test('finds that one new session of four removes none', { timeout: 30_000 }, async () => {
+  test('finds that one new session of four removes none', async () => {
     let overflows = 0
     const sessionsRemoved: NonNullable<ServerOptions['rules']>['sessionsRemoved'] = (live, surplus) => {
       overflows += 1

@@ -1,7 +1,7 @@
 /** One exploration of a target, from its settings to its findings. */
 
-import { readDeviations } from '../engine/fixture/deviations.ts'
-import type { Requirement } from '../engine/fixture/fixture-types.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 import { allPairs } from './covering.ts'

@@ -1,6 +1,6 @@
 /** The types of an explorer, which the sequences and the findings share. */
 
-import type { Operations } from '../engine/fixture/deviations.ts'
+import type { Operations } from '../engine/language/deviations.ts'
 import type { Answer, Call, Key, Problem, Span, State, Terms, Verdict } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'
 import type { AreaProbe, SolutionProbe } from './area-probes.ts'

@@ -1,8 +1,9 @@
 /** What a reader of a scenario asks: which key is which, and what an operation does. */
-import type { NamedOperations } from '../engine/changes/bytes-operations.ts'
-import { partNamed } from '../engine/changes/parts.ts'
-import { readDeviations } from '../engine/fixture/deviations.ts'
+
+import { readDeviations } from '../engine/language/deviations.ts'
 import { printable } from '../engine/printable.ts'
+import type { NamedOperations } from '../engine/signer/bytes-operations.ts'
+import { partNamed } from '../engine/signer/parts.ts'
 import { sinceLines } from '../report/findings.ts'
 import { cutLetters } from './describe-step.ts'
 import type { FixtureInput } from './fixture-input.ts'

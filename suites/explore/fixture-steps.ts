@@ -1,9 +1,10 @@
 /** Writes a step of a sequence as one step of a scenario. */
-import { bodyForms, cutLetterForms } from '../engine/changes/body-forms.ts'
-import type { Json, Change as PlainChange } from '../engine/changes/change.ts'
-import { wrapped } from '../engine/changes/wrapped.ts'
+
 import { sessionLimit } from '../engine/document.ts'
-import { alterOf } from '../engine/fixture/alterations.ts'
+import { alterOf } from '../engine/language/alterations.ts'
+import { bodyForms, cutLetterForms } from '../engine/signer/body-forms.ts'
+import type { Json, Change as PlainChange } from '../engine/signer/change.ts'
+import { wrapped } from '../engine/signer/wrapped.ts'
 import { inDocumentOrder } from './calls.ts'
 import { type Named, ownerOf, Unsayable } from './fixture-keys.ts'
 import { quietMs } from './other-pairs.ts'

@@ -1,8 +1,8 @@
 /** Combinations: every pair of values of the dimensions of fixtures/matrix.yaml. Each row is a short sequence with its control. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { readYaml } from '../engine/language/yaml-source.ts'
 import { seededRandom } from '../engine/random.ts'
 import { basic, changed, create, ecc, grant, hmac, list, none, refresh, token } from './calls.ts'
 import { allPairs, coveringArray, type Matrix, pairsOf, type Row } from './covering.ts'

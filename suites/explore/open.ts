@@ -1,6 +1,6 @@
 /** Creates an explorer from the settings of a target. */
 
-import type { Operations } from '../engine/fixture/deviations.ts'
+import type { Operations } from '../engine/language/deviations.ts'
 import { areas } from '../engine/model/facts-of-scope.ts'
 import type { Key } from '../engine/model/index.ts'
 import type { Random } from '../engine/random.ts'

@@ -1,9 +1,9 @@
 /** Turns a step with names into the bytes of a call. */
 
-import { bodyForms, cutLetterForms, padded } from '../engine/changes/body-forms.ts'
-import { type Change, type Json, Unmakeable } from '../engine/changes/change.ts'
-import { type Caller, type CallSettings, type Member, writeCall } from '../engine/changes/changed-call.ts'
-import type { Operations } from '../engine/fixture/deviations.ts'
+import type { Operations } from '../engine/language/deviations.ts'
+import { bodyForms, cutLetterForms, padded } from '../engine/signer/body-forms.ts'
+import { type Change, type Json, Unmakeable } from '../engine/signer/change.ts'
+import { type Caller, type CallSettings, type Member, writeCall } from '../engine/signer/changed-call.ts'
 import { shortName } from '../engine/signer/short-name.ts'
 import type { CallStep, Value } from './step.ts'
 

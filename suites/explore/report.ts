@@ -1,5 +1,5 @@
 /** An exploration as a report for every format: findings without cases. */
-import type { Corpus, SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { Corpus, SafetyClass } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
 import type { Exploration } from './explore.ts'

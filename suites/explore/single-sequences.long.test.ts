@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDeviations } from '../engine/fixture/deviations.ts'
+import { readDeviations } from '../engine/language/deviations.ts'
 import { partUnlessProof } from '../self/proof-form.ts'
 import { loadIndependentMutants, type ServerOptions } from '../targets/bundled.ts'
 import { keyLimit } from './key-limit.ts'

@@ -1,6 +1,6 @@
 /** The full table: every operation on every part of every kind of call. Enumerated, not drawn. */
 
-import type { Operations } from '../engine/fixture/deviations.ts'
+import type { Operations } from '../engine/language/deviations.ts'
 import type { Random } from '../engine/random.ts'
 import { shuffled } from '../engine/random.ts'
 import { basic, create, ecc, grant, hmac, list, refresh, token } from './calls.ts'

@@ -1,5 +1,5 @@
 /** What an exploration found, for a terminal. */
-import type { Requirement } from '../engine/fixture/fixture-types.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { exploredSentence, skippedLines } from '../report/explored-lines.ts'
 import { reproducedSentence, sinceLines } from '../report/findings.ts'
 import type { Exploration } from './explore.ts'

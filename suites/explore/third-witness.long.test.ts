@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { allItems } from '../engine/case/cases.ts'
-import type { RunEvent } from '../engine/case/events.ts'
+import { allItems } from '../engine/conversation/cases.ts'
+import type { RunEvent } from '../engine/conversation/events.ts'
 import { contradicts, facts, initialState, judge, type Key, learn, type State, shape } from '../engine/model/index.ts'
 import { readBody } from '../engine/model/parse.ts'
 import { fromUtf8 } from '../engine/signer/bytes.ts'
@@ -86,9 +86,7 @@ function witness() {
   return { listen, counts, contradictions }
 }
 
-test('the model agrees with the reference server in every exchange of the scenarios', {
-  timeout: 120_000,
-}, async () => {
+test('the model agrees with the reference server in every exchange of the scenarios', async () => {
   const corpus = await openCorpus()
   const { listen, counts, contradictions } = witness()
   // Outside of a proof those of every third case; in a run by URL the model listens to every case.

@@ -1,5 +1,5 @@
-import { isUnavailable } from '../engine/case/unavailable.ts'
-import { type PatienceMs, refusedRootKey, unreachableTarget } from '../engine/case/unusable-target.ts'
+import { isUnavailable } from '../engine/conversation/unavailable.ts'
+import { type PatienceMs, refusedRootKey, unreachableTarget } from '../engine/conversation/unusable-target.ts'
 import { describe } from '../engine/judge/classify.ts'
 import { printable } from '../engine/printable.ts'
 import { basic, type Caller, type Reply, signed } from './caller.ts'

@@ -1,8 +1,8 @@
 /** Makes single calls to a target, waits out throttling, and keeps track of the target's clock. Judges nothing. */
 
-import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/case/clock-offset.ts'
-import { createPace, gentleStart, type Pace } from '../engine/case/pace.ts'
-import { type Availability, isWorthRepeating, noteRepeated } from '../engine/case/unavailable.ts'
+import { type ClockOffset, narrowOffset, offsetMs, signingOffsetMs } from '../engine/conversation/clock-offset.ts'
+import { createPace, gentleStart, type Pace } from '../engine/conversation/pace.ts'
+import { type Availability, isWorthRepeating, noteRepeated } from '../engine/conversation/unavailable.ts'
 import { SuiteError } from '../engine/errors.ts'
 import { membersOf, parseJson } from '../engine/json.ts'
 import { type Classified, classify } from '../engine/judge/classify.ts'

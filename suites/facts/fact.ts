@@ -1,4 +1,4 @@
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { Profile } from '../targets/bundled.ts'
 import type { Caller, Reply } from './caller.ts'
 import { describeReply } from './compare-replies.ts'

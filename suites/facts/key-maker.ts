@@ -1,9 +1,9 @@
 /** Creates API keys for measurements: every key is recorded before its creation, and removed again if the target file names a method. */
 
-import type { CreatedKeys } from '../engine/case/created-keys.ts'
+import type { CreatedKeys } from '../engine/conversation/created-keys.ts'
 import { keyLimit } from '../engine/document.ts'
-import { resolve } from '../engine/fixture/resolve.ts'
 import { membersOf } from '../engine/json.ts'
+import { resolve } from '../engine/language/resolve.ts'
 import { shortName } from '../engine/signer/short-name.ts'
 import { type Authorize, type Caller, type Reply, signed } from './caller.ts'
 

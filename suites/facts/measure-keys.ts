@@ -1,5 +1,5 @@
 /** Runs the probes that create API keys. Their refusals count only where a place for a key was free. */
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { Caller } from './caller.ts'
 import { describeReply } from './compare-replies.ts'
 import type { KeyProbe, KeyProbeOptions, ProbeResult } from './fact.ts'

@@ -1,6 +1,6 @@
 /** Measures a target where the document is silent. Nothing here judges. */
-import type { CreatedKeys } from '../engine/case/created-keys.ts'
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { CreatedKeys } from '../engine/conversation/created-keys.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { Random } from '../engine/random.ts'
 import { redactValue } from '../engine/redact.ts'
 import type { Instance } from '../engine/target.ts'

@@ -1,4 +1,4 @@
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { KeyProbe, Probe } from './fact.ts'
 
 /** Why a probe is left out; null: it is not. */

@@ -1,5 +1,5 @@
 import { keyLimit } from '../engine/document.ts'
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import type { Cost } from './fact.ts'
 import { probes } from './measure.ts'
 import { allKeyProbes } from './measure-keys.ts'

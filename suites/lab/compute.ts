@@ -1,13 +1,14 @@
 /** Computes what the lab page shows for its fields. Pure: the page only reads fields and draws the result. */
-import { type DiagnoseInput, type Diagnosis, diagnose } from '../diagnose/diagnose.ts'
-import { readHeader } from '../diagnose/reading.ts'
-import { readPasted } from '../diagnose/request.ts'
-import { type Verification, verify } from '../diagnose/verify.ts'
+
 import { fromBase64Strict, utf8 } from '../engine/signer/bytes.ts'
 import { type Piece, piecesOf } from '../engine/signer/data-to-sign.ts'
 import { type Signed, type SigningKey, signDraft } from '../engine/signer/draft.ts'
 import { publicKeyFromPem, seedFromPkcs8 } from '../engine/signer/pem.ts'
 import { draftOf } from '../engine/signer/sign.ts'
+import { type DiagnoseInput, type Diagnosis, diagnose } from './diagnose.ts'
+import { readHeader } from './reading.ts'
+import { readPasted } from './request.ts'
+import { type Verification, verify } from './verify.ts'
 
 /** The fields of the page, as typed. */
 export interface LabFields {

@@ -1,15 +1,15 @@
 /// <reference lib="dom" />
 /** Draws a result of the lab. */
 
-import type { NamedMistake } from '../diagnose/diagnose.ts'
-import { type NextStep, nextSteps, unexplainedSentence } from '../diagnose/next-step.ts'
-import { ownDataSentences } from '../diagnose/own-data.ts'
-import type { Stage } from '../diagnose/verify.ts'
 import { fromLatin1, fromUtf8, toHex } from '../engine/signer/bytes.ts'
 import type { Piece } from '../engine/signer/data-to-sign.ts'
 import { mistakeById } from '../engine/signer/mistakes.ts'
 import { type Child, element } from '../page/elements.ts'
 import type { LabResult } from './compute.ts'
+import type { NamedMistake } from './diagnose.ts'
+import { type NextStep, nextSteps, unexplainedSentence } from './next-step.ts'
+import { ownDataSentences } from './own-data.ts'
+import type { Stage } from './verify.ts'
 
 type Checked = Extract<LabResult, { kind: 'checked' }>
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Requirement } from '../engine/fixture/fixture-types.ts'
 import type { ProblemFacts } from '../engine/judge/problem.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { guard, implied, known, report, sides } from '../self/made-up-build.ts'
 import { buildReport } from './build.ts'

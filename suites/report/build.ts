@@ -1,6 +1,6 @@
-import { hasRace } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { hasRace } from '../engine/conversation/cases.ts'
 import type { CaseOutcome, Problem } from '../engine/judge/outcome.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { blockersOf } from './causes.ts'
 import { envelopeCases, everyAnswer } from './envelope.ts'
 import { boundEvidence } from './evidence.ts'

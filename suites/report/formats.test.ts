@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { describe, expect, test } from 'vitest'
-import { problemWith, readSchema } from '../engine/fixture/schemas.ts'
+import { problemWith, readSchema } from '../engine/language/schemas.ts'
 import { junitProblems } from '../self/junit-rules.ts'
 import { hostile, madeUpReport } from '../self/made-up-report.ts'
 import { renderHtml } from './html.ts'

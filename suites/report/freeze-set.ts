@@ -1,5 +1,5 @@
-import { allItems, provesOf } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { allItems, provesOf } from '../engine/conversation/cases.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { envelopeCases } from './envelope.ts'
 import type { RequirementSet } from './requirement-set.ts'
 

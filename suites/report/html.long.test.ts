@@ -21,14 +21,14 @@ interface Opened {
   complaints: string[]
 }
 
-describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, { timeout: 30_000 }, () => {
+describe.skipIf(chromiumMissing !== '')(`the page in Chromium${chromiumMissing}`, () => {
   let browser: Browser
   let usual: Opened
   beforeAll(async () => {
     writeFileSync(file, renderHtml(report, sources))
     browser = await launchChromium()
     usual = await openWindow()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   /** Opens the page again, in a new browser window if it needs special settings. */

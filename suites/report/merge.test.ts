@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Corpus, Requirement } from '../engine/fixture/fixture-types.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from '../self/made-up.ts'
 import { madeUpReport } from '../self/made-up-report.ts'
 import { buildReport } from './build.ts'

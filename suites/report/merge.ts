@@ -1,6 +1,6 @@
 import { usageError } from '../engine/errors.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
 import { worst } from '../engine/judge/verdict.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { assembleReport } from './build.ts'
 import { entryNamesCase } from './known.ts'
 import type { CaseReport, Finding, KnownEntry, Meta, Report } from './report.ts'

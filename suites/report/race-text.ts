@@ -1,6 +1,6 @@
-import { hasRace } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { hasRace } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 
 /** Adds to a failed race the cases that show that the requirement holds for one call at a time. */
 export function raceText(outcome: CaseOutcome, all: readonly CaseOutcome[], corpus: Corpus): string {

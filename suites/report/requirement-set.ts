@@ -2,9 +2,10 @@
  * A frozen requirement set: the requirements of a version, with their levels and the cases that judge them. A newer suite judges by it as
  * the older one did, and reports separately what only newer cases and the model find.
  */
-import type { Corpus, Requirement } from '../engine/fixture/fixture-types.ts'
+
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { type Verdict, worst } from '../engine/judge/verdict.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import type { Level } from './report.ts'
 
 export interface RequirementSet {

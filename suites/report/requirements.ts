@@ -1,9 +1,9 @@
 /** The requirements of a report, in the order of the register. */
-import { allItems, provesOf } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import { judgeRequirement, type RequirementVerdict, type Selection } from '../engine/judge/judge-requirement.ts'
 import type { Problem } from '../engine/judge/outcome.ts'
 import { worst } from '../engine/judge/verdict.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { verdictOfFinding } from './findings.ts'
 import { reasonText } from './problem-text.ts'
 import { joinReasons } from './reasons.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { parseRequirements } from '../engine/fixture/parse.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { parseRequirements } from '../engine/language/parse.ts'
 import { documentFile, documentSentence, filesOfCases, placeOfCase } from './sources.ts'
 
 const sources = new Map([[documentFile, readFileSync(join(packageRoot, documentFile), 'utf8')]])

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { skipItem } from '../engine/case/cases.ts'
-import type { Need } from '../engine/fixture/fixture-types.ts'
+import { skipItem } from '../engine/conversation/cases.ts'
+import type { Need } from '../engine/language/fixture-types.ts'
 import { bareSettings } from '../engine/target.ts'
 import { madeUpCorpus } from '../self/made-up.ts'
 import { capabilitiesOf, whyNotRun } from './capabilities.ts'

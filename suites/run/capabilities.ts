@@ -1,11 +1,11 @@
-import type { Item } from '../engine/case/cases.ts'
-import type { CreatedKey } from '../engine/case/created-keys.ts'
-import { standInOf } from '../engine/case/stand-in.ts'
-import type { TargetFacts } from '../engine/case/target-facts.ts'
-import { namesIn, testKeysUsed } from '../engine/case/test-case.ts'
-import type { Need, SafetyClass, TestKey } from '../engine/fixture/fixture-types.ts'
+import type { Item } from '../engine/conversation/cases.ts'
+import type { CreatedKey } from '../engine/conversation/created-keys.ts'
+import { standInOf } from '../engine/conversation/stand-in.ts'
+import type { TargetFacts } from '../engine/conversation/target-facts.ts'
+import { namesIn, testKeysUsed } from '../engine/conversation/test-case.ts'
 import { roundingMs } from '../engine/judge/margins.ts'
 import type { Gap, SecondAddressProblem } from '../engine/judge/problem.ts'
+import type { Need, SafetyClass, TestKey } from '../engine/language/fixture-types.ts'
 import type { RootKey, TargetSettings } from '../engine/target.ts'
 
 /** What a target and its user offer, which decides the cases that can run. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 
 const cacheFile = join(packageRoot, 'dist', 'corpus.json')
 
@@ -22,7 +22,7 @@ export async function openCorpus(): Promise<Corpus> {
   const cached = readCache()
   if (cached?.digest === digest) return cached.corpus
   if (parsed?.digest !== digest) {
-    const { loadCorpus } = await import('../engine/fixture/corpus.ts')
+    const { loadCorpus } = await import('../engine/language/corpus.ts')
     parsed = { digest, corpus: loadCorpus(packageRoot) }
   }
   return parsed.corpus
@@ -35,13 +35,13 @@ let parsed: Cached | undefined
 export async function openCorpusWith(fixtures: string | null): Promise<Corpus> {
   const corpus = await openCorpus()
   if (fixtures === null) return corpus
-  const { loadOwnScenarios } = await import('../engine/fixture/corpus.ts')
+  const { loadOwnScenarios } = await import('../engine/language/corpus.ts')
   return { ...corpus, scenarios: [...corpus.scenarios, ...loadOwnScenarios(fixtures, corpus)] }
 }
 
 /** Parses and lints the corpus, stores it for openCorpus and returns it; part of the build. */
 export async function writeCorpusCache(): Promise<Corpus> {
-  const { loadCorpus } = await import('../engine/fixture/corpus.ts')
+  const { loadCorpus } = await import('../engine/language/corpus.ts')
   const cached: Cached = { digest: digestOfSources(), corpus: loadCorpus(packageRoot) }
   writeFileSync(cacheFile, JSON.stringify(cached))
   return cached.corpus

@@ -1,5 +1,5 @@
-import type { CreatedKey } from '../engine/case/created-keys.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import type { CreatedKey } from '../engine/conversation/created-keys.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { bundledSettings } from '../targets/bundled-settings.ts'
 import { urlSettings } from '../targets/url-settings.ts'
 import { type Capabilities, capabilitiesOf } from './capabilities.ts'

@@ -1,5 +1,5 @@
-import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { isLoopback } from '../engine/target.ts'
 import { envelopeCases } from '../report/envelope.ts'
 import type { Plan } from '../report/report.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allItems } from '../engine/case/cases.ts'
+import { allItems } from '../engine/conversation/cases.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { makePlan, type PlannedTarget } from './plan.ts'
 

@@ -1,4 +1,4 @@
-import { notReached } from '../engine/case/cases.ts'
+import { notReached } from '../engine/conversation/cases.ts'
 import { interruptedInstead } from './ending/interrupted.ts'
 import { endOnSignals } from './ending/signals.ts'
 import { limitTime } from './ending/time-limit.ts'

@@ -2,17 +2,18 @@
  * The one place where a run is put together. The command runs it in a vitest worker; plain vitest and the self-tests run it in their own
  * process.
  */
-import { signatureHint } from '../diagnose/signature-hint.ts'
-import { closeCaller, endRun, openCaller, type Run, startRun } from '../engine/case/caller.ts'
-import { allItems, type Item, orderItems } from '../engine/case/cases.ts'
-import type { RunListener } from '../engine/case/events.ts'
-import { noFacts, type TargetFacts } from '../engine/case/target-facts.ts'
-import type { SafetyClass } from '../engine/fixture/fixture-types.ts'
+
+import { closeCaller, endRun, openCaller, type Run, startRun } from '../engine/conversation/caller.ts'
+import { allItems, type Item, orderItems } from '../engine/conversation/cases.ts'
+import type { RunListener } from '../engine/conversation/events.ts'
+import { noFacts, type TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import type { StopReason } from '../engine/judge/problem.ts'
+import type { SafetyClass } from '../engine/language/fixture-types.ts'
 import { type Random, seededRandom } from '../engine/random.ts'
 import type { Instance } from '../engine/target.ts'
 import type { Listening } from '../explore/listen.ts'
+import { signatureHint } from '../lab/signature-hint.ts'
 import { capabilitiesOf, refineCapabilities } from './capabilities.ts'
 import { type Ending, endedTarget } from './ending/ending.ts'
 import { preflight } from './preflight/preflight.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ValidateFunction } from 'ajv'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { openCorpus } from './corpus-cache.ts'
 import { compiledSchemas } from './write-compiled-schemas.ts'
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standaloneCode from 'ajv/dist/standalone/index.js'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
-import { referencesIn } from '../engine/fixture/references.ts'
 import { isObject } from '../engine/json.ts'
 import { ajvSettings, compiledSchemasFile } from '../engine/judge/compiled-schemas.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
+import { referencesIn } from '../engine/language/references.ts'
 
 /** Writes the schemas that the corpus names as functions; part of the build. */
 export function writeCompiledSchemas(corpus: Corpus): void {

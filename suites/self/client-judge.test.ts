@@ -33,7 +33,7 @@ const part: [id: string, ...scenarios: string[]][] = [
   ['ok-without-a-call', 'plain/basic'],
 ]
 
-describe.concurrent('the judge of clients', { timeout: 240_000 }, () => {
+describe.concurrent('the judge of clients', () => {
   test.each(part)('%s', async (id, ...wanted) => {
     const client = clientNamed(id)
     const judge = () => judgeTestClient(client, (scenario) => wanted.some((begin) => scenario.startsWith(begin)))

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 
 const repository = mkdtempSync(join(tmpdir(), 'svc-subjects-'))
 const script = join(packageRoot, '.ci/check-subjects.sh')

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { allItems, provesOf } from '../engine/case/cases.ts'
+import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
@@ -20,7 +20,7 @@ let report: Report
 beforeAll(async () => {
   outcomes = await runAll({ target: bundledTarget(), corpus })
   report = buildReport({ meta: madeUpMeta, outcomes, corpus, known: [], options: { strict: true, partial: null } })
-}, 60_000)
+})
 
 test('the reference server conforms, and nothing is left open', () => {
   expect(report.cases.filter(({ verdict }) => verdict !== 'passed').map(({ key }) => key)).toEqual([])

@@ -1,6 +1,6 @@
 /** A server that repeats what it was sent, in the clear, and lets through what it should refuse: much is told about it, and no secret. */
 import { expect, test } from 'vitest'
-import { allItems, answersTo } from '../engine/case/cases.ts'
+import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { type MadeUpAnswer, type MadeUpCall, madeUpTarget } from './made-up-target.ts'
@@ -17,7 +17,7 @@ const hints = (text: string): string[] => {
   return [text, ...decoded]
 }
 
-test('no part of a secret is printed', { timeout: 240_000 }, async () => {
+test('no part of a secret is printed', async () => {
   const secrets = new Set([rootSecret, apiGateway])
   let made = 0
   const fresh = (what: string): string => {

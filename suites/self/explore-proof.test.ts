@@ -22,7 +22,7 @@ describe('the model alone', () => {
     ['hmac-accepted-after-first-ecc-call', 'works'],
     ['scheme-word-compared-by-prefix', 'works'],
     ['second-answer-on-connection-repeats-id', 'works'],
-  ])('finds %s; its scenario: %s', { timeout: 30_000 }, async (name, outcome) => {
+  ])('finds %s; its scenario: %s', async (name, outcome) => {
     const mutant = await mutantNamed(name)
     const { found } = await prove(mutant, 'explore', { ...options, stopAtFirst: true })
     expect(found.find((one) => isCatch(mutant.breaks, one))?.fixture).toBe(outcome)
@@ -34,7 +34,7 @@ describe('the model alone', () => {
     ['session-joined-by-the-same-scope-and-replaced-by-another', { seed: 2, calls: 4000 }],
     ['keys-with-the-same-scope-are-one-user', { seed: 2, calls: 4000, walks: 40 }],
     ['guessed-key-ids-ban-their-address', { seed: 2, calls: 4000, walks: 20 }],
-  ])('does not accuse %s', { timeout: 30_000 }, async (name, more) => {
+  ])('does not accuse %s', async (name, more) => {
     const variant = (await loadIndependentVariants()).find(({ id }) => id === name)
     if (variant === undefined) throw new Error(`There is no independent variant "${name}"`)
     const { id, profile, settings = {}, create } = variant
@@ -48,9 +48,7 @@ describe('the model alone', () => {
   })
 })
 
-test('the model finds second-refresh-drops-apikey with the few keys that the cases leave room for', {
-  timeout: 30_000,
-}, async () => {
+test('the model finds second-refresh-drops-apikey with the few keys that the cases leave room for', async () => {
   const mutant = await mutantNamed('second-refresh-drops-apikey')
   const { found } = await prove(mutant, 'run', { ...options, calls: 400, walks: 1, stopAtFirst: true })
   expect(found.some((one) => one.by === 'model' && isCatch(mutant.breaks, one))).toBe(true)

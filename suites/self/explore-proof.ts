@@ -2,11 +2,11 @@
  * What finds a server that was broken, or accuses one that conforms: the scripted cases, the model after them, and the model alone.
  * The servers' clocks are moved, so that nothing waits.
  */
-import { allItems, fillsPlaces, type Item } from '../engine/case/cases.ts'
-import type { CreatedKey, CreatedKeysEntry } from '../engine/case/created-keys.ts'
-import type { TargetFacts } from '../engine/case/target-facts.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { allItems, fillsPlaces, type Item } from '../engine/conversation/cases.ts'
+import type { CreatedKey, CreatedKeysEntry } from '../engine/conversation/created-keys.ts'
+import type { TargetFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Instance, Target, TargetSettings } from '../engine/target.ts'
 import { afterCases } from '../run/explore/explore-after-cases.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { problemWith } from '../engine/fixture/schemas.ts'
+import { problemWith } from '../engine/language/schemas.ts'
 import { probes } from '../facts/measure.ts'
 import { allKeyProbes } from '../facts/measure-keys.ts'
 import { planFacts } from '../facts/plan.ts'

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 
 const files = readdirSync(join(packageRoot, 'suites'), { recursive: true, encoding: 'utf8' })
   .map((name) => `suites/${name.replaceAll('\\', '/')}`)

@@ -1,5 +1,5 @@
 /** Whether the scenarios that `explore` writes show what it found: each must fail on the broken server and pass on the reference server. */
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { isBroken, tryScenario } from '../run/explore/try-scenario.ts'
 import type { ServerOptions } from '../targets/bundled.ts'

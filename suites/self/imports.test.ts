@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { drawImports, findCircle, findUpwardArrows, readImports } from './imports.ts'
 import { blockIn } from './marked-block.ts'
 
@@ -18,7 +18,7 @@ test('the drawing in docs/architecture.md is up to date; npm run imports -- --wr
 
 test('imports between folders form no circle', () => {
   expect(findCircle(arrows)).toEqual([])
-  expect(findCircle([...arrows, { from: 'suites/engine/fixture', to: 'suites/engine/case' }])).not.toEqual([])
+  expect(findCircle([...arrows, { from: 'suites/engine/language', to: 'suites/engine/conversation' }])).not.toEqual([])
 })
 
 test('every import leads from an upper folder to a lower one', () => {

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-import { allItems } from '../engine/case/cases.ts'
+import { allItems } from '../engine/conversation/cases.ts'
 import { seededRandom } from '../engine/random.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { openRun } from '../run/run.ts'
 import { lastingTarget, loadIndependentVariants } from '../targets/bundled.ts'
 
 /** Each run begins with them, so a conforming server that refuses one would fail every run. */
-test('no conforming server of another author is accused when the test keys are created', {
-  timeout: 60_000,
-}, async () => {
+test('no conforming server of another author is accused when the test keys are created', async () => {
   const corpus = await openCorpus()
   const items = allItems(corpus).filter(({ kind }) => kind === 'test-key')
   const accused: string[] = []

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { printedBy } from './printed-by.ts'
 
 /** How an interrupted run ended. */

@@ -12,7 +12,6 @@ const onlyInProof = isProof ? '' : ' (NOT RUN: npm run proof does)'
 
 test.skipIf(!isProof)(
   `the reference server is judged in nearly every possible pair of the matrix${onlyInProof}`,
-  { timeout: 60_000 },
   async () => {
     expect(await call('list', '--matrix', '--json'), captured.complaints).toBe(0)
     const { covered, notCovered } = JSON.parse(captured.out) as CoverageJson

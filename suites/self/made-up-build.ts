@@ -1,5 +1,5 @@
-import type { Corpus, Requirement } from '../engine/fixture/fixture-types.ts'
 import type { Verdict } from '../engine/judge/verdict.ts'
+import type { Corpus, Requirement } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { KnownEntry } from '../report/report.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from './made-up.ts'

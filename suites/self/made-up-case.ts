@@ -1,9 +1,9 @@
 /** Runs a case that is written in a test, against a target that is made up. */
-import { type Run, startRun } from '../engine/case/caller.ts'
-import { runCase } from '../engine/case/run-case.ts'
-import { noFacts } from '../engine/case/target-facts.ts'
-import { parseScenario } from '../engine/fixture/parse.ts'
+import { type Run, startRun } from '../engine/conversation/caller.ts'
+import { runCase } from '../engine/conversation/run-case.ts'
+import { noFacts } from '../engine/conversation/target-facts.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { parseScenario } from '../engine/language/parse.ts'
 import { seededRandom } from '../engine/random.ts'
 import type { Target } from '../engine/target.ts'
 

@@ -4,7 +4,7 @@ import { checks } from '../client/all-checks.ts'
 import type { Exchange, Journal, Setting, Start } from '../client/journal.ts'
 import { readJournal } from '../client/story/read-journal.ts'
 import { type Explain, judgeSignatures } from '../client/story/signatures.ts'
-import { diagnose } from '../diagnose/diagnose.ts'
+import { diagnose } from '../lab/diagnose.ts'
 
 const beginMs = Date.UTC(2026, 0, 1)
 export const key = { kind: 'secret', id: 'key-1', secret: 'not-a-secret-0001' } as const

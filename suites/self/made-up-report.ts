@@ -1,6 +1,7 @@
 /** A report with something of everything, for the tests of the formats. */
-import type { Requirement } from '../engine/fixture/fixture-types.ts'
+
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Requirement } from '../engine/language/fixture-types.ts'
 import { buildReport } from '../report/build.ts'
 import type { Report } from '../report/report.ts'
 import { madeUpCase, madeUpCorpus, madeUpMeta } from './made-up.ts'

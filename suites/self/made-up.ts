@@ -1,6 +1,7 @@
 /** Made-up input for the tests of the reports, and for the picture in the README. */
-import type { Corpus, Need, Requirement } from '../engine/fixture/fixture-types.ts'
+
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Corpus, Need, Requirement } from '../engine/language/fixture-types.ts'
 import type { Meta } from '../report/report.ts'
 
 export const madeUpMeta: Meta = {

@@ -1,7 +1,7 @@
 /** Text between `<!-- name:begin -->` and `<!-- name:end -->`, which a script writes and a test compares. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 
 /** Returns the text between the markers without the blank lines around it, or undefined if a marker is missing. */
 export function blockIn(text: string, name: string): string | undefined {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { problemWith } from '../engine/fixture/schemas.ts'
+import { problemWith } from '../engine/language/schemas.ts'
 import type { Instance } from '../engine/target.ts'
 import { bundledTarget } from '../targets/bundled.ts'
 import { shipped } from './shipped.ts'

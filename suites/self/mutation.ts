@@ -1,6 +1,6 @@
-import { allItems, type Item, provesOf } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { allItems, type Item, provesOf } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, type Mutant } from '../targets/bundled.ts'
 

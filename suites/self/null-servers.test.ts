@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { allItems, type Item } from '../engine/case/cases.ts'
+import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { SuiteError } from '../engine/errors.ts'
 import type { Target } from '../engine/target.ts'
 import { buildReport } from '../report/build.ts'

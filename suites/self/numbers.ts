@@ -1,6 +1,6 @@
 import { casesText } from '../commands/list.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { loadVectors } from '../engine/fixture/vectors.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { loadVectors } from '../engine/language/vectors.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { loadMutants, loadVariants } from '../targets/bundled.ts'
 import { coveringServers, pairsOf } from './merge-variants.ts'

@@ -1,6 +1,6 @@
 /** Servers that conform, and have habits that a run must not mistake for defects. */
 import { expect, test } from 'vitest'
-import { allItems, answersTo } from '../engine/case/cases.ts'
+import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { lastingTarget, loadIndependentVariants, type ServerOptions } from '../targets/bundled.ts'
@@ -133,7 +133,7 @@ const habits: readonly Habit[] = [
   },
 ]
 
-test.each(partUnlessProof(habits, 5))('$name', { timeout: 240_000 }, async ({ server, only, verdicts }) => {
+test.each(partUnlessProof(habits, 5))('$name', async ({ server, only, verdicts }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const outcomes = await runAll({ target: lastingTarget(server), corpus, items })
   const odd = outcomes.filter(
@@ -143,9 +143,7 @@ test.each(partUnlessProof(habits, 5))('$name', { timeout: 240_000 }, async ({ se
   expect(outcomes.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(outcomes.length / 2)
 })
 
-test('a given token word that does not work is one failure, of tokens/authorize', {
-  timeout: 60_000,
-}, async () => {
+test('a given token word that does not work is one failure, of tokens/authorize', async () => {
   const only = ['tokens', 'refresh/new-pair', 'basic']
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const target = lastingTarget({ profile: { tokenPrefix: 'X-Access' } }, { tokenPrefix: 'Bearer' })

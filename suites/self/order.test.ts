@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allItems, provesOf } from '../engine/case/cases.ts'
+import { allItems, provesOf } from '../engine/conversation/cases.ts'
 import type { Target } from '../engine/target.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
@@ -45,7 +45,7 @@ const broken: NonNullable<ServerOptions['rules']> = Object.assign(
 test.each([
   ['a server per case', bundledTarget, [1]],
   ['one server for all cases, one call at a time or sixteen', lastingTarget, [1, 16]],
-])('cases in another order show the same: %s', { timeout: 240_000 }, async (_name, target, concurrencies) => {
+])('cases in another order show the same: %s', async (_name, target, concurrencies) => {
   const first = await verdicts(target({ rules: broken }), 11)
   for (const concurrency of concurrencies)
     expect(await verdicts(target({ rules: broken }, { concurrency }), 29)).toEqual(first)

@@ -1,6 +1,6 @@
 /** The short form of `npm run orders`: some sets of defects, in two orders of the cases that bear on them. */
 import { expect, test } from 'vitest'
-import { allItems, answersTo } from '../engine/case/cases.ts'
+import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { defectSets } from './defects.ts'
 import { partUnlessProof } from './proof-form.ts'
@@ -24,16 +24,12 @@ const items = allItems(corpus).filter((item) => areas.some((id) => answersTo(ite
 
 test.each(
   partUnlessProof(defectSets, 1, 1).map((defects) => ({ name: defects.map(({ id }) => id).join(' and '), defects })),
-)(
-  'a server that keeps its state is judged the same in two orders: $name',
-  { timeout: 240_000 },
-  async ({ defects }) => {
-    const { problems } = await runInOrders({ corpus, items }, defects, [1, 2])
-    expect(problems).toEqual([])
-  },
-)
+)('a server that keeps its state is judged the same in two orders: $name', async ({ defects }) => {
+  const { problems } = await runInOrders({ corpus, items }, defects, [1, 2])
+  expect(problems).toEqual([])
+})
 
-test('cases after a lost race of the server are blocked, not failed', { timeout: 240_000 }, async () => {
+test('cases after a lost race of the server are blocked, not failed', async () => {
   const lost = defectSets.filter(([first]) => first?.id === 'races-lost').slice(0, 1)
   const { counts } = await runInOrders({ corpus, items }, lost.flat(), [3])
   expect(counts).toMatchObject({ failed: 3 })

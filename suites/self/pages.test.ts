@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { parseTargetFile } from '../run/options/target-file/parse.ts'
 import { asPattern, consoleBlocks } from './console-blocks.ts'
 import { isProof } from './proof-form.ts'
@@ -49,7 +49,7 @@ describe.each(pages)('%s', (page) => {
   for (const { line, commands } of blocks) {
     const isLeftOut = !isProof && commands.some(({ command }) => againInProof.includes(command))
     const name = `line ${line}: ${commands[0]?.command}${isLeftOut ? ' (NOT RUN: npm run proof does)' : ''}`
-    test.skipIf(isLeftOut)(name, { timeout: 240_000 }, async () => {
+    test.skipIf(isLeftOut)(name, async () => {
       const outputs = await runSession(
         commands.map(({ command }) => command + (isProof ? '' : (shortened[command] ?? ''))),
         cwd,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { isProof, partUnlessProof, turnUnlessProof } from './proof-form.ts'
 
 test.skipIf(isProof)('a part is spread over the list', () => {

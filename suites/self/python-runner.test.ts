@@ -5,9 +5,9 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { allItems } from '../engine/case/cases.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { allItems } from '../engine/conversation/cases.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { readYaml } from '../engine/language/yaml-source.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { bundledTarget, loadMutants } from '../targets/bundled.ts'
@@ -46,7 +46,6 @@ interface Judged {
 describe(`the runner in Python${missing}`, () => {
   test.skipIf(!isThere).concurrent.each(isProof ? servers : servers.slice(0, sample.servers))(
     'reaches the verdicts of the suite: %s',
-    { timeout: 300_000 },
     async (server) => {
       const { verdicts, unsupported } = await judgeInPython(server)
       const skipped = new Set(Object.values(unsupported).flat())

@@ -1,8 +1,8 @@
 /** Measures how often a race is found: by the scripted races, then by those of the model. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { allItems, type Item } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import { allItems, type Item } from '../engine/conversation/cases.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { bareSettings, type Target } from '../engine/target.ts'
 import { type ExploreOptions, openExploration } from '../explore/explore.ts'
 import { openMemoryWire } from '../explore/memory-wire.ts'

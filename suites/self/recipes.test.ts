@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { XMLValidator } from 'fast-xml-parser'
 import { afterAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { readYaml } from '../engine/language/yaml-source.ts'
 import { readRunOptions } from '../run/options/options.ts'
 import { startMockServer } from '../targets/bundled.ts'
 import { printedBy } from './printed-by.ts'
@@ -97,7 +97,7 @@ describe('the composite action', () => {
       }),
     )
 
-  test('runs the suite, keeps every report and writes the summary', { timeout: 240_000 }, () =>
+  test('runs the suite, keeps every report and writes the summary', () =>
     withServer(async ({ SVC_URL = '', SVC_KEY_ID = '', SVC_KEY_SECRET = '' }) => {
       const cwd = join(folder, 'action')
       const inputs = { url: SVC_URL, 'key-id': SVC_KEY_ID, 'key-secret': SVC_KEY_SECRET, disposable: 'true' }
@@ -115,10 +115,9 @@ describe('the composite action', () => {
       expect(readFileSync(summary, 'utf8')).toContain('inconclusive')
       for (const file of readdirSync(join(cwd, 'conformance')))
         expect(readFileSync(join(cwd, 'conformance', file), 'utf8')).not.toContain(SVC_KEY_SECRET)
-    }),
-  )
+    }))
 
-  test('passes flags and exit codes on', { timeout: 240_000 }, async () => {
+  test('passes flags and exit codes on', async () => {
     const cwd = join(folder, 'action-flags')
     const inputs = {
       url: 'http://127.0.0.1:9',
@@ -139,17 +138,16 @@ describe('the composite action', () => {
   })
 })
 
-test('the plain line', { timeout: 240_000 }, () =>
+test('the plain line', () =>
   withServer(async (env) => {
     const cwd = join(folder, 'plain')
     const ran = await sh(shipped('.ci/recipes/plain.sh'), cwd, { ...env, ...planUnlessProof })
     expect(ran.exitCode).toBe(0)
     expect(ran.printed).toContain('Plan: ')
     if (isProof) expect(XMLValidator.validate(readFileSync(join(cwd, 'conformance', 'junit.xml'), 'utf8'))).toBe(true)
-  }),
-)
+  }))
 
-test('the GitLab include', { timeout: 240_000 }, () =>
+test('the GitLab include', () =>
   withServer(async (env) => {
     const file = yaml('.ci/recipes/gitlab.yml') as {
       [job: string]: { script: string[]; variables: { [name: string]: string } }
@@ -164,8 +162,7 @@ test('the GitLab include', { timeout: 240_000 }, () =>
     expect(ran.exitCode).toBe(0)
     if (isProof)
       expect(readdirSync(join(cwd, 'conformance')).sort()).toEqual(['junit.xml', 'report.html', 'report.json'])
-  }),
-)
+  }))
 
 /** Free ports from below those that the system hands out (32768 and up), where the connections of other tests come and go. */
 async function freePorts(count: number): Promise<number[]> {
@@ -191,7 +188,7 @@ describe('the matrix of shards', () => {
   }
   const commands = (steps: ActionStep[]): string[] => steps.flatMap(({ run }) => (run === undefined ? [] : [run]))
 
-  test('runs every shard on a separate server and merges the reports into one', { timeout: 120_000 }, async () => {
+  test('runs every shard on a separate server and merges the reports into one', async () => {
     const cwd = join(folder, 'shards')
     const all = jobs.shard.strategy.matrix.shard
     // Outside of a proof as if the matrix had two shards.

@@ -1,6 +1,6 @@
 /** A defect is reported at the requirement that it breaks, and at no other. */
 import { expect, test } from 'vitest'
-import { allItems, answersTo } from '../engine/case/cases.ts'
+import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { lastingTarget, loadMutants, type ServerOptions } from '../targets/bundled.ts'
@@ -103,7 +103,7 @@ const servers: readonly Broken[] = [
   },
 ]
 
-test.each(partUnlessProof(servers, 3))('$name', { timeout: 240_000 }, async ({ server, only, breaks, seed = 3 }) => {
+test.each(partUnlessProof(servers, 3))('$name', async ({ server, only, breaks, seed = 3 }) => {
   const items = allItems(corpus).filter((item) => only.some((id) => answersTo(item, id)))
   const outcomes = await runAll({ target: lastingTarget(server), corpus, items, seed })
   const failed = outcomes.flatMap(({ requirements }) =>

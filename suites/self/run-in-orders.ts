@@ -1,5 +1,5 @@
-import type { Item } from '../engine/case/cases.ts'
-import type { Corpus } from '../engine/fixture/fixture-types.ts'
+import type { Item } from '../engine/conversation/cases.ts'
+import type { Corpus } from '../engine/language/fixture-types.ts'
 import { runAll } from '../run/run.ts'
 import { brokenTarget, type Defect } from './defects.ts'
 

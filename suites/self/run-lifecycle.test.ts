@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { loadMutants, startMockServer } from '../targets/bundled.ts'
 import { interruptRun } from './interrupt-run.ts'
 import { printedBy } from './printed-by.ts'
@@ -15,7 +15,6 @@ import { isProof } from './proof-form.ts'
 const rootKey = { id: 'lifecycle', secret: 'lifecycle-secret-0001' }
 const server = await startMockServer({ rootKey })
 afterAll(() => server.close())
-const timeout = 120_000
 
 interface Started {
   child: ChildProcess
@@ -97,9 +96,7 @@ async function serverThatHoldsACreation(): Promise<{ url: string; isHeld(): bool
   return { url, isHeld: () => isHeld, close }
 }
 
-test('a run that is killed during a creation leaves its keys, and the name of one that may exist, to the next run', {
-  timeout,
-}, async () => {
+test('a run that is killed during a creation leaves its keys, and the name of one that may exist, to the next run', {}, async () => {
   const holding = await serverThatHoldsACreation()
   const folder = place(withCleanup.replace(server.url, holding.url))
   const killed = start(folder, ['--only', 'test-keys'])
@@ -121,7 +118,7 @@ test('a run that is killed during a creation leaves its keys, and the name of on
   await holding.close()
 })
 
-test('keys that cannot be removed are reported by the next run, and removed by one that can', { timeout }, async () => {
+test('keys that cannot be removed are reported by the next run, and removed by one that can', async () => {
   server.reset()
   const folder = place()
   const first = await ran(folder, ['--only', 'test-keys'])
@@ -143,7 +140,7 @@ test('keys that cannot be removed are reported by the next run, and removed by o
   expect(records(folder)).toEqual([])
 })
 
-test('Ctrl-C at any time ends a bundled run with 130', { timeout }, async () => {
+test('Ctrl-C at any time ends a bundled run with 130', async () => {
   for (const afterMs of isProof ? [0, 250, 500] : [250]) {
     const { exitCode, printed, wasOver } = await interruptRun(afterMs)
     if (!wasOver) expect(exitCode, printed).toBe(130)
@@ -151,9 +148,7 @@ test('Ctrl-C at any time ends a bundled run with 130', { timeout }, async () => 
   }
 })
 
-test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', {
-  timeout,
-}, async () => {
+test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', {}, async () => {
   const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
   const broken = await startMockServer({ rootKey, rules })
   const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
@@ -181,13 +176,13 @@ test('--bail ends a run after its first failure; --failed runs that case again, 
   await broken.close()
 })
 
-test('a --timeout that leaves no time for a case is named, and ends with 3', { timeout }, async () => {
+test('a --timeout that leaves no time for a case is named, and ends with 3', async () => {
   const { code, printed } = await ran(place(), ['--timeout', '0.001'])
   expect(printed).toContain('The run ended before its first case: --timeout 0.001 was too short')
   expect(code).toBe(3)
 })
 
-test('--watch runs again when the target comes back', { timeout }, async () => {
+test('--watch runs again when the target comes back', async () => {
   const one = await startMockServer({ rootKey })
   const port = Number(new URL(one.url).port)
   const folder = place(`url: ${one.url}\n`)
@@ -203,7 +198,7 @@ test('--watch runs again when the target comes back', { timeout }, async () => {
   await two.close()
 })
 
-test('a target file in the current folder is mentioned and not used', { timeout }, async () => {
+test('a target file in the current folder is mentioned and not used', async () => {
   const folder = place()
   writeFileSync(join(folder, 'svc-target.yaml'), 'url: http://127.0.0.1:1\n')
   const { code, printed } = await ran(folder, ['--plan'], ['run'])

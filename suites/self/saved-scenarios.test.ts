@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
 import { loadIndependentMutants, type MockServer, startMockServer } from '../targets/bundled.ts'
 import { isProof } from './proof-form.ts'
 
@@ -12,7 +12,6 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-saved-'))
 const found = join(folder, 'found')
 const report = join(folder, 'report.json')
 const rootKey = { id: 'saved', secret: 'saved-secret-0000001' }
-const timeout = 120_000
 
 const mutant = (await loadIndependentMutants()).find(({ id }) => id === 'refresh-token-accepted-as-secret-of-grant')
 if (mutant === undefined) throw new Error('The mutant of this test has gone')
@@ -48,7 +47,7 @@ function cli(...args: string[]): Promise<{ code: number; text: string }> {
 const onlyInProof = isProof ? '' : ' (NOT RUN: npm run proof does)'
 
 describe.sequential('a rule that no scripted case sees broken', () => {
-  test.skipIf(!isProof)(`is not noticed by the cases${onlyInProof}`, { timeout }, async () => {
+  test.skipIf(!isProof)(`is not noticed by the cases${onlyInProof}`, async () => {
     const broken = await serverOf('broken')
     const { code, text } = await cli(
       'run',
@@ -64,7 +63,7 @@ describe.sequential('a rule that no scripted case sees broken', () => {
     expect(code, text).toBe(0)
   })
 
-  test('is found, and kept as a scenario that a person can read', { timeout }, async () => {
+  test('is found, and kept as a scenario that a person can read', async () => {
     const broken = await serverOf('broken')
     const options = ['--explore-calls', '1100', '--for', '40', '--seed', '1', '--save', found, '--report', 'text']
     const { code, text } = await cli(
@@ -85,7 +84,7 @@ describe.sequential('a rule that no scripted case sees broken', () => {
     expect(scenario).toMatch(/expect: refused }\n$/)
   })
 
-  test('fails there from then on, and passes on a right server', { timeout }, async () => {
+  test('fails there from then on, and passes on a right server', async () => {
     const asked = ['--allow', 'sessions', '--fixtures', found, '--only', 'found']
     const [broken, right] = [await serverOf('broken'), await serverOf('right')]
     const there = await cli('run', '--url', broken.url, ...asked)
@@ -95,24 +94,17 @@ describe.sequential('a rule that no scripted case sees broken', () => {
     expect(here.code, here.text).toBe(0)
   })
 
-  test.skipIf(!isProof)(
-    `is known to a baseline by its id, or by its row of the table${onlyInProof}`,
-    { timeout },
-    async () => {
-      const known = join(folder, 'known.yaml')
-      const { findings } = JSON.parse(readFileSync(report, 'utf8')) as { findings: Named[] }
-      expect(findings.map(({ id }) => id)).toContain('found/grants/credentials/let-in')
-      const nameOf = (one: Named): string => (one.case.startsWith('table/') ? one.case : one.id)
-      writeFileSync(
-        known,
-        findings.map((one) => `- { scenario: ${nameOf(one)}, reason: it is being mended }\n`).join(''),
-      )
-      const asked = ['--disposable', '--explore', '--explore-calls', '1000', '--only', 'basic', '--known', known]
-      const second = await cli('run', '--url', (await serverOf('broken')).url, ...asked)
-      expect(second.code, second.text).toBe(0)
-      expect(second.text).toContain('it is being mended')
-    },
-  )
+  test.skipIf(!isProof)(`is known to a baseline by its id, or by its row of the table${onlyInProof}`, async () => {
+    const known = join(folder, 'known.yaml')
+    const { findings } = JSON.parse(readFileSync(report, 'utf8')) as { findings: Named[] }
+    expect(findings.map(({ id }) => id)).toContain('found/grants/credentials/let-in')
+    const nameOf = (one: Named): string => (one.case.startsWith('table/') ? one.case : one.id)
+    writeFileSync(known, findings.map((one) => `- { scenario: ${nameOf(one)}, reason: it is being mended }\n`).join(''))
+    const asked = ['--disposable', '--explore', '--explore-calls', '1000', '--only', 'basic', '--known', known]
+    const second = await cli('run', '--url', (await serverOf('broken')).url, ...asked)
+    expect(second.code, second.text).toBe(0)
+    expect(second.text).toContain('it is being mended')
+  })
 })
 
 interface Named {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { resultSchemas } from '../engine/fixture/corpus.ts'
-import { type LintContext, lintContext } from '../engine/fixture/lint-context.ts'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/fixture/parse.ts'
+import { resultSchemas } from '../engine/language/corpus.ts'
+import { type LintContext, lintContext } from '../engine/language/lint-context.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { parseQuestions, parseRequirements, parseTestKeys } from '../engine/language/parse.ts'
 
 /** A file of the package as text. */
 export function shipped(file: string): string {

@@ -1,6 +1,6 @@
 /** With any value in a result, a case ends with a verdict: an exception would be a defect of the suite. */
 import { expect, test } from 'vitest'
-import { allItems, type Item } from '../engine/case/cases.ts'
+import { allItems, type Item } from '../engine/conversation/cases.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
 import { runAll } from '../run/run.ts'
 import { type MadeUpCall, madeUpTarget } from './made-up-target.ts'
@@ -32,12 +32,12 @@ function partFor(value: unknown): Item[] {
   return turnUnlessProof(allItems(corpus), 7, at)
 }
 
-test.each(strange)('results that are %s', { timeout: 240_000 }, async (_name, value) => {
+test.each(strange)('results that are %s', async (_name, value) => {
   const outcomes = await runAll({ target: madeUpTarget({ answer: granting(value) }), corpus, items: partFor(value) })
   expect(outcomes.some(({ verdict }) => verdict === 'failed')).toBe(true)
 })
 
-test.each(strange)('members that are %s', { timeout: 240_000 }, async (_name, value) => {
+test.each(strange)('members that are %s', async (_name, value) => {
   const names = [
     'id',
     'secret',

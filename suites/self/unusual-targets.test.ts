@@ -1,6 +1,6 @@
 /** Conforming servers whose users have unusual words, keys and settings: nothing may fail, and cases that cannot run have a reason. */
 import { expect, test } from 'vitest'
-import { allItems, answersTo } from '../engine/case/cases.ts'
+import { allItems, answersTo } from '../engine/conversation/cases.ts'
 import type { TargetSettings } from '../engine/target.ts'
 import { problemText } from '../report/problem-text.ts'
 import { openCorpus } from '../run/corpus-cache.ts'
@@ -112,7 +112,6 @@ const corpus = await openCorpus()
 
 test.each(unusual.map((one, at) => ({ ...one, at })))(
   '$name',
-  { timeout: 240_000 },
   async ({ server, settings, target, only, reasons, at }) => {
     const all = allItems(corpus).filter((item) => only === undefined || only.some((id) => answersTo(item, id)))
     // Outside of a proof each target gets another part of the cases.

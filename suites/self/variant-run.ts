@@ -1,4 +1,4 @@
-import { allItems } from '../engine/case/cases.ts'
+import { allItems } from '../engine/conversation/cases.ts'
 import type { CaseOutcome } from '../engine/judge/outcome.ts'
 import { buildReport } from '../report/build.ts'
 import { problemText } from '../report/problem-text.ts'

@@ -5,7 +5,6 @@ import { runVariant, variantsToTryAlone } from './variant-run.ts'
 
 test.each(partUnlessProof(await variantsToTryAlone(), 1))(
   'nothing fails where the document is silent: $id',
-  { timeout: 240_000 },
   async (variant) => {
     const { departures, messages, verdict, exitCode } = await runVariant(variant)
     expect(departures, messages.join('\n')).toEqual(departuresOf([variant.id]))

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../engine/fixture/package-root.ts'
-import { loadVectors, type SignatureVector, vectorBytes } from '../engine/fixture/vectors.ts'
+import { packageRoot } from '../engine/language/package-root.ts'
+import { loadVectors, type SignatureVector, vectorBytes } from '../engine/language/vectors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-vectors-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readYaml } from '../engine/fixture/yaml-source.ts'
+import { readYaml } from '../engine/language/yaml-source.ts'
 import { shipped } from './shipped.ts'
 
 const yaml = (file: string) => readYaml(shipped(file), file).value

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { problemWith } from '../../engine/fixture/schemas.ts'
+import { problemWith } from '../../engine/language/schemas.ts'
 import { renderJunit } from '../../report/junit.ts'
 import { junitProblems } from '../../self/junit-rules.ts'
 import { call, grant, journal, key, refused, signed, start } from '../../self/made-up-journal.ts'

@@ -1,4 +1,4 @@
-import type { NamedMistake } from '../../diagnose/diagnose.ts'
+import type { NamedMistake } from '../../lab/diagnose.ts'
 import type { JournalKey } from '../journal.ts'
 
 /** The checks about signatures. */

@@ -1,7 +1,8 @@
 /** Checks a signature without a search: right, right in another encoding, or right for other likely bytes. */
-import type { Diagnosis, NamedMistake } from '../../diagnose/diagnose.ts'
-import { type VerifyInput, verify } from '../../diagnose/verify.ts'
+
 import { type HeaderFields, splitHeader, writeHeader } from '../../engine/signer/header.ts'
+import type { Diagnosis, NamedMistake } from '../../lab/diagnose.ts'
+import { type VerifyInput, verify } from '../../lab/verify.ts'
 import type { SignatureCheck, SignatureFault } from './mistake-checks.ts'
 
 /** Right as sent, or with the padding that the document's own sample leaves out, of the nonce or the signature. */

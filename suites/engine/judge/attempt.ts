@@ -1,4 +1,4 @@
-import type { Step } from '../fixture/fixture-types.ts'
+import type { Step } from '../language/fixture-types.ts'
 import type { Called } from './called.ts'
 import type { Side } from './expectation.ts'
 import type { StepEnd } from './judge-step.ts'

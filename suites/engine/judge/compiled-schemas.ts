@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js'
-import { packageRoot } from '../fixture/package-root.ts'
+import { packageRoot } from '../language/package-root.ts'
 
 /** The JSON text of each schema of the corpus, with its check. `npm run build` writes it, because compiling them takes longer than all comparisons. */
 export const compiledSchemasFile = join(packageRoot, 'dist', 'compiled-schemas.cjs')

@@ -1,7 +1,7 @@
 /** Whether the answers of a step are what it expects. */
 
-import type { CallStep, Expect, SendStep, Tally, Where } from '../fixture/fixture-types.ts'
-import { type Names, resolve, valueAt } from '../fixture/resolve.ts'
+import type { CallStep, Expect, SendStep, Tally, Where } from '../language/fixture-types.ts'
+import { type Names, resolve, valueAt } from '../language/resolve.ts'
 import type { Called } from './called.ts'
 import { summarizeAnswer } from './classify.ts'
 import { mismatch, mismatchSchema } from './match.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Requirement } from '../fixture/fixture-types.ts'
+import type { Requirement } from '../language/fixture-types.ts'
 import { judgeRequirement } from './judge-requirement.ts'
 import type { Verdict } from './verdict.ts'
 

@@ -1,5 +1,5 @@
 /** The verdict of a requirement: the worst of its cases; a guard needs both of its sides. */
-import type { Requirement } from '../fixture/fixture-types.ts'
+import type { Requirement } from '../language/fixture-types.ts'
 import type { CaseOutcome } from './outcome.ts'
 import type { ProblemFacts } from './problem.ts'
 import { type Verdict, worst } from './verdict.ts'

@@ -1,7 +1,7 @@
 /** Judges a step: it held, or the case ends there. Every ending of a step is decided here. */
 
-import type { CallStep, SendStep } from '../fixture/fixture-types.ts'
-import { type Names, resolve } from '../fixture/resolve.ts'
+import type { CallStep, SendStep } from '../language/fixture-types.ts'
+import { type Names, resolve } from '../language/resolve.ts'
 import type { WireRequest } from '../target.ts'
 import type { Called } from './called.ts'
 import { envelopeRequirements } from './envelope.ts'

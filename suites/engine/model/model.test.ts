@@ -24,8 +24,8 @@ import {
   tokenHeader,
   tokensOf,
 } from '../../self/made-up-calls.ts'
-import { packageRoot } from '../fixture/package-root.ts'
-import { readYaml } from '../fixture/yaml-source.ts'
+import { packageRoot } from '../language/package-root.ts'
+import { readYaml } from '../language/yaml-source.ts'
 import { type Answer, contradicts, learn, levelOf, type State, shape } from './index.ts'
 
 const verdictOf = (authorization: string | undefined, text = listBody): string =>

@@ -34,141 +34,131 @@ interface Opened {
   complaints: string[]
 }
 
-describe.skipIf(chromiumMissing !== '')(
-  `the page of many servers in Chromium${chromiumMissing}`,
-  { timeout: 30_000 },
-  () => {
-    let browser: Browser
-    let usual: Opened
-    beforeAll(async () => {
-      const comparison = [first, elsewhere, second].reduce(addReport, noComparison)
-      writeFileSync(file, await comparisonPage(comparison, { version: '0.1.0', made: new Date(0) }))
-      writeFileSync(ownFile, JSON.stringify(own))
-      browser = await launchChromium()
-      usual = await openWindow()
-    }, 60_000)
-    afterAll(() => browser?.close())
+describe.skipIf(chromiumMissing !== '')(`the page of many servers in Chromium${chromiumMissing}`, () => {
+  let browser: Browser
+  let usual: Opened
+  beforeAll(async () => {
+    const comparison = [first, elsewhere, second].reduce(addReport, noComparison)
+    writeFileSync(file, await comparisonPage(comparison, { version: '0.1.0', made: new Date(0) }))
+    writeFileSync(ownFile, JSON.stringify(own))
+    browser = await launchChromium()
+    usual = await openWindow()
+  })
+  afterAll(() => browser?.close())
 
-    /** Opens the page again. */
-    async function open(hash = ''): Promise<Opened> {
-      const opened = usual
-      opened.complaints.length = 0
-      await opened.page.goto('about:blank')
-      await opened.page.goto(pathToFileURL(file).href + hash)
-      return opened
+  /** Opens the page again. */
+  async function open(hash = ''): Promise<Opened> {
+    const opened = usual
+    opened.complaints.length = 0
+    await opened.page.goto('about:blank')
+    await opened.page.goto(pathToFileURL(file).href + hash)
+    return opened
+  }
+  async function openWindow(): Promise<Opened> {
+    const page = await (await browser.newContext()).newPage()
+    const complaints: string[] = []
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('request', (request) => {
+      if (!request.url().startsWith('file:')) complaints.push(request.url())
+    })
+    return { page, complaints }
+  }
+  const rows = (page: Page) => page.locator('tbody tr').count()
+
+  test('shows every server and requirement, without the network and without a complaint', async () => {
+    const { page, complaints } = await open()
+    expect(await page.locator('#servers li').count()).toBe(2)
+    expect(await rows(page)).toBe(first.requirements.length)
+    expect(await page.getByRole('button', { name: 'signatures/hmac, http://b.example: failed' }).textContent()).toBe(
+      '✗',
+    )
+    expect(await page.getByRole('button', { name: 'signatures/hmac, http://127.0.0.1:9111: passed' }).count()).toBe(1)
+    expect(await page.getByRole('img', { name: 'Failed cases over 2 reports: from 2 to 1, at most 2' }).count()).toBe(1)
+    expect(complaints).toEqual([])
+  })
+
+  test('a cell leads to its cases, with the received answer, and has an address', async () => {
+    const { page } = await open()
+    await page.getByRole('button', { name: 'signatures/hmac, http://b.example: failed' }).click()
+    const dialog = page.getByRole('dialog', { name: 'signatures/hmac' })
+    expect(await dialog.textContent()).toContain('expected the call to be accepted, it was refused')
+    const { page: again } = await open(new URL(page.url()).hash)
+    expect(await again.getByRole('dialog', { name: 'signatures/hmac' }).isVisible()).toBe(true)
+    await again.keyboard.press('Escape')
+    await expect.poll(() => again.getByRole('dialog').count()).toBe(0)
+    await expect.poll(() => new URL(again.url()).hash).toBe('')
+  })
+
+  test('says what changed between two reports of a server', async () => {
+    const { page } = await open()
+    await page.locator('#servers').getByRole('button', { name: 'A: http://127.0.0.1:9111' }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('status').textContent()).toBe('1 requirement and 1 case changed')
+    expect(await dialog.locator('.changes li').allTextContents()).toEqual(['✗ → ✓ signatures/hmac failed, now passed'])
+    await dialog.getByRole('combobox', { name: 'Report to compare from' }).selectOption({ index: 1 })
+    expect(await dialog.getByRole('status').textContent()).toBe('Nothing changed')
+    expect(page.url()).toContain('from=2026-02-02')
+  })
+
+  test('takes a report of your own, as text and not as markup', async () => {
+    const { page, complaints } = await open()
+    await page.locator('#file').setInputFiles(ownFile)
+    await page.locator('#servers li.own').waitFor()
+    expect(await page.locator('#servers li.own .name').textContent()).toContain('http://mine.example/<script>')
+    expect(await page.locator('#status').textContent()).toContain('it stays in your browser')
+    writeFileSync(join(folder, 'no.json'), '{}')
+    await page.locator('#file').setInputFiles(join(folder, 'no.json'))
+    await expect.poll(() => page.locator('#status').textContent()).toContain('no.json is not a JSON report')
+    expect(complaints).toEqual([])
+  })
+
+  test('filters by words, and by where servers differ', async () => {
+    const { page } = await open()
+    await page.getByLabel('only where servers differ').check()
+    expect(await page.locator('tbody th').allTextContents()).toEqual(['signatures/hmac'])
+    await page.getByLabel('only where servers differ').uncheck()
+    await page.keyboard.press('/')
+    await page.keyboard.type('key ids are')
+    expect(await page.locator('tbody th').allTextContents()).toEqual(['keys/unique-ids'])
+    expect(await page.getByRole('status').textContent()).toBe('1 of 7 requirements')
+  })
+
+  test('the table is a grid that arrow keys walk through, with one cell in the tab order', async () => {
+    const { page } = await open()
+    expect(await page.getByRole('grid').getByRole('columnheader').count()).toBe(4)
+    expect(await page.getByRole('grid').getByRole('rowheader').count()).toBe(first.requirements.length)
+    expect(await page.locator('tbody button[tabindex="0"]').count()).toBe(1)
+    await page.locator('tbody button').first().focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowDown')
+    expect(await page.locator(':focus').getAttribute('aria-label')).toBe('basic/credentials, http://b.example: failed')
+    expect(await page.locator('tbody button[tabindex="0"]').count()).toBe(1)
+    await page.keyboard.press('Enter')
+    expect(await page.getByRole('dialog').isVisible()).toBe(true)
+  })
+
+  test('every control has a name', async () => {
+    const { page } = await open('#server=http%3A%2F%2F127.0.0.1%3A9111')
+    const nameless = await page.$$eval('button, input, select, svg, summary', (all) =>
+      all
+        .filter(
+          (one) =>
+            !(one.getAttribute('aria-label') ?? one.closest('label')?.textContent ?? one.textContent ?? '').trim(),
+        )
+        .map((one) => one.outerHTML),
+    )
+    expect(nameless).toEqual([])
+  })
+
+  test('is readable in light and in dark, and fits a phone', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await open()
+      await page.emulateMedia({ colorScheme })
+      expect(await page.evaluate(lowContrast), colorScheme).toEqual([])
     }
-    async function openWindow(): Promise<Opened> {
-      const page = await (await browser.newContext()).newPage()
-      const complaints: string[] = []
-      page.on('pageerror', (error) => complaints.push(error.message))
-      page.on('console', (message) => complaints.push(message.text()))
-      page.on('request', (request) => {
-        if (!request.url().startsWith('file:')) complaints.push(request.url())
-      })
-      return { page, complaints }
-    }
-    const rows = (page: Page) => page.locator('tbody tr').count()
-
-    test('shows every server and requirement, without the network and without a complaint', async () => {
-      const { page, complaints } = await open()
-      expect(await page.locator('#servers li').count()).toBe(2)
-      expect(await rows(page)).toBe(first.requirements.length)
-      expect(await page.getByRole('button', { name: 'signatures/hmac, http://b.example: failed' }).textContent()).toBe(
-        '✗',
-      )
-      expect(await page.getByRole('button', { name: 'signatures/hmac, http://127.0.0.1:9111: passed' }).count()).toBe(1)
-      expect(await page.getByRole('img', { name: 'Failed cases over 2 reports: from 2 to 1, at most 2' }).count()).toBe(
-        1,
-      )
-      expect(complaints).toEqual([])
-    })
-
-    test('a cell leads to its cases, with the received answer, and has an address', async () => {
-      const { page } = await open()
-      await page.getByRole('button', { name: 'signatures/hmac, http://b.example: failed' }).click()
-      const dialog = page.getByRole('dialog', { name: 'signatures/hmac' })
-      expect(await dialog.textContent()).toContain('expected the call to be accepted, it was refused')
-      const { page: again } = await open(new URL(page.url()).hash)
-      expect(await again.getByRole('dialog', { name: 'signatures/hmac' }).isVisible()).toBe(true)
-      await again.keyboard.press('Escape')
-      await expect.poll(() => again.getByRole('dialog').count()).toBe(0)
-      await expect.poll(() => new URL(again.url()).hash).toBe('')
-    })
-
-    test('says what changed between two reports of a server', async () => {
-      const { page } = await open()
-      await page.locator('#servers').getByRole('button', { name: 'A: http://127.0.0.1:9111' }).click()
-      const dialog = page.getByRole('dialog')
-      expect(await dialog.getByRole('status').textContent()).toBe('1 requirement and 1 case changed')
-      expect(await dialog.locator('.changes li').allTextContents()).toEqual([
-        '✗ → ✓ signatures/hmac failed, now passed',
-      ])
-      await dialog.getByRole('combobox', { name: 'Report to compare from' }).selectOption({ index: 1 })
-      expect(await dialog.getByRole('status').textContent()).toBe('Nothing changed')
-      expect(page.url()).toContain('from=2026-02-02')
-    })
-
-    test('takes a report of your own, as text and not as markup', async () => {
-      const { page, complaints } = await open()
-      await page.locator('#file').setInputFiles(ownFile)
-      await page.locator('#servers li.own').waitFor()
-      expect(await page.locator('#servers li.own .name').textContent()).toContain('http://mine.example/<script>')
-      expect(await page.locator('#status').textContent()).toContain('it stays in your browser')
-      writeFileSync(join(folder, 'no.json'), '{}')
-      await page.locator('#file').setInputFiles(join(folder, 'no.json'))
-      await expect.poll(() => page.locator('#status').textContent()).toContain('no.json is not a JSON report')
-      expect(complaints).toEqual([])
-    })
-
-    test('filters by words, and by where servers differ', async () => {
-      const { page } = await open()
-      await page.getByLabel('only where servers differ').check()
-      expect(await page.locator('tbody th').allTextContents()).toEqual(['signatures/hmac'])
-      await page.getByLabel('only where servers differ').uncheck()
-      await page.keyboard.press('/')
-      await page.keyboard.type('key ids are')
-      expect(await page.locator('tbody th').allTextContents()).toEqual(['keys/unique-ids'])
-      expect(await page.getByRole('status').textContent()).toBe('1 of 7 requirements')
-    })
-
-    test('the table is a grid that arrow keys walk through, with one cell in the tab order', async () => {
-      const { page } = await open()
-      expect(await page.getByRole('grid').getByRole('columnheader').count()).toBe(4)
-      expect(await page.getByRole('grid').getByRole('rowheader').count()).toBe(first.requirements.length)
-      expect(await page.locator('tbody button[tabindex="0"]').count()).toBe(1)
-      await page.locator('tbody button').first().focus()
-      await page.keyboard.press('ArrowRight')
-      await page.keyboard.press('ArrowDown')
-      expect(await page.locator(':focus').getAttribute('aria-label')).toBe(
-        'basic/credentials, http://b.example: failed',
-      )
-      expect(await page.locator('tbody button[tabindex="0"]').count()).toBe(1)
-      await page.keyboard.press('Enter')
-      expect(await page.getByRole('dialog').isVisible()).toBe(true)
-    })
-
-    test('every control has a name', async () => {
-      const { page } = await open('#server=http%3A%2F%2F127.0.0.1%3A9111')
-      const nameless = await page.$$eval('button, input, select, svg, summary', (all) =>
-        all
-          .filter(
-            (one) =>
-              !(one.getAttribute('aria-label') ?? one.closest('label')?.textContent ?? one.textContent ?? '').trim(),
-          )
-          .map((one) => one.outerHTML),
-      )
-      expect(nameless).toEqual([])
-    })
-
-    test('is readable in light and in dark, and fits a phone', async () => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const { page } = await open()
-        await page.emulateMedia({ colorScheme })
-        expect(await page.evaluate(lowContrast), colorScheme).toEqual([])
-      }
-      const { page } = await open()
-      await page.setViewportSize({ width: 360, height: 740 })
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-    })
-  },
-)
+    const { page } = await open()
+    await page.setViewportSize({ width: 360, height: 740 })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+  })
+})

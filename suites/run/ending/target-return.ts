@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { isUnavailable } from '../../engine/case/unavailable.ts'
+import { isUnavailable } from '../../engine/conversation/unavailable.ts'
 import type { Instance } from '../../engine/target.ts'
 import { listens } from '../../targets/listens.ts'
 import { type UrlTargetOptions, urlTarget } from '../../targets/url.ts'

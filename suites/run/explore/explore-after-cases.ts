@@ -1,6 +1,6 @@
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/case/created-keys.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/created-keys.ts'
 import { keyLimit } from '../../engine/document.ts'
-import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import type { SafetyClass } from '../../engine/language/fixture-types.ts'
 import { ed25519KeyPair } from '../../engine/signer/pem.ts'
 import { isLoopback } from '../../engine/target.ts'
 import { type Exploration, type ExploreOptions, openExploration } from '../../explore/explore.ts'

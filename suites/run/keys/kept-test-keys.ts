@@ -1,7 +1,7 @@
-import { makeCall } from '../../engine/case/call.ts'
-import { openCaller } from '../../engine/case/caller.ts'
-import type { CreatedKey } from '../../engine/case/created-keys.ts'
-import type { TargetFacts } from '../../engine/case/target-facts.ts'
+import { makeCall } from '../../engine/conversation/call.ts'
+import { openCaller } from '../../engine/conversation/caller.ts'
+import type { CreatedKey } from '../../engine/conversation/created-keys.ts'
+import type { TargetFacts } from '../../engine/conversation/target-facts.ts'
 import { engineRun, type RunSetup } from '../run.ts'
 
 /** Checks which kept test keys still exist. Keys whose scope does not allow the checking call are assumed to exist. */

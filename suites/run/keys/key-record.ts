@@ -16,8 +16,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/case/created-keys.ts'
-import type { RunListener } from '../../engine/case/events.ts'
+import { type CreatedKey, type CreatedKeysEntry, openCreatedKeys } from '../../engine/conversation/created-keys.ts'
+import type { RunListener } from '../../engine/conversation/events.ts'
 import { type SuiteError, usageError } from '../../engine/errors.ts'
 import { parseJson } from '../../engine/json.ts'
 import { makeFolder } from '../make-folder.ts'

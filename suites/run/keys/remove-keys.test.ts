@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Caller, openCaller, startRun } from '../../engine/case/caller.ts'
-import { noFacts } from '../../engine/case/target-facts.ts'
+import { type Caller, openCaller, startRun } from '../../engine/conversation/caller.ts'
+import { noFacts } from '../../engine/conversation/target-facts.ts'
 import { seededRandom } from '../../engine/random.ts'
 import { madeUpTarget } from '../../self/made-up-target.ts'
 import { removeKeys } from './remove-keys.ts'

@@ -1,8 +1,8 @@
-import { makeCall } from '../../engine/case/call.ts'
-import type { Caller } from '../../engine/case/caller.ts'
-import type { CreatedKey } from '../../engine/case/created-keys.ts'
-import { resolve } from '../../engine/fixture/resolve.ts'
+import { makeCall } from '../../engine/conversation/call.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import type { CreatedKey } from '../../engine/conversation/created-keys.ts'
 import { describe } from '../../engine/judge/classify.ts'
+import { resolve } from '../../engine/language/resolve.ts'
 import { printable } from '../../engine/printable.ts'
 import type { TargetSettings } from '../../engine/target.ts'
 

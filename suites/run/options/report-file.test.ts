@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allItems } from '../../engine/case/cases.ts'
+import { allItems } from '../../engine/conversation/cases.ts'
 import { everyAnswer } from '../../report/envelope.ts'
 import { madeUpCase } from '../../self/made-up.ts'
 import { openCorpus } from '../corpus-cache.ts'

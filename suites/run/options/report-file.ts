@@ -1,5 +1,5 @@
 import { type SuiteError, usageError } from '../../engine/errors.ts'
-import { problemWith } from '../../engine/fixture/schemas.ts'
+import { problemWith } from '../../engine/language/schemas.ts'
 import { everyAnswer } from '../../report/envelope.ts'
 import type { Report } from '../../report/report.ts'
 import { readText } from './inputs.ts'

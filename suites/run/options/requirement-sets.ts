@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../engine/fixture/package-root.ts'
-import { demand } from '../../engine/fixture/schemas.ts'
-import { readYaml } from '../../engine/fixture/yaml-source.ts'
+import { packageRoot } from '../../engine/language/package-root.ts'
+import { demand } from '../../engine/language/schemas.ts'
+import { readYaml } from '../../engine/language/yaml-source.ts'
 import type { RequirementSet } from '../../report/requirement-set.ts'
 
 /** The set of every case of this version of the suite. */

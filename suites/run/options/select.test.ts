@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allItems, type Selection } from '../../engine/case/cases.ts'
+import { allItems, type Selection } from '../../engine/conversation/cases.ts'
 import { SuiteError } from '../../engine/errors.ts'
 import { openCorpus } from '../corpus-cache.ts'
 import { select } from './select.ts'

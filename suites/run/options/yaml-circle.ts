@@ -1,4 +1,4 @@
-import type { Path } from '../../engine/fixture/yaml-source.ts'
+import type { Path } from '../../engine/language/yaml-source.ts'
 
 /** Finds the place where a value contains itself, as an alias in YAML may; undefined if there is none. */
 export function pathToItself(value: unknown, path: Path = [], around: readonly unknown[] = []): Path | undefined {

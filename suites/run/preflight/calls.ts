@@ -1,9 +1,9 @@
 /** The calls of the preflight. */
-import { makeCall } from '../../engine/case/call.ts'
-import type { Caller } from '../../engine/case/caller.ts'
-import { noteSilence, patienceForRefusalMs } from '../../engine/case/patience.ts'
-import type { Auth } from '../../engine/fixture/fixture-types.ts'
+import { makeCall } from '../../engine/conversation/call.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import { noteSilence, patienceForRefusalMs } from '../../engine/conversation/patience.ts'
 import type { Called } from '../../engine/judge/called.ts'
+import type { Auth } from '../../engine/language/fixture-types.ts'
 
 export const listSolutions = 'solution/listSolutions'
 

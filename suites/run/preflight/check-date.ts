@@ -1,5 +1,5 @@
-import type { Caller } from '../../engine/case/caller.ts'
-import { offsetMs } from '../../engine/case/clock-offset.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import { offsetMs } from '../../engine/conversation/clock-offset.ts'
 import { call } from './calls.ts'
 
 /** Two clocks of one deployment differ by less. */

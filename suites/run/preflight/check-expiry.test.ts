@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { offsetMs } from '../../engine/case/clock-offset.ts'
+import { offsetMs } from '../../engine/conversation/clock-offset.ts'
 import { seededRandom } from '../../engine/random.ts'
 import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
 import { runPreflight } from '../run.ts'

@@ -1,7 +1,7 @@
-import type { Caller } from '../../engine/case/caller.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { CredentialKind } from '../../engine/judge/junk-control.ts'
+import type { Auth, SafetyClass } from '../../engine/language/fixture-types.ts'
 import { shortName, uniqueLength } from '../../engine/signer/short-name.ts'
 import { callExpectingRefusal, listSolutions } from './calls.ts'
 

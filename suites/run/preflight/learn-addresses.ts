@@ -1,10 +1,10 @@
-import { makeCall } from '../../engine/case/call.ts'
-import type { Caller } from '../../engine/case/caller.ts'
-import type { TargetFacts } from '../../engine/case/target-facts.ts'
-import { accessTokenOf } from '../../engine/case/test-keys.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import { makeCall } from '../../engine/conversation/call.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import type { TargetFacts } from '../../engine/conversation/target-facts.ts'
+import { accessTokenOf } from '../../engine/conversation/test-keys.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import type { SecondAddressProblem } from '../../engine/judge/problem.ts'
+import type { Auth, SafetyClass } from '../../engine/language/fixture-types.ts'
 import { call, grant, grantParams, listSolutions } from './calls.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { Caller } from '../../engine/case/caller.ts'
-import { isSendable } from '../../engine/case/credential-of.ts'
-import { accessTokenOf, createKeyOf } from '../../engine/case/test-keys.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import { isSendable } from '../../engine/conversation/credential-of.ts'
+import { accessTokenOf, createKeyOf } from '../../engine/conversation/test-keys.ts'
 import { call, grant } from './calls.ts'
 
 /** Finds out which word precedes a token. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { noFacts, type TargetFacts } from '../../engine/case/target-facts.ts'
-import type { SafetyClass } from '../../engine/fixture/fixture-types.ts'
+import { noFacts, type TargetFacts } from '../../engine/conversation/target-facts.ts'
+import type { SafetyClass } from '../../engine/language/fixture-types.ts'
 import { seededRandom } from '../../engine/random.ts'
 import type { Target, WireRequest } from '../../engine/target.ts'
 import { bareSettings } from '../../engine/target.ts'

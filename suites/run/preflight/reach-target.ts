@@ -1,9 +1,9 @@
-import type { Caller } from '../../engine/case/caller.ts'
-import { isUnavailable, noteRepeated, repeatNothing } from '../../engine/case/unavailable.ts'
-import { unreachableTarget } from '../../engine/case/unusable-target.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import { isUnavailable, noteRepeated, repeatNothing } from '../../engine/conversation/unavailable.ts'
+import { unreachableTarget } from '../../engine/conversation/unusable-target.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { Auth } from '../../engine/fixture/fixture-types.ts'
 import type { Called } from '../../engine/judge/called.ts'
+import type { Auth } from '../../engine/language/fixture-types.ts'
 import { call, callExpectingRefusal, grant } from './calls.ts'
 
 /** The pause between two tries to reach a target that is still starting. In ms. */

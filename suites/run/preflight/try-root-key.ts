@@ -1,10 +1,10 @@
-import type { Caller } from '../../engine/case/caller.ts'
-import { refusedRootKey } from '../../engine/case/unusable-target.ts'
+import type { Caller } from '../../engine/conversation/caller.ts'
+import { refusedRootKey } from '../../engine/conversation/unusable-target.ts'
 import { SuiteError } from '../../engine/errors.ts'
-import type { Auth, SafetyClass } from '../../engine/fixture/fixture-types.ts'
 import { membersOf } from '../../engine/json.ts'
 import type { Called } from '../../engine/judge/called.ts'
 import { describe } from '../../engine/judge/classify.ts'
+import type { Auth, SafetyClass } from '../../engine/language/fixture-types.ts'
 import { printable } from '../../engine/printable.ts'
 import { call, grant } from './calls.ts'
 

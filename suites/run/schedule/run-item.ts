@@ -1,8 +1,8 @@
-import type { Run } from '../../engine/case/caller.ts'
-import type { Item } from '../../engine/case/cases.ts'
-import { createTestKey } from '../../engine/case/create-test-key.ts'
-import { type RanCase, runCase } from '../../engine/case/run-case.ts'
-import { unjudged } from '../../engine/case/test-case.ts'
+import type { Run } from '../../engine/conversation/caller.ts'
+import type { Item } from '../../engine/conversation/cases.ts'
+import { createTestKey } from '../../engine/conversation/create-test-key.ts'
+import { type RanCase, runCase } from '../../engine/conversation/run-case.ts'
+import { unjudged } from '../../engine/conversation/test-case.ts'
 import { keyLimit } from '../../engine/document.ts'
 import { removeKeys } from '../keys/remove-keys.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { packageRoot } from '../../engine/fixture/package-root.ts'
+import { packageRoot } from '../../engine/language/package-root.ts'
 import { isProof } from '../proof-form.ts'
 import type { ClientAuth } from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, run, withServer } from './harness.ts'
@@ -61,7 +61,7 @@ const adapters: Adapter[] = [
 
 for (const [index, { language, build, auth: supported, missing }] of adapters.entries())
   describe.skipIf(missing !== '')(`the adapter in ${language}${missing}`, () => {
-    test('gets every call accepted, and survives what servers do', { timeout: 120_000 }, async () => {
+    test('gets every call accepted, and survives what servers do', async () => {
       const command = await build()
       const daysOf = (auth: ClientAuth): (() => Promise<void>)[] => [
         () =>

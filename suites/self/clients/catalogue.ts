@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { packageRoot } from '../../engine/fixture/package-root.ts'
+import { packageRoot } from '../../engine/language/package-root.ts'
 
 export type ClientAuth = 'hmac' | 'ecc' | 'basic' | 'token'
 

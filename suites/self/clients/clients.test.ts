@@ -5,7 +5,6 @@ import { type ClientAuth, loadCatalogue, type TestClient } from './catalogue.ts'
 import { badDay, badDayServer, betweenCallsMs, type Environment, type Ran, run, withServer } from './harness.ts'
 
 /** For a busy machine. */
-const timeout = { timeout: 240_000 }
 const catalogue = await loadCatalogue()
 const here = (file: string): string => new URL(file, import.meta.url).href
 const core: { runClient(env: object, parts: object): Promise<void> } = await import(here('core.mjs'))
@@ -65,16 +64,13 @@ const oneCaseEach = (kind: TestClient['kind']): Case[] =>
 const allOk = { exitCode: 0, lines: ['ok', 'ok', 'ok'], complaints: '' }
 
 describe('a right client gets every call accepted', () => {
-  test.concurrent.each(partUnlessProof(oneCaseEach('right'), 5))(
-    '$name, in a process of its own',
-    timeout,
-    ({ client, auth }) =>
-      withServer(auth, {}, async (_server, env) => {
-        expect(await run(client.command, env)).toEqual(allOk)
-      }),
+  test.concurrent.each(partUnlessProof(oneCaseEach('right'), 5))('$name, in a process of its own', ({ client, auth }) =>
+    withServer(auth, {}, async (_server, env) => {
+      expect(await run(client.command, env)).toEqual(allOk)
+    }),
   )
 
-  test.concurrent.each(cases('right'))('$name', timeout, ({ client, auth }) =>
+  test.concurrent.each(cases('right'))('$name', ({ client, auth }) =>
     withServer(auth, {}, async (server, env) => {
       expect(await runHere(client, { ...env, SVC_PARALLEL: '2' })).toEqual(allOk)
       expect(server.journal.entries().filter(({ verdict }) => verdict !== 'accepted')).toEqual([])
@@ -82,7 +78,7 @@ describe('a right client gets every call accepted', () => {
   )
 })
 
-test('right clients survive what servers do', timeout, async () => {
+test('right clients survive what servers do', async () => {
   const days = oneCaseEach('right').map(({ name, client, auth }) =>
     withServer(auth, badDayServer, async (server, env) => {
       for (const fault of badDay) server.faults.add(fault)
@@ -102,7 +98,7 @@ test('right clients survive what servers do', timeout, async () => {
 })
 
 describe('a broken client starts, and ends as an adapter does', () => {
-  test.concurrent.each(partUnlessProof(cases('broken'), 40))('$name', timeout, ({ client, auth }) =>
+  test.concurrent.each(partUnlessProof(cases('broken'), 40))('$name', ({ client, auth }) =>
     withServer(auth, {}, async (_server, env) => {
       const { lines, complaints } = await runHere(client, env)
       expect(lines).toHaveLength(3)
@@ -113,7 +109,7 @@ describe('a broken client starts, and ends as an adapter does', () => {
 })
 
 describe('an inert client gets nothing accepted', () => {
-  test.concurrent.each(cases('inert'))('$name', timeout, ({ client, auth }) =>
+  test.concurrent.each(cases('inert'))('$name', ({ client, auth }) =>
     withServer(auth, {}, async (server, env) => {
       const { complaints } = await run(client.command, env)
       expect(server.journal.entries()).toEqual([])

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../engine/fixture/package-root.ts'
+import { packageRoot } from '../../engine/language/package-root.ts'
 import type { Attack, Setup } from './attack.ts'
 
 const secret = 'the-secret-that-stands-in-a-file'

@@ -105,7 +105,7 @@ export const attacksOnCommands: readonly Attack[] = [
     withinMs: 30_000,
     setUp: async (folder) => {
       const { execFileSync } = await import('node:child_process')
-      const { packageRoot } = await import('../../engine/fixture/package-root.ts')
+      const { packageRoot } = await import('../../engine/language/package-root.ts')
       const file = join(folder, 'own.json')
       const bin = join(packageRoot, 'dist', 'suites', 'bin.js')
       execFileSync(process.execPath, [bin, 'run', '--only', 'basic', '--report', `json=${file}`], {

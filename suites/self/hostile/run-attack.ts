@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../engine/fixture/package-root.ts'
+import { packageRoot } from '../../engine/language/package-root.ts'
 import { type Attack, mostMiB, type Ran, type Setup } from './attack.ts'
 
 export interface Finding {

@@ -1,0 +1,219 @@
+/** One try of a case: runs each step, has it judged, and records the result. */
+
+import { SuiteError } from '../errors.ts'
+import { membersOf } from '../json.ts'
+import { type Attempt, emptyAttempt } from '../judge/attempt.ts'
+import type { Called } from '../judge/called.ts'
+import { envelopeRequirements } from '../judge/envelope.ts'
+import { readable, type Schemas, type Side } from '../judge/expectation.ts'
+import { judgeStep, type StepEnd, type StepVerdict, stepEnd } from '../judge/judge-step.ts'
+import type { CredentialKind } from '../judge/junk-control.ts'
+import type { CallStep, Case, Scenario, SendStep, Step } from '../language/fixture-types.ts'
+import { referencesIn, withCase } from '../language/references.ts'
+import { type Names, resolve, UnresolvedReference, valueAt } from '../language/resolve.ts'
+import type { Caller } from './caller.ts'
+import { observation } from './observe.ts'
+import { hasRounds, perform } from './perform-step.ts'
+import { noteSessionFacts } from './session-facts.ts'
+import { allProves } from './test-case.ts'
+import { tokenClockDoubt } from './token-clock.ts'
+import { UnsendableCredentials, UnusableValue } from './unusable-value.ts'
+import { isClockKnown, type Wait, waitStep } from './wait.ts'
+
+/** What the steps of a case have in common. */
+interface CaseContext {
+  caller: Caller
+  names: Names
+  schemas: Schemas
+  isMust: (requirement: string) => boolean
+}
+
+interface PlacedStep {
+  step: Step
+  given: boolean
+  /** For a preparation: everything that the case proves, because the preparation is its control. */
+  proves: string[]
+}
+
+/** Runs the given steps and then the others, in order, until one ends the case. */
+export async function attemptCase(context: CaseContext, scenario: Scenario, testCase: Case): Promise<Attempt> {
+  const attempt = emptyAttempt()
+  const steps = placeSteps(scenario, testCase)
+  for (const [index, placed] of steps.entries()) {
+    const verdict = await takeStep(context, placed, attempt)
+    if (verdict.kind === 'held') recordHeld(placed, verdict.sides, context.caller, attempt)
+    if (verdict.kind === 'held' || verdict.kind === 'nothing-expected') continue
+    attempt.stops.push({ ...verdict, step: placed.step, proves: verdict.kind === 'broke' ? placed.proves : [] })
+    // A warning ends nothing: the steps after it can still be judged.
+    if (verdict.kind === 'broke' && !placed.proves.some(context.isMust)) continue
+    recordUnreached(steps, index, verdict, attempt)
+    break
+  }
+  return attempt
+}
+
+function placeSteps(scenario: Scenario, testCase: Case): PlacedStep[] {
+  const everything = allProves(scenario, testCase)
+  const own = testCase.proves ?? scenario.proves
+  const place =
+    (given: boolean) =>
+    (raw: Step): PlacedStep => {
+      const step = withCase(raw, testCase.values)
+      return { step, given, proves: given ? everything : (step.proves ?? own) }
+    }
+  return [...scenario.given.map(place(true)), ...scenario.steps.map(place(false))]
+}
+
+/** A step with the calls that it made. */
+interface PerformedStep {
+  step: CallStep | SendStep
+  calls: Called[]
+  names: Names
+}
+
+/** Runs one step and has it judged. */
+async function takeStep(context: CaseContext, placed: PlacedStep, attempt: Attempt): Promise<StepVerdict> {
+  const { caller, names } = context
+  const { step } = placed
+  const { reason } = caller.run.stopping
+  if (reason !== null) return stepEnd('blocked', { kind: 'not-run', because: reason })
+  try {
+    if ('wait' in step) {
+      const isOwn = isRequestedTime(step.wait, attempt)
+      return (await waitStep(caller, resolve(step.wait, names) as Wait, isOwn)) ?? { kind: 'nothing-expected' }
+    }
+    const calls = await perform(caller, step, names)
+    recordCalls({ step, calls, names }, placed.proves, attempt)
+    if (calls.length === 0 && isJudged(step)) {
+      return stepEnd('not-testable', { kind: 'empty-list', list: String(step.for) })
+    }
+    noteSessionFacts(caller.facts, step, calls)
+    if (calls.length === 0 || step.observe !== undefined) return { kind: 'nothing-expected' }
+    return judgeStep(step, calls, names, {
+      given: placed.given,
+      proves: placed.proves,
+      schemas: context.schemas,
+      clockIsKnown: isClockKnown(caller) || isRequestedTime(step.before, attempt),
+      tokenClockAheadMs: isRequestedTime(step.before, attempt) ? 0 : tokenClockDoubt(caller.facts).aheadMs,
+      refreshLifeMs: caller.facts.refreshLifeMs,
+      judgeRefusal: caller.run.judgeRefusal,
+    })
+  } catch (error) {
+    return judgeNotCalled(error, placed, attempt)
+  }
+}
+
+/** Whether a `$reference` names a time that the case requested. Judging by it needs no knowledge of the server's clock. */
+function isRequestedTime(wait: unknown, { requestedTimes }: Attempt): boolean {
+  return referencesIn(wait).some(({ reference }) => requestedTimes.has(reference))
+}
+
+/** The verdict on a step whose call could not be made. */
+function judgeNotCalled(error: unknown, { step, given, proves }: PlacedStep, attempt: Attempt): StepVerdict {
+  if (error instanceof UnresolvedReference) {
+    const [name = ''] = error.reference.slice(1).split('.')
+    if (!attempt.notGiven.has(name)) return stepEnd('blocked', { kind: 'value-missing', reference: error.reference })
+    // The values that this step would have kept are missing too.
+    for (const kept of Object.keys(('keep' in step && step.keep) || {})) attempt.notGiven.add(kept)
+    return { kind: 'nothing-expected' }
+  }
+  if (error instanceof UnusableValue) {
+    return stepEnd('blocked', { kind: 'value-unusable', wanted: error.wanted, got: error.got })
+  }
+  if (error instanceof UnsendableCredentials && error.isToken && !('wait' in step) && step.expect !== 'refused') {
+    const judgesIt = !given && proves.includes(tokensAuthorize)
+    return stepEnd(judgesIt ? 'broke' : 'blocked', { kind: 'token-unsendable' })
+  }
+  // The mistake changes nothing at this target: its scheme word may already be in capitals.
+  if (error instanceof SuiteError && error.code === 'fixture') {
+    return stepEnd('not-testable', { kind: 'cannot-be-sent', reason: error.message })
+  }
+  throw error
+}
+
+/** The requirement that a token breaks if it cannot be sent in the Authorization header. */
+const tokensAuthorize = 'tokens/authorize'
+
+function isJudged(step: Step): boolean {
+  return !('wait' in step) && (step.expect !== undefined || step.tally !== undefined)
+}
+
+/** Stores the values that the fixture keeps, counts successful answers, and records observations. */
+function recordCalls({ step, calls, names }: PerformedStep, proves: string[], attempt: Attempt): void {
+  attempt.calls.push(...calls.map(({ request, wire, throttled: times }) => ({ request, wire, throttled: times })))
+  attempt.throttled ||= calls.some(({ throttled }) => throttled > 0)
+  keepValues({ step, calls, names })
+  for (const [name, path] of Object.entries(step.keep ?? {}))
+    if (path === requestedTime) attempt.requestedTimes.add(name)
+  for (const called of calls) {
+    if (called.answer.outcome === 'accepted') attempt.envelopeAnswers += 1
+    for (const problem of called.departures) {
+      // A case about this requirement fails on its own.
+      if (!proves.includes(envelopeRequirements[problem.kind])) attempt.envelope.push({ problem, called })
+    }
+  }
+  if (step.observe === undefined || calls.length === 0) return
+  attempt.observations.push({
+    question: step.observe,
+    answer: observation(step, calls, names),
+    ...(step.step === undefined ? {} : { step: step.step }),
+  })
+}
+
+/** The path of a time that follows from the request alone, not from anything the server reported. */
+const requestedTime = 'sent.expiry'
+
+function keepValues({ step, calls, names }: PerformedStep): void {
+  const several = hasRounds(step)
+  for (const [name, path] of Object.entries(step.keep ?? {})) {
+    const values = calls.map((called) => valueAt(readable(called), path)).filter((value) => value !== undefined)
+    names[name] = several ? values : values[0]
+  }
+}
+
+function recordHeld({ step, given, proves }: PlacedStep, sides: Side[], caller: Caller, attempt: Attempt): void {
+  if ('wait' in step) return
+  for (const id of proves) {
+    const shown = attempt.sides.get(id) ?? new Set()
+    for (const side of sides) shown.add(side)
+    attempt.sides.set(id, shown)
+    if (!given) attempt.judged.add(id)
+  }
+  if (typeof step.expect === 'object' && 'refused-or' in step.expect && sides.includes('refused')) {
+    for (const name of Object.keys(step.keep ?? {})) attempt.notGiven.add(name)
+  }
+  const control = rootControl(step)
+  if (control !== undefined && sides.includes('accepted')) caller.run.acceptedControls.add(control)
+  if (given || 'send' in step) return
+  if (sides.includes('refused')) attempt.refusedMethods.add(step.call)
+  if (sides.includes('accepted')) attempt.acceptances.push({ method: step.call, kind: credentialKindOf(step) })
+}
+
+/** Records that the steps after the end of a case were not judged, and the last step too unless it was. */
+function recordUnreached(steps: PlacedStep[], index: number, { kind }: StepEnd, attempt: Attempt): void {
+  const broke = kind === 'broke'
+  for (const later of steps.slice(broke ? index + 1 : index)) {
+    if (!later.given && isJudged(later.step)) for (const id of later.proves) attempt.unreached.add(id)
+  }
+  const ended = steps[index]
+  if (ended?.given && !broke) for (const id of ended.proves) attempt.unreached.add(id)
+}
+
+/** Which ordinary call of the root key a step makes, if any. Its refusal may show a lock-out. */
+function rootControl(step: Step): 'basic' | 'hmac' | undefined {
+  if (!('call' in step) || step.call !== 'solution/listSolutions' || typeof step.auth !== 'object') return undefined
+  if ('but' in step.auth || step.alter !== undefined) return undefined
+  if ('basic' in step.auth && step.auth.basic === 'root') return 'basic'
+  return 'hmac' in step.auth && step.auth.hmac === 'root' ? 'hmac' : undefined
+}
+
+function credentialKindOf({ call, auth, params }: CallStep): CredentialKind {
+  if (call === 'manager/auth') {
+    const grant = membersOf(params).grantType
+    return grant === 'refresh_token' ? 'refresh' : 'credentials'
+  }
+  if (auth === 'none' || 'header' in auth) return 'none'
+  if ('basic' in auth) return 'basic'
+  if ('token' in auth) return 'token'
+  return 'ecc' in auth ? 'ecc' : 'hmac'
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { type MadeUpCall, madeUpTarget } from '../../self/made-up-target.ts'
+import { parseScenario } from '../language/parse.ts'
+import { seededRandom } from '../random.ts'
+import { startRun } from './caller.ts'
+import { runCase } from './run-case.ts'
+import { noFacts } from './target-facts.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+
+/** The calls that steps make, and the problem of their case. */
+async function madeBy(...steps: string[]): Promise<{ calls: MadeUpCall[]; problem: unknown; verdict: string }> {
+  const calls: MadeUpCall[] = []
+  const target = madeUpTarget({
+    answer: (call) => {
+      calls.push(call)
+      return call.authorization?.startsWith('Basic ') === true ? { result: {} } : { status: 401 }
+    },
+  })
+  const run = startRun({ target, corpus, facts: noFacts(), random: seededRandom(1), unique: 'test' })
+  const text = `scenario: x\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}`
+  const scenario = parseScenario(text, 'fixtures/scenarios/a/x.yaml')
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  const { problem, verdict } = await runCase(run, scenario, testCase)
+  return { calls, problem, verdict }
+}
+
+test('several parts of a call are changed', async () => {
+  const { calls } = await madeBy(
+    '{ call: solution/listSolutions, auth: { basic: root }, alter: { basic-word: lower-case, basic-secret: { value: other }, param name: { value: [1] } }, expect: refused }',
+  )
+  expect(calls).toMatchObject([{ authorization: `basic ${btoa('root:other')}`, params: { name: [1] } }])
+})
+
+test('a change with no effect makes the case not testable, and is named', async () => {
+  const { calls, problem, verdict } = await madeBy(
+    '{ call: solution/listSolutions, auth: { basic: root }, alter: { basic-word: { value: Basic } }, expect: refused }',
+  )
+  expect(calls).toEqual([])
+  expect({ verdict, problem }).toMatchObject({
+    verdict: 'not-testable',
+    problem: { reason: 'Cannot change this call: "basic-word" stays as it is' },
+  })
+})
+
+test('a nonce of a kind, and the signature that was sent', async () => {
+  const { calls } = await madeBy(
+    '{ call: solution/listSolutions, auth: { hmac: root }, nonce: marks, keep: { header: sent.header, signature: sent.signature } }',
+    '{ call: solution/listSolutions, auth: { hmac: root }, alter: { signature: { value: $signature } } }',
+    '{ call: solution/listSolutions, auth: { header: $header } }',
+  )
+  const [first = '', second = '', third] = calls.map(({ authorization }) => authorization)
+  expect(first.split(';')[3]).toMatch(/\/{4}\+{4}$/)
+  expect(second.split(';')[4]).toBe(first.split(';')[4])
+  expect(third).toBe(first)
+})

@@ -1,0 +1,225 @@
+import type { Called } from '../judge/called.ts'
+import type { ProblemFacts } from '../judge/problem.ts'
+import type { Auth, TestKey } from '../language/fixture-types.ts'
+import { type Ed25519KeyPair, ed25519KeyPair } from '../signer/pem.ts'
+import { shortName, uniqueLength } from '../signer/short-name.ts'
+import { makeCall } from './call.ts'
+import { type Caller, credentialOfKey, type Run } from './caller.ts'
+import type { CreatedKey } from './created-keys.ts'
+import { actor, isSendable } from './credential-of.ts'
+import { type Way, ways } from './test-key-scenario.ts'
+
+/**
+ * Makes sure that the caller has these test keys, created in any way that works, and that the target knows them; returns why one of them
+ * cannot be created.
+ */
+export async function ensureTestKeys(caller: Caller, names: Iterable<string>): Promise<ProblemFacts | undefined> {
+  for (const name of names) {
+    const problem = caller.testKeys.has(name) ? undefined : await createInAnyWay(caller, name)
+    if (problem !== undefined) return problem
+    await caller.knownKeys.get(name)
+  }
+  return undefined
+}
+
+/** Every creation on a target with existing keys was refused: its ten places may be taken, or the given key may not create keys. */
+export function hasNoPlace(problem: ProblemFacts): boolean {
+  if (problem.kind !== 'test-key-missing' || problem.fresh) return false
+  return (
+    problem.tried.length > 0 && problem.tried.every(({ outcome }) => outcome === 'refused' || outcome === 'no-token')
+  )
+}
+
+async function createInAnyWay(caller: Caller, name: string): Promise<ProblemFacts | undefined> {
+  const testKey = caller.run.corpus.testKeys.find((candidate) => candidate.name === name)
+  if (testKey === undefined) return { kind: 'not-a-test-key', testKey: name }
+  const { root } = caller.instance
+  const tried: Extract<ProblemFacts, { kind: 'test-key-missing' }>['tried'] = []
+  for (const way of ways) {
+    if ((root.kind === 'ed25519') !== (way === 'ecc') && way !== 'token') continue
+    if (root.kind === 'ed25519' && way === 'token') continue
+    const { called, problem } = await createKeyOf(caller, testKey, way, 'root')
+    if (problem === undefined || caller.testKeys.has(name)) return undefined
+    tried.push({ way, outcome: called?.answer.outcome ?? (problem.kind === 'no-scope' ? 'no-scope' : 'no-token') })
+  }
+  return { kind: 'test-key-missing', testKey: name, tried, fresh: caller.run.target.fresh }
+}
+
+export interface Creation {
+  called?: Called
+  /** The ways that failed. */
+  problem?: CreationProblem
+}
+
+type CreationProblem =
+  | { kind: 'not-accepted' }
+  | { kind: 'no-scope' }
+  | Extract<ProblemFacts, { kind: 'no-token' | 'creation-result' }>
+
+/** Creates a test key in one way, and gives it to the caller. */
+export async function createKeyOf(caller: Caller, member: TestKey, way: Way, by: string): Promise<Creation> {
+  const creator = way === 'ecc' ? by : actor(caller, by)
+  if (way !== 'token') return create(caller, member, { [way]: creator } as Auth)
+  // The document uses two spellings of the scope that opens key creation; the one that works is remembered.
+  let last: Creation = { problem: { kind: 'no-token', testKey: creator } }
+  for (const spelling of new Set([caller.facts.apikey, 'apikey', 'apiKey'])) {
+    const token = await creatingToken(caller, { creator, member, spelling })
+    if (token === undefined) continue
+    last = await create(caller, member, { token })
+    if (last.problem !== undefined) continue
+    caller.facts.apikey = spelling
+    break
+  }
+  return last
+}
+
+/** A token may need every scope that it gives to a key, or may not be granted that many, such as one solution where the key has all. */
+async function creatingToken(
+  caller: Caller,
+  { creator, member, spelling }: { creator: string; member: TestKey; spelling: string },
+): Promise<string | undefined> {
+  const given = declaredScope(caller, member).filter((word) => !/^apikey$/i.test(word))
+  const lists = [given, given.filter((word) => shownScopes.includes(word)), []]
+  for (const scope of lists) {
+    const token = await tokenOf(caller, creator, [spelling, ...scope])
+    if (token !== undefined) return token
+  }
+  return undefined
+}
+
+async function create(caller: Caller, member: TestKey, auth: Auth): Promise<Creation> {
+  const { facts } = caller
+  const [way = ''] = Object.keys(auth)
+  // A target that refuses every list has another reason, so later keys try fewer lists.
+  const lists = scopesOf({ ...member, scope: declaredScope(caller, member) }, facts.keysWithout).slice(
+    0,
+    facts.keyScopesTried.includes(way) ? 1 : undefined,
+  )
+  let refused: Creation | undefined
+  for (const { scope, without } of lists) {
+    const creation = await createWith(caller, member, auth, scope)
+    if (creation.called?.answer.outcome !== 'refused') {
+      facts.keysWithout = without
+      return creation
+    }
+    refused ??= creation
+  }
+  if (lists.length > 1) facts.keyScopesTried.push(way)
+  return refused ?? { problem: { kind: 'no-scope' } }
+}
+
+/** The scope with the ids of the solutions that the target file names; words for solutions that it does not name are left out. */
+function declaredScope({ instance }: Caller, { scope }: TestKey): string[] {
+  const { solutions } = instance.settings
+  return scope.flatMap((word) => {
+    const [, index] = /\$solutions\.(\d+)$/.exec(word) ?? []
+    if (index === undefined) return [word]
+    const id = solutions[Number(index)]
+    return id === undefined ? [] : [word.replace(/\$solutions\.\d+$/, id)]
+  })
+}
+
+/** The scope words of the document's examples. */
+const shownScopes = ['apikey', 'apiKey', 'context', 'solution']
+
+/**
+ * Which words a key's scope may contain is open, and so is the spelling of one of them. A refused list is tried again without the words
+ * that no example shows, without one spelling or the other, and without both.
+ */
+function scopesOf({ scope }: TestKey, keysWithout: string[]): { scope: string[]; without: string[] }[] {
+  const unshown = scope.filter((word) => !shownScopes.includes(word))
+  const lists = [keysWithout, [], unshown, ['apiKey'], ['apikey'], ['apiKey', ...unshown], ['apikey', ...unshown]].map(
+    (without) => ({
+      scope: scope.filter((word) => !without.includes(word)),
+      without,
+    }),
+  )
+  return [...new Map(lists.reverse().map((list) => [list.scope.join(' '), list])).values()].reverse()
+}
+
+async function createWith(caller: Caller, member: TestKey, auth: Auth, scope: string[]): Promise<Creation> {
+  const pair = member.key === 'ed25519' ? pairOf(caller.run, member.name) : undefined
+  const called = await makeCall(caller, {
+    method: 'manager/createApiKey',
+    params: {
+      name: `${member.name}-${shortName(caller.run.unique, uniqueLength)}`,
+      scope,
+      ...(pair === undefined ? {} : { publicKey: pair.publicKeyPem }),
+    },
+    auth,
+    member: member.name,
+    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
+  })
+  if (called.answer.outcome !== 'accepted') return { called, problem: { kind: 'not-accepted' } }
+  const result = called.answer.result as { id?: unknown; secret?: unknown } | null
+  if (typeof result?.id !== 'string') return { called, problem: { kind: 'creation-result', lacks: 'id' } }
+  if (!isSendable(result.id)) return { called, problem: { kind: 'creation-result', lacks: 'sendable-id' } }
+  const hasSecret = typeof result.secret === 'string'
+  const key: CreatedKey = {
+    id: result.id,
+    name: member.name,
+    ...(typeof result.secret === 'string' ? { secret: result.secret } : {}),
+    ...(pair === undefined ? {} : { privateKey: pair.privateKeyPem }),
+  }
+  // A key with a public key needs no secret, and creating another would take one more of the ten places.
+  if (hasSecret || pair !== undefined) {
+    caller.testKeys.set(member.name, credentialOfKey(key))
+    if (member.key === 'secret') caller.testKeyScopes.set(member.name, scope)
+    const known = awaitKey(caller, member)
+    caller.knownKeys.set(member.name, known)
+    // Whoever needs the key gets the error.
+    known.catch(() => {})
+  }
+  return hasSecret ? { called } : { called, problem: { kind: 'creation-result', lacks: 'secret' } }
+}
+
+const firstPauseMs = 50
+const longestPauseMs = 800
+
+/**
+ * In a deployment of several processes, a new key may reach all of them only after a short time. The cases about creation judge that; all
+ * others wait for it.
+ */
+async function awaitKey(caller: Caller, { name, scope }: TestKey): Promise<void> {
+  const { clock } = caller.instance
+  if (!caller.run.target.lasting || clock.controlled) return
+  const isKnown = async (): Promise<boolean> => {
+    if (!scope.includes('solution')) return (await tokenOf(caller, name, scope)) !== undefined
+    const call = { method: 'solution/listSolutions', params: {}, auth: { key: name } }
+    return (await makeCall(caller, call)).answer.outcome === 'accepted'
+  }
+  for (let pauseMs = firstPauseMs; pauseMs <= longestPauseMs; pauseMs *= 2) {
+    if (caller.run.stopping.reason !== null || (await isKnown())) return
+    await clock.sleep(pauseMs)
+  }
+}
+
+function pairOf(run: Run, member: string): Ed25519KeyPair {
+  const pair = run.keyPairs.get(member) ?? ed25519KeyPair(run.random.bytes(32))
+  run.keyPairs.set(member, pair)
+  return pair
+}
+
+/** Requests an access token with these scopes; undefined if it is refused. */
+export async function tokenOf(caller: Caller, by: string, scope: string[]): Promise<string | undefined> {
+  const credential = caller.testKeys.get(by)
+  if (credential === undefined) return undefined
+  const granted = await makeCall(caller, {
+    method: 'manager/auth',
+    auth: 'none',
+    params: {
+      grantType: 'api_key_credentials',
+      apiKeyId: credential.id,
+      apiKeySecret: credential.secret ?? '',
+      scope,
+    },
+  })
+  return accessTokenOf(granted)
+}
+
+/** The access token in the answer to a grant, if it can be sent. */
+export function accessTokenOf({ answer }: Called): string | undefined {
+  const result = answer.outcome === 'accepted' ? (answer.result as { accessToken?: unknown } | null) : null
+  const token = result?.accessToken
+  return typeof token === 'string' && isSendable(token) ? token : undefined
+}

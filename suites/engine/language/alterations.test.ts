@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import type { Change } from '../signer/change.ts'
+import { partNamed } from '../signer/parts.ts'
+import { alterOf, changesOf, problemsOfAlter, wordsOfPart } from './alterations.ts'
+import { readDeviations } from './deviations.ts'
+import type { Auth, CallStep } from './fixture-types.ts'
+
+const operations = readDeviations()
+const everyChange = operations.fields.flatMap((field) => operations.changesOf(field))
+
+test('a fixture can make every change of deviations.yaml', () => {
+  expect(everyChange.length).toBeGreaterThan(3000)
+  for (const change of everyChange) expect(changesOf(alterOf(change))).toEqual([change])
+})
+
+test('the linter knows every part and operation of deviations.yaml', () => {
+  const isKnown = ({ field, operation, wrap }: Change): boolean => {
+    const part = partNamed(field)
+    const word = wrap ?? operation
+    return part !== undefined && (word === undefined || wordsOfPart(part.operations).includes(word))
+  }
+  expect(everyChange.filter((change) => !isKnown(change))).toEqual([])
+})
+
+const problems = (alter: CallStep['alter'], auth: Auth = { basic: 'root' }, but?: CallStep['but']): string[] =>
+  problemsOfAlter({ auth, ...(alter === undefined ? {} : { alter }), ...(but === undefined ? {} : { but }) }).map(
+    ({ message }) => message,
+  )
+
+test.each([
+  [{ 'basic-wrod': 'upper-case' }, 'unknown part "basic-wrod", did you mean "basic-word"?'],
+  [{ 'basic-word': 'upper-csae' }, 'unknown operation "upper-csae", did you mean "upper-case"?'],
+  [{ 'basic-word': { value: 1 } }, 'this part is a text, write its other "value" in quotes'],
+  [{ mac: 'reversed' }, 'a call with "auth: basic" has no part "mac", only one with hmac'],
+  [{ 'signed-body': 'compact' }, 'a call with "auth: basic" has no part "signed-body", only one with hmac or ecc'],
+])('%j is a mistake', (alter, message) => {
+  expect(problems(alter)).toEqual([message])
+})
+
+test('only a signature has a nonce', () => {
+  const problemsOf = (auth: Auth): unknown[] => problemsOfAlter({ auth, nonce: 'digits' })
+  expect(problemsOf({ basic: 'root' })).toEqual([expect.objectContaining({ path: ['nonce'] })])
+  expect(problemsOf({ ecc: 'bob' })).toEqual([])
+})
+
+test('one way of alteration at a time', () => {
+  const alter = { 'basic-word': 'upper-case' }
+  expect(problems(alter, { basic: 'root', but: 'empty' })).toEqual([expect.stringContaining('only "but: { key-id')])
+  expect(problems(alter, { basic: 'root' }, { name: 'empty' })).toEqual([expect.stringContaining('"param <name>"')])
+  expect(problems({ signature: 'reversed' }, { ecc: 'bob', but: { 'key-id': '$key.id' } })).toEqual([])
+})

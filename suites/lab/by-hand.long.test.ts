@@ -1,0 +1,268 @@
+/** Mistakes made by hand with node:crypto, as a client would make them: nothing here is shared with the table that is searched. */
+import { createHash, createHmac, createPrivateKey, type KeyObject, sign as signWith } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { SigningKey } from '../engine/signer/sign.ts'
+import { partUnlessProof } from '../self/proof-form.ts'
+import { type DiagnoseInput, diagnose } from './diagnose.ts'
+
+const keyId = 'b047c1d2e3f405162738495a6b7c8d9e'
+const secret = '5f2b7c9a0d1e4f60718293a4b5c6d7e8'
+const time = '1795154904754'
+const nonce = '+CLqKvRgaK/NpT0fZw9x8g=='
+const url = 'https://service.example/base/api?verbose=1'
+const sent =
+  ' {"jsonrpc": "2.0","id":2,"method":"manager/createApiKey","params":{"scope":["apikey"],"name":"Zoë & <co>"}} '
+const json = JSON.parse(sent)
+
+const data = (body: string | Buffer = sent, method = 'POST', uri = '/api', at = time, once: string | Buffer = nonce) =>
+  Buffer.concat([
+    Buffer.from(`${at};`),
+    Buffer.from(once),
+    Buffer.from(`;${method}\n${uri}\n`),
+    Buffer.from(body),
+    Buffer.from('\n'),
+  ])
+const mac = (bytes: Buffer | string, key: string | Buffer = secret, hash = 'sha256') =>
+  createHmac(hash, key).update(bytes).digest()
+const hmac = (bytes: Buffer | string, key: string | Buffer = secret, hash = 'sha256') =>
+  mac(bytes, key, hash).subarray(0, 20).toString('base64')
+const header = (signature: string, at = time, once = nonce) => `svc-hmac-sha256 ${keyId};1;${at};${once};${signature}`
+const text = data().toString()
+const escaped = (raw: string, marks: RegExp) =>
+  raw.replace(marks, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const pythonDump = JSON.stringify(json, null, 1)
+  .replace(/\n */g, ' ')
+  .replace(/([{[]) | ([}\]])/g, '$1$2')
+const pythonText =
+  "{'jsonrpc': '2.0', 'id': 2, 'method': 'manager/createApiKey', 'params': {'scope': ['apikey'], 'name': 'Zoë & <co>'}}"
+const pythonBytes = `b' ${sent.trim().replace('ë', '\\xc3\\xab')} '`
+
+const byHand: [what: string, id: string, header: string][] = [
+  ['final LF missing', 'data/without-final-newline', header(hmac(text.slice(0, -1)))],
+  ['final LF doubled', 'data/with-doubled-newline', header(hmac(`${text}\n`))],
+  ['CRLF', 'data/with-crlf', header(hmac(text.replace('POST\n/api\n', 'POST\r\n/api\r\n').replace(/\n$/, '\r\n')))],
+  ['method in lower case', 'data/with-lowercase-method', header(hmac(data(sent, 'post')))],
+  ['method left out', 'data/without-method', header(hmac(text.replace('POST\n', '')))],
+  ['full URL', 'data/with-full-url', header(hmac(data(sent, 'POST', url)))],
+  ['path without slash', 'data/with-path-without-slash', header(hmac(data(sent, 'POST', 'api')))],
+  ['query kept', 'data/with-query', header(hmac(data(sent, 'POST', '/api?verbose=1')))],
+  ['base path included', 'data/with-base-path', header(hmac(data(sent, 'POST', '/base/api')))],
+  ['body compact', 'data/with-body-compact', header(hmac(data(JSON.stringify(json))))],
+  ['body spaced', 'data/with-body-spaced', header(hmac(data(pythonDump)))],
+  ['body as Python writes it', 'data/with-body-python-escapes', header(hmac(data(escaped(pythonDump, /[^\0-\x7f]/g))))],
+  ['body as Go writes it', 'data/with-body-go-escapes', header(hmac(data(escaped(JSON.stringify(json), /[<>&]/g))))],
+  [
+    'body sorted',
+    'data/with-body-sorted',
+    header(
+      hmac(
+        data(
+          '{"id":2,"jsonrpc":"2.0","method":"manager/createApiKey","params":{"name":"Zoë & <co>","scope":["apikey"]}}',
+        ),
+      ),
+    ),
+  ],
+  ['body trimmed', 'data/with-body-trimmed', header(hmac(data(sent.trim())))],
+  ['body in latin-1', 'data/with-body-latin-1', header(hmac(data(Buffer.from(sent, 'latin1'))))],
+  ['body with BOM', 'data/with-body-bom', header(hmac(data(`\ufeff${sent}`)))],
+  ['body empty', 'data/with-empty-body', header(hmac(data('')))],
+  ['body double-encoded as JSON', 'data/with-body-as-json-text', header(hmac(data(JSON.stringify(sent))))],
+  [
+    'body double-encoded as UTF-8',
+    'data/with-body-utf8-twice',
+    header(hmac(data(Buffer.from(Buffer.from(sent).toString('latin1'))))),
+  ],
+  ['seconds signed', 'data/with-timestamp-in-seconds', header(hmac(data(sent, 'POST', '/api', '1795154904')))],
+  [
+    'seconds signed and sent',
+    'fields/timestamp-in-seconds',
+    header(hmac(data(sent, 'POST', '/api', '1795154904')), '1795154904'),
+  ],
+  [
+    'seconds sent',
+    'data/with-timestamp-in-milliseconds',
+    header(hmac(data(sent, 'POST', '/api', '1795154904000')), '1795154904'),
+  ],
+  ['microseconds', 'data/with-timestamp-in-microseconds', header(hmac(data(sent, 'POST', '/api', `${time}000`)))],
+  [
+    'nonce padding stripped before signing',
+    'data/with-nonce-without-padding',
+    header(hmac(data(sent, 'POST', '/api', time, nonce.replaceAll('=', '')))),
+  ],
+  [
+    'nonce padding stripped after signing',
+    'data/with-padded-nonce',
+    header(hmac(data()), time, nonce.replaceAll('=', '')),
+  ],
+  [
+    'nonce decoded',
+    'data/with-decoded-nonce',
+    header(hmac(data(sent, 'POST', '/api', time, Buffer.from(nonce, 'base64')))),
+  ],
+  ['commas signed', 'data/with-commas', header(hmac(text.replace(';', ',').replace(';', ',')))],
+  ['colons signed', 'data/with-colons', header(hmac(text.replace(';', ':').replace(';', ':')))],
+  [
+    'nonce before timestamp',
+    'data/with-nonce-first',
+    header(hmac(text.replace(`${time};${nonce}`, `${nonce};${time}`))),
+  ],
+  ['SHA-1', 'signature/sha1', header(hmac(data(), secret, 'sha1'))],
+  ['SHA-512', 'signature/sha512', header(hmac(data(), secret, 'sha512'))],
+  ['arguments swapped', 'signature/arguments-swapped', header(hmac(secret, data()))],
+  ['secret hex-decoded', 'key/hex-decoded', header(hmac(data(), Buffer.from(secret, 'hex')))],
+  ['secret base64-decoded', 'key/base64-decoded', header(hmac(data(), Buffer.from(secret, 'base64')))],
+  ['key id as secret', 'key/id-as-secret', header(hmac(data(), keyId))],
+  ["another key's secret", 'key/another-key', header(hmac(data(), 'the-old-secret'))],
+  ['untruncated', 'signature/untruncated', header(mac(data()).toString('base64'))],
+  ['last 20 bytes', 'signature/last-20-bytes', header(mac(data()).subarray(12).toString('base64'))],
+  ['truncated hex, sent as it is', 'signature/cut-hex-text', header(mac(data()).toString('hex').slice(0, 20))],
+  [
+    'truncated hex in base64',
+    'signature/cut-hex',
+    header(Buffer.from(mac(data()).toString('hex').slice(0, 20)).toString('base64')),
+  ],
+  ['hex', 'signature/in-hex', header(mac(data()).subarray(0, 20).toString('hex'))],
+  ['no padding', 'signature/unpadded', header(hmac(data()).replace('=', ''))],
+  [
+    'plain SHA-256',
+    'signature/plain-hash',
+    header(createHash('sha256').update(secret).update(data()).digest().subarray(0, 20).toString('base64')),
+  ],
+  ['body as str(dict) of Python', 'data/with-body-printed-by-python', header(hmac(data(pythonText)))],
+  ["body as b'…' of Python", 'data/with-body-python-bytes', header(hmac(data(pythonBytes)))],
+  [
+    'body before its id was added',
+    'data/without-body-member',
+    header(hmac(data(JSON.stringify({ ...json, id: undefined })))),
+  ],
+  [
+    'body in another order',
+    'data/with-another-member-order',
+    header(
+      hmac(data(JSON.stringify({ method: json.method, jsonrpc: json.jsonrpc, params: json.params, id: json.id }))),
+    ),
+  ],
+  ['body with the id before', 'data/with-another-id', header(hmac(data(JSON.stringify({ ...json, id: 1 }))))],
+  ["nonce as b'…'", 'data/with-nonce-as-python-bytes', header(hmac(data(sent, 'POST', '/api', time, `b'${nonce}'`)))],
+  ['timestamp with .0', 'data/with-timestamp-as-float', header(hmac(data(sent, 'POST', '/api', `${time}.0`)))],
+  ['time read again', 'data/with-another-timestamp', header(hmac(data(sent, 'POST', '/api', `${Number(time) - 7}`)))],
+  ['time of two hours later', 'data/with-another-timestamp', header(hmac(data(sent, 'POST', '/api', '1795162104754')))],
+  ['three final LF', 'data/with-tripled-newline', header(hmac(`${text}\n\n`))],
+  [
+    'HMAC over the hex of a digest',
+    'signature/hmac-over-hex-hash',
+    header(hmac(createHash('sha256').update(data()).digest('hex'))),
+  ],
+  ['a promise', 'signature/printed-object', header('[object Promise]')],
+  ["signature as b'…'", 'signature/python-bytes', header(`b'${hmac(data())}'`)],
+  ['commas sent', 'fields/with-commas', header(hmac(data())).replaceAll(';', ',')],
+  ['version left out', 'fields/one-too-few', header(hmac(data())).replace(';1;', ';')],
+  ['version 2', 'fields/other-version', header(hmac(data())).replace(';1;', ';2;')],
+  ['fields in another order', 'fields/in-another-order', `svc-hmac-sha256 ${keyId};${time};${nonce};1;${hmac(data())}`],
+  ['no scheme word', 'fields/without-scheme', header(hmac(data())).replace('svc-hmac-sha256 ', '')],
+  ['another scheme word', 'fields/other-scheme', header(hmac(data())).replace('svc', 'SVC')],
+]
+
+const ask = (refused: string, key: SigningKey = { kind: 'secret', secret }): DiagnoseInput => ({
+  header: refused,
+  key,
+  scheme: 'svc-hmac-sha256',
+  method: 'POST',
+  uri: '/api',
+  url,
+  body: Buffer.from(sent),
+  otherKeys: [{ name: 'old', key: { kind: 'secret', secret: 'the-old-secret' } }],
+})
+
+const found = (input: DiagnoseInput) => diagnose(input).mistakes.map(({ id }) => id)
+
+describe('by hand, with a secret', () => {
+  test('the header before any mistake is right', () => {
+    expect(diagnose(ask(header(hmac(data())))).valid).toBe(true)
+  })
+
+  test.each(partUnlessProof(byHand, 10))('%s', (_, id, refused) => {
+    expect(found(ask(refused))).toEqual([id])
+  })
+
+  test('base64url, with a nonce whose signature shows it', () => {
+    for (let count = 0; ; count++) {
+      const once = `nonce-${count}`
+      const right = hmac(data(sent, 'POST', '/api', time, once))
+      if (!/[+/]/.test(right)) continue
+      const refused = header(right.replaceAll('+', '-').replaceAll('/', '_'), time, once)
+      expect(found(ask(refused))).toEqual(['signature/base64url'])
+      return
+    }
+  })
+
+  test('three at once, and the whole MAC in hex', () => {
+    const wrong = text.slice(0, -1).replace('POST', 'post').replace('/api', 'api')
+    expect(found(ask(header(mac(wrong).toString('hex')))).sort()).toEqual([
+      'data/with-lowercase-method',
+      'data/with-path-without-slash',
+      'data/without-final-newline',
+      'signature/in-hex',
+      'signature/untruncated',
+    ])
+  })
+
+  test('four at once are not found', () => {
+    const wrong = text.slice(0, -1).replace('POST', 'post').replace('/api', 'api').replace(time, '1795154904')
+    expect(diagnose(ask(header(hmac(wrong))))).toMatchObject({ valid: false, explained: false })
+  })
+})
+
+// Ed25519 is slow on a busy machine.
+describe('by hand, with a private key', () => {
+  const seed = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex')
+  const privateKey = (bytes: Buffer): KeyObject =>
+    createPrivateKey({
+      key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), bytes]),
+      format: 'der',
+      type: 'pkcs8',
+    })
+  const sign = (bytes: Buffer | string, by = seed) => signWith(null, Buffer.from(bytes), privateKey(by))
+  const hash = (name: string, bytes: Buffer) => createHash(name).update(bytes).digest()
+  const ecc: [what: string, id: string, signature: string][] = [
+    ['final LF missing', 'data/without-final-newline', sign(text.slice(0, -1)).toString('base64')],
+    [
+      'body as Python writes it',
+      'data/with-body-python-escapes',
+      sign(data(escaped(pythonDump, /[^\0-\x7f]/g))).toString('base64'),
+    ],
+    ['over SHA-256', 'signature/over-hash', sign(hash('sha256', data())).toString('base64')],
+    ['over SHA-512', 'signature/over-sha512', sign(hash('sha512', data())).toString('base64')],
+    ['hex', 'signature/in-hex', sign(data()).toString('hex')],
+    [
+      'first 20 bytes, as with HMAC',
+      'signature/ed25519-cut-to-20-bytes',
+      sign(data()).subarray(0, 20).toString('base64'),
+    ],
+    ['HMAC with the seed', 'signature/hmac-with-seed', hmac(data(), seed)],
+    ['HMAC with the secret of the key', 'signature/hmac-with-secret', hmac(data(), 'the-old-secret')],
+    [
+      'start of the PKCS#8 file as seed',
+      'key/der-as-seed',
+      sign(data(), privateKey(seed).export({ format: 'der', type: 'pkcs8' }).subarray(0, 32)).toString('base64'),
+    ],
+    [
+      'SHA-512 of the seed as seed',
+      'key/expanded-as-seed',
+      sign(data(), hash('sha512', seed).subarray(0, 32)).toString('base64'),
+    ],
+  ]
+
+  test.each(partUnlessProof(ecc, 3))('%s', (_, id, signature) => {
+    expect(found(ask(header(signature), { kind: 'ed25519', seed }))).toEqual([id])
+  })
+
+  test('ECC where HMAC is due', () => {
+    expect(found(ask(header(sign(data()).toString('base64'))))).toEqual(['signature/ecc-for-hmac'])
+  })
+
+  test('another private key', () => {
+    const other = sign(data(), Buffer.alloc(32, 7)).toString('base64')
+    expect(diagnose(ask(header(other), { kind: 'ed25519', seed }))).toMatchObject({ explained: false, mistakes: [] })
+  })
+})

@@ -1,0 +1,132 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { startRun } from '../engine/conversation/caller.ts'
+import { allItems } from '../engine/conversation/cases.ts'
+import { runCase } from '../engine/conversation/run-case.ts'
+import { noFacts } from '../engine/conversation/target-facts.ts'
+import type { CaseOutcome } from '../engine/judge/outcome.ts'
+import { parseScenario } from '../engine/language/parse.ts'
+import { seededRandom } from '../engine/random.ts'
+import type { Target, TargetSettings } from '../engine/target.ts'
+import { hintText } from '../report/hint-text.ts'
+import { openCorpus } from '../run/corpus-cache.ts'
+import { runAll } from '../run/run.ts'
+import { type MadeUpCall, madeUpTarget } from '../self/made-up-target.ts'
+import { lastingTarget, loadMutants } from '../targets/bundled.ts'
+import { signatureHint } from './signature-hint.ts'
+
+const corpus = { requirements: [], questions: [], testKeys: [], schemas: {}, scenarios: [] }
+const secret = 'not-a-secret'
+
+/** Whether the header signs `body` for `uri` as the document says. */
+function isSigned({ authorization = '' }: MadeUpCall, body: string, uri: string): boolean {
+  const [, , timestamp, nonce, signature] = authorization.replace(/^\S+ /, '').split(';')
+  const data = `${timestamp};${nonce};POST\n${uri}\n${body}\n`
+  return signature === createHmac('sha256', secret).update(data).digest().subarray(0, 20).toString('base64')
+}
+
+async function ask(
+  takes: (call: MadeUpCall) => boolean,
+  { form, settings = {} }: { form?: string; settings?: Partial<TargetSettings> },
+): Promise<{ outcome: CaseOutcome; calls: number }> {
+  let calls = 0
+  const target = madeUpTarget({
+    settings,
+    answer: (call) => {
+      calls += 1
+      return takes(call) ? { result: {} } : { status: 401 }
+    },
+  })
+  const body = form === undefined ? '' : `, body: ${form}`
+  const step = `  - { call: solution/listSolutions, auth: { hmac: root }, expect: accepted${body} }`
+  return { outcome: await run(target, step), calls }
+}
+
+function run(target: Target, steps: string): Promise<CaseOutcome> {
+  const started = startRun({
+    target,
+    corpus,
+    facts: noFacts(),
+    random: seededRandom(1),
+    unique: 'test',
+    diagnose: signatureHint,
+  })
+  const text = `scenario: made up\nproves: [made/up]\nsteps:\n${steps}`
+  const scenario = parseScenario(text, 'fixtures/scenarios/a/b.yaml')
+  const [testCase] = scenario.cases
+  if (testCase === undefined) throw new Error('no case')
+  return runCase(started, scenario, testCase)
+}
+
+const saidHint = ({ problem }: CaseOutcome): string => (problem?.hint === undefined ? '' : hintText(problem.hint))
+
+const compact = ({ id, method, params }: MadeUpCall): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
+test('a server that serialises the body again is recognised by the body that it refuses, with few calls', async () => {
+  const { outcome, calls } = await ask((call) => isSigned(call, compact(call), '/api'), { form: 'spaced' })
+  expect(outcome.verdict).toBe('failed')
+  expect(saidHint(outcome)).toContain('parsed and written again without white space (as JSON.stringify does)')
+  expect(calls).toBeLessThan(15)
+})
+
+test('the hint does not ask for the scheme word if other signatures are accepted', async () => {
+  const takes = (call: MadeUpCall): boolean => Number(call.id) % 2 === 0 && isSigned(call, compact(call), '/api')
+  const { outcome } = await ask(takes, { form: 'indented' })
+  expect(outcome.verdict).toBe('failed')
+  expect(saidHint(outcome)).not.toContain('scheme')
+})
+
+test('the hint asks for the scheme word first if no signature is accepted', async () => {
+  const { outcome } = await ask(() => false, {})
+  expect(saidHint(outcome)).toContain('Is "svc-hmac-sha256" the scheme word of this deployment (--scheme)?')
+  expect(saidHint(outcome)).toContain(
+    "Or does the server's clock differ from its Date header? A run with --allow sessions measures that clock",
+  )
+})
+
+test.each(['api', '/', 'api/', '/API'])(
+  'a mistake that changes nothing if %s is signed is not tried',
+  async (signedUri) => {
+    const { outcome } = await ask(() => false, { settings: { signedUri } })
+    expect(outcome.verdict).toBe('failed')
+    expect(saidHint(outcome)).toContain('No known mistake explains it')
+  },
+)
+
+/** Issues tokens, and accepts them after one word only. */
+function tokenTarget(word: string, settings: Partial<TargetSettings>, spoiled = false): Target {
+  let granted = 0
+  return madeUpTarget({
+    settings,
+    answer: ({ method, authorization = '' }) => {
+      if (method === 'manager/auth') return { result: { accessToken: `token-${++granted}` } }
+      const isTaken = authorization.startsWith(`${word} token-`) && !(spoiled && authorization.endsWith('-1'))
+      return isTaken || authorization.startsWith('Basic ') ? { result: {} } : { status: 401 }
+    },
+  })
+}
+
+const tokenSteps = `  - { call: manager/auth, auth: none, params: {}, expect: accepted, keep: { token: result.accessToken } }
+  - { call: solution/listSolutions, auth: { token: $token }, expect: accepted }`
+
+test('if no token is accepted after any word, the hint names --token-prefix', async () => {
+  expect(saidHint(await run(tokenTarget('jwt', {}), tokenSteps))).toBe(
+    'No token was accepted; tokens were sent with the prefixes "Bearer" and "Token", with the reported tokenType and without a prefix. Set --token-prefix (or tokenPrefix in the target file) to the prefix of this deployment.',
+  )
+  expect(saidHint(await run(tokenTarget('jwt', { tokenPrefix: 'JWT' }), tokenSteps))).toContain('with the prefix "JWT"')
+})
+
+test('if another token is accepted, the hint does not name the word', async () => {
+  const outcome = await run(tokenTarget('Bearer', {}, true), tokenSteps)
+  expect(outcome.verdict).toBe('failed')
+  expect(outcome.problem?.hint).toBeUndefined()
+})
+
+test('the model does not hear of the calls of a hint, and so reports its cause only once', async () => {
+  const whole = await openCorpus()
+  const items = allItems(whole).filter(({ key }) => key === 'signatures/hmac-accepted')
+  const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
+  const [outcome] = await runAll({ target: lastingTarget({ rules }), corpus: whole, items, listens: true })
+  expect(outcome?.problem?.hint).toMatchObject({ kind: 'server-mistake' })
+  expect(outcome?.findings ?? []).toEqual([])
+})

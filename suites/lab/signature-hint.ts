@@ -1,0 +1,125 @@
+import { makeCall, sendRaw } from '../engine/conversation/call.ts'
+import type { Caller, Diagnose } from '../engine/conversation/caller.ts'
+import { standInOf } from '../engine/conversation/stand-in.ts'
+import { tokenOf } from '../engine/conversation/test-keys.ts'
+import { SuiteError } from '../engine/errors.ts'
+import type { Called } from '../engine/judge/called.ts'
+import type { Hint } from '../engine/judge/problem.ts'
+import type { Auth } from '../engine/language/fixture-types.ts'
+import { mistakesInBody, type ServerMistake, serverMistakes } from '../engine/signer/server-mistakes.ts'
+import type { Mistake } from '../engine/signer/sign.ts'
+import type { WireRequest } from '../engine/target.ts'
+
+type Kind = 'hmac' | 'ecc'
+
+interface Signer {
+  kind: Kind
+  member: string
+}
+
+/** Looks for the reason of a refusal by further calls; passed to a run, because the engine imports nothing above it. */
+export const signatureHint: Diagnose = { signature: diagnoseSignature, token: diagnoseToken }
+
+/**
+ * After a right signature was refused: signs the call again with each known mistake and a new nonce, and returns the one that the server
+ * accepts. Only a hint, never a verdict. Done once for each run and kind of key; if the server accepts other signatures of this key, once
+ * for each mistake that the body may explain.
+ *
+ * @param refused the request that carried the signature, if it may be sent again
+ */
+async function diagnoseSignature(caller: Caller, auth: Auth, refused?: WireRequest): Promise<Hint | undefined> {
+  const signer = signedBy(auth)
+  if (signer === undefined) return undefined
+  const { diagnoses } = caller.run
+  const known = diagnoses.get(signer.kind)
+  if (known !== undefined) return known
+  const control = await plainCall(caller, signer)
+  if (control.answer.outcome === 'accepted') {
+    if (refused === undefined) return undefined
+    const suspects = mistakesInBody(refused.body, control.request.body)
+    const sendAgain = (but: Mistake): Promise<Called> => resend(caller, refused, authOf(signer, but))
+    return once(diagnoses, [signer.kind, 'in body', ...suspects.map(({ id }) => id)].join(' '), () =>
+      firstAccepted(caller, suspects, sendAgain),
+    )
+  }
+  return once(diagnoses, signer.kind, () => tryServerMistakes(caller, signer))
+}
+
+/** After a token was refused: finds out whether any token is accepted with the prefix in use. Once in each run. */
+function diagnoseToken(caller: Caller): Promise<Hint | undefined> {
+  return once(caller.run.diagnoses, 'token', async () => {
+    const token = await tokenOf(caller, standInOf(caller.run.corpus.testKeys, caller.instance.root), ['solution'])
+    if (token === undefined) return undefined
+    const { answer } = await makeCall(caller, { method: 'solution/listSolutions', params: {}, auth: { token } })
+    return answer.outcome === 'refused' ? noTokenAccepted(caller.instance.settings.tokenPrefix) : undefined
+  })
+}
+
+function noTokenAccepted(prefix: string | undefined): Hint {
+  return { kind: 'no-token-accepted', ...(prefix === undefined ? {} : { prefix }) }
+}
+
+function once(diagnoses: Caller['run']['diagnoses'], name: string, find: () => Promise<Hint | undefined>) {
+  const found = diagnoses.get(name) ?? find()
+  diagnoses.set(name, found)
+  return found
+}
+
+function signedBy(auth: Auth): Signer | undefined {
+  if (typeof auth !== 'object' || 'but' in auth) return undefined
+  // Only the case knows a key that it created itself.
+  if ('hmac' in auth) return auth.hmac.startsWith('$') ? undefined : { kind: 'hmac', member: auth.hmac }
+  return 'ecc' in auth && !auth.ecc.startsWith('$') ? { kind: 'ecc', member: auth.ecc } : undefined
+}
+
+function authOf({ kind, member }: Signer, but?: Mistake): Auth {
+  return { [kind]: member, ...(but === undefined ? {} : { but }) } as unknown as Auth
+}
+
+function plainCall(caller: Caller, signer: Signer, but?: Mistake): Promise<Called> {
+  return makeCall(caller, { method: 'solution/listSolutions', params: {}, auth: authOf(signer, but) })
+}
+
+/** The same bytes again, with another Authorization header. */
+function resend(caller: Caller, { method, path, headers, body, from }: WireRequest, auth: Auth): Promise<Called> {
+  const always = Object.keys(caller.instance.settings.headers)
+  const own = headers.filter(([name]) => name !== 'authorization' && !always.includes(name))
+  const spec = { method, path, headers: Object.fromEntries(own), body, auth }
+  return sendRaw(caller, from === undefined ? spec : { ...spec, from })
+}
+
+async function tryServerMistakes(caller: Caller, signer: Signer): Promise<Hint | undefined> {
+  const hint = await firstAccepted(caller, serverMistakes(signer.kind), (but) => plainCall(caller, signer, but))
+  if (hint !== undefined || caller.run.stopping.reason !== null || caller.facts.junkTaken.length > 0) return hint
+  const { scheme } = caller.instance.settings
+  return { kind: 'signature-unexplained', scheme, schemeIsKnown: await acceptsOtherKind(caller, signer.kind) }
+}
+
+/** The first mistake with which the call is accepted. */
+async function firstAccepted(
+  caller: Caller,
+  suspects: readonly ServerMistake[],
+  send: (but: Mistake) => Promise<Called>,
+): Promise<Hint | undefined> {
+  for (const { mistake, id } of suspects) {
+    const called = await send(mistake).catch(unlessNothingChanges)
+    if (called?.answer.outcome === 'accepted') return { kind: 'server-mistake', mistake: id }
+    if (caller.run.stopping.reason !== null) return undefined
+  }
+  return undefined
+}
+
+/** A mistake may change nothing here: some servers sign `/` or `api`. */
+function unlessNothingChanges(error: unknown): undefined {
+  if (!(error instanceof SuiteError) || error.code !== 'fixture') throw error
+}
+
+/** Whether the server accepts the other kind of signature: both kinds have the same scheme word. */
+async function acceptsOtherKind(caller: Caller, kind: Kind): Promise<boolean> {
+  const other = [...caller.testKeys].find(([, { seed, secret }]) =>
+    kind === 'hmac' ? seed !== undefined : seed === undefined && secret !== undefined,
+  )
+  if (other === undefined) return false
+  const { answer } = await plainCall(caller, { kind: kind === 'hmac' ? 'ecc' : 'hmac', member: other[0] })
+  return answer.outcome === 'accepted'
+}
