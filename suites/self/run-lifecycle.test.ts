@@ -96,7 +96,7 @@ async function serverThatHoldsACreation(): Promise<{ url: string; isHeld(): bool
   return { url, isHeld: () => isHeld, close }
 }
 
-test('a run that is killed during a creation leaves its keys, and the name of one that may exist, to the next run', {}, async () => {
+test('a run that is killed during a creation leaves its keys, and the name of one that may exist, to the next run', async () => {
   const holding = await serverThatHoldsACreation()
   const folder = place(withCleanup.replace(server.url, holding.url))
   const killed = start(folder, ['--only', 'test-keys'])
@@ -148,7 +148,7 @@ test('Ctrl-C at any time ends a bundled run with 130', async () => {
   }
 })
 
-test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', {}, async () => {
+test('--bail ends a run after its first failure; --failed runs that case again, with the test keys that were kept', async () => {
   const rules = (await loadMutants()).find(({ id }) => id === 'whole-mac-expected')?.with ?? {}
   const broken = await startMockServer({ rootKey, rules })
   const folder = place(`${withCleanup.replace(server.url, broken.url)}testKeys: kept.jsonl\n`)
